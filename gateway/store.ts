@@ -1,0 +1,27 @@
+import type { Attachment } from '../src/api/attachment.ts';
+import type { Capability, NodeSpec, Volume } from '../src/api/resources.ts';
+
+/** A value that both engines can hold. */
+export type SqlValue = string | number | null;
+
+/** One row, keyed by column. */
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+/** Runs SQL with `?` placeholders inside a transaction or outside of one. */
+export interface Sql {
+  all(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]>;
+  /** Runs a statement and tells how many rows it changed. */
+  run(sql: string, ...values: readonly SqlValue[]): Promise<number>;
+}
+
+/** What a database must do: open, query, lock. The SQL itself is written once, for all engines. */
+export interface Engine {
+  /** Reads what is committed. */
+  readonly reader: Pick<Sql, 'all'>;
+  /**
+   * Runs `work` in a transaction of its own that sees no other's unfinished changes; resolves once the changes are
+   * durable. When `work` throws, none of its changes stay. A database that cannot be used is a `Problem` UNAVAILABLE.
+   */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

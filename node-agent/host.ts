@@ -1,0 +1,35 @@
+import type { ExecResult } from '../src/lib/exec.ts';
+import type { Mount } from './mountinfo.ts';
+
+/**
+ * The only way in which the agent touches the machine, so that tests can fail it at any step. Nothing here may be
+ * called on a path that lies on a volume, but `run`, whose command hangs alone when the volume does.
+ */
+export interface Host {
+  /** Runs a command with a deadline; resolves always (see `exec`). */
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<ExecResult>;
+  /** What is mounted on this machine now, in the order of mounting. */
+  mounts(): Promise<readonly Mount[]>;
+  /** A file's text, or undefined when there is none. For /proc, /sys and the agent's own records only. */
+  readText(path: string): Promise<string | undefined>;
+  /** What lies at a path, a symbolic link itself and not what it points at. */
+  kindOf(path: string): Promise<PathKind>;
+  /** The names in a directory; empty when it is not there. */
+  list(path: string): Promise<readonly string[]>;
+  /** Makes one directory, mode 0750; one that is there is fine. The parent must exist. */
+  makeDirectory(path: string): Promise<void>;
+  /** Makes one empty file, mode 0640; one that is there is fine. The parent must exist. */
+  makeFile(path: string): Promise<void>;
+  /** Removes an empty directory; one that is not there is fine, one that is not empty is an error. */
+  removeDirectory(path: string): Promise<void>;
+  /** Removes a file; one that is not there is fine. */
+  removeFile(path: string): Promise<void>;
+  /** Replaces a file as a whole, durable on return. For the agent's own records only. */
+  writeDurably(path: string, text: string): Promise<void>;
+}
+
+/** What lies at a path. */
+export type PathKind = 'nothing' | 'directory' | 'file' | 'link' | 'other';
+
+/** `timeoutMs` replaces the host's usual deadline for one command. */
+export type RunOptions = { readonly timeoutMs?: number };

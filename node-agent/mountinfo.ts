@@ -1,0 +1,54 @@
+/** One line of /proc/self/mountinfo, unescaped. */
+export type Mount = {
+  readonly id: number;
+  readonly parentId: number;
+  /** `major:minor` of the filesystem's device. */
+  readonly device: string;
+  /** What part of the filesystem is mounted; `/` for all of it. */
+  readonly root: string;
+  readonly path: string;
+  /** Options of this mount, such as ro, nosuid. */
+  readonly options: readonly string[];
+  readonly type: string;
+  readonly source: string;
+  /** Options of the filesystem itself, such as ro, errors=remount-ro. */
+  readonly superOptions: readonly string[];
+};
+
+/** Reads the text of a mountinfo file; a line that is not one is an error, since guessing would hide a mount. */
+export function parseMountinfo(text: string): readonly Mount[] {
+  return text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(parseLine);
+}
+
+function parseLine(line: string): Mount {
+  const fields = line.split(' ');
+  const dash = fields.indexOf('-', 6);
+  const [id, parentId, device, root, path, options] = fields;
+  const [type, source, superOptions] = fields.slice(dash + 1);
+  if (dash < 0 || !device || !root || !path || !options || !type || superOptions === undefined) {
+    throw new Error(`not a mountinfo line: "${line}"`);
+  }
+  return {
+    id: Number(id),
+    parentId: Number(parentId),
+    device,
+    root: unescapeOctal(root),
+    path: unescapeOctal(path),
+    options: options.split(','),
+    type,
+    source: unescapeOctal(source ?? ''),
+    superOptions: superOptions.split(','),
+  };
+}
+
+function unescapeOctal(text: string): string {
+  if (!text.includes('\\')) return text;
+  const bytes = Buffer.from(
+    text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8))),
+    'latin1',
+  );
+  return bytes.toString('utf8');
+}

@@ -1,0 +1,92 @@
+/**
+ * The table of every error that Fairlead gives: its code (the gRPC code's name, which decides), the gRPC number, the
+ * HTTP status (a hint for proxies and people), and when it is used. Documents are generated from it.
+ */
+export const problemTable = {
+  CANCELLED: { grpc: 1, http: 499, title: 'the caller went away', final: false },
+  INVALID_ARGUMENT: { grpc: 3, http: 400, title: 'the request is malformed or breaks a rule', final: true },
+  DEADLINE_EXCEEDED: { grpc: 4, http: 504, title: 'not done in time; it may still be running', final: false },
+  NOT_FOUND: { grpc: 5, http: 404, title: 'there is no such resource', final: true },
+  ALREADY_EXISTS: { grpc: 6, http: 409, title: 'it exists already, with other properties', final: true },
+  PERMISSION_DENIED: { grpc: 7, http: 403, title: 'the caller may not do this', final: true },
+  RESOURCE_EXHAUSTED: { grpc: 8, http: 507, title: 'the pool, the quota or the node is full', final: true },
+  FAILED_PRECONDITION: {
+    grpc: 9,
+    http: 409,
+    title: 'the resource is in a state that forbids this',
+    final: true,
+  },
+  ABORTED: { grpc: 10, http: 409, title: 'another operation on the resource runs; try again', final: false },
+  OUT_OF_RANGE: { grpc: 11, http: 416, title: 'the size or offset cannot be met', final: true },
+  UNIMPLEMENTED: { grpc: 12, http: 501, title: 'this is not offered here', final: true },
+  INTERNAL: {
+    grpc: 13,
+    http: 500,
+    title: 'certain and permanent failure, with nothing left behind',
+    final: true,
+  },
+  UNAVAILABLE: {
+    grpc: 14,
+    http: 503,
+    title: 'not possible now; it may still be running; try again',
+    final: false,
+  },
+  UNAUTHENTICATED: { grpc: 16, http: 401, title: 'the token is missing or not accepted', final: true },
+} as const satisfies Record<string, ProblemRow>;
+
+type ProblemRow = {
+  readonly grpc: number;
+  readonly http: number;
+  readonly title: string;
+  readonly final: boolean;
+};
+
+/** The name of an error: a gRPC code's name. */
+export type ProblemCode = keyof typeof problemTable;
+
+/** An RFC 9457 problem document; `code` decides, `status` is a hint. */
+export type ProblemDocument = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly requestId?: string;
+};
+
+/** The one error class. `detail` is meant for people: lower case, ids quoted, what was found; never a secret. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly detail: string;
+
+  constructor(code: ProblemCode, detail: string, cause?: unknown) {
+    super(detail, cause === undefined ? undefined : { cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** True for the name of an error in the table. */
+export function isProblemCode(value: unknown): value is ProblemCode {
+  return typeof value === 'string' && Object.hasOwn(problemTable, value);
+}
+
+/** A `Problem` as it is; anything else becomes UNAVAILABLE, because a failure that nobody named is never final. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem('UNAVAILABLE', 'unexpected failure; the operation may still be running', error);
+}
+
+/** The problem as the document that goes over HTTP. */
+export function toDocument(problem: Problem, requestId?: string): ProblemDocument {
+  const { http, title } = problemTable[problem.code];
+  return {
+    type: `urn:fairlead:problem:${problem.code.toLowerCase().replaceAll('_', '-')}`,
+    title,
+    status: http,
+    code: problem.code,
+    detail: problem.detail,
+    ...(requestId !== undefined && { requestId }),
+  };
+}

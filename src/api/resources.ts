@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { attachmentFields, commonAttachmentFields, type Attachment, type Protocol } from './attachment.ts';
+import { maxIdBytes } from './ids.ts';
+import { isProblemCode } from './problem.ts';
+
+/** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
+export const accessModes = [
+  'SINGLE_NODE_WRITER',
+  'SINGLE_NODE_READER_ONLY',
+  'MULTI_NODE_READER_ONLY',
+  'MULTI_NODE_SINGLE_WRITER',
+  'MULTI_NODE_MULTI_WRITER',
+  'SINGLE_NODE_SINGLE_WRITER',
+  'SINGLE_NODE_MULTI_WRITER',
+] as const;
+
+/** One of `accessModes`. */
+export type AccessMode = (typeof accessModes)[number];
+
+/** Whether a volume is used as a raw block device or through a filesystem. */
+export const accessTypes = ['mount', 'block'] as const;
+
+/** One of `accessTypes`. */
+export type AccessType = (typeof accessTypes)[number];
+
+const name = z
+  .string()
+  .min(1)
+  .refine(value => Buffer.byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
+const sizeBytes = z.int().nonnegative();
+const stringMap = z
+  .record(z.string(), z.string())
+  .refine(
+    map =>
+      Object.entries(map).reduce((sum, [k, v]) => sum + Buffer.byteLength(k) + Buffer.byteLength(v), 0) <=
+      4096,
+    'must have at most 4096 bytes',
+  );
+
+/** One way to use a volume. */
+export const capabilitySchema = z.strictObject({
+  accessType: z.enum(accessTypes),
+  accessMode: z.enum(accessModes),
+  fsType: z.string().max(128).optional(),
+  mountFlags: z.array(z.string().max(4096)).max(64).optional(),
+});
+
+/** What is asked of a new volume: the body of PUT /v1/volumes/{id}. */
+export const volumeSpecSchema = z.strictObject({
+  /** The name that the caller gave it; the id is made from it. */
+  name,
+  /** Least size in bytes; absent or 0 leaves it to the backend. */
+  requiredBytes: sizeBytes.optional(),
+  /** Most size in bytes; absent or 0 means no limit. */
+  limitBytes: sizeBytes.optional(),
+  capabilities: z.array(capabilitySchema).min(1).max(64),
+  parameters: stringMap.optional(),
+});
+
+const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
+const nodeId = z.string().min(1).max(256);
+
+/** A volume as the API shows it. `state` tells what runs on it. */
+export const volumeSchema = z.object({
+  id: z.string(),
+  name,
+  state: z.enum(['creating', 'ready', 'deleting']),
+  /** What was allocated; 0 while creating. */
+  sizeBytes,
+  parameters: stringMap,
+  /** What nodes are told at every mount (CSI volume_context): immutable and not secret. */
+  context: stringMap,
+  attachments: z.array(z.object({ nodeId, state: attachmentState, readonly: z.boolean() })),
+  createdAt: z.string(),
+});
+
+/** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
+export const volumePageSchema = z.object({
+  volumes: z.array(volumeSchema),
+  nextPageToken: z.string().optional(),
+});
+
+/** What is asked of an attachment: the body of PUT /v1/volumes/{id}/attachments/{nodeId}. */
+export const attachmentSpecSchema = z.strictObject({ capability: capabilitySchema, readonly: z.boolean() });
+
+/** How a node reaches a volume; agrees with the table in attachment.ts by construction. */
+export const attachmentSchema = z.union(
+  (Object.keys(attachmentFields) as Protocol[]).map(protocol =>
+    z.strictObject({
+      protocol: z.literal(protocol),
+      ...fieldSchemas(commonAttachmentFields),
+      ...fieldSchemas(attachmentFields[protocol]),
+    }),
+  ),
+) as unknown as z.ZodType<Attachment>;
+
+/** An attachment as the API shows it; `attachment` is there once the state is attached. */
+export const attachmentResourceSchema = z.object({
+  volumeId: z.string(),
+  nodeId,
+  state: attachmentState,
+  readonly: z.boolean(),
+  attachment: attachmentSchema.optional(),
+});
+
+/** What a cluster says of one of its nodes: the body of PUT /v1/nodes/{id}. */
+export const nodeSpecSchema = z.strictObject({
+  /** Most volumes attached at a time; absent means no limit is known. */
+  maxVolumes: z.int().positive().optional(),
+  topology: stringMap.optional(),
+});
+
+/** A node as the API shows it. */
+export const nodeSchema = nodeSpecSchema.extend({ id: nodeId }).loose();
+
+/** What the storage behind the API can do; a controller advertises from it. */
+export const capabilitiesSchema = z.object({
+  backend: z.string(),
+  version: z.string(),
+  accessModes: z.array(z.enum(accessModes)),
+  accessTypes: z.array(z.enum(accessTypes)),
+  capacity: z.boolean(),
+});
+
+/** A question that changes nothing: can these capabilities and parameters be had? */
+export const validationSpecSchema = z.strictObject({
+  capabilities: z.array(capabilitySchema).min(1).max(64),
+  parameters: stringMap.optional(),
+  context: stringMap.optional(),
+});
+
+/** The answer to a validation: confirmed, or the reason why not. */
+export const validationSchema = z.object({ confirmed: z.boolean(), message: z.string().optional() });
+
+/** A question for the space left for new volumes of a kind. */
+export const capacitySpecSchema = z.strictObject({
+  capabilities: z.array(capabilitySchema).max(64).optional(),
+  parameters: stringMap.optional(),
+});
+
+/** The space left, in bytes, and the bounds of one volume's size where they are known. */
+export const capacitySchema = z.object({
+  availableBytes: sizeBytes,
+  maximumVolumeBytes: sizeBytes.optional(),
+  minimumVolumeBytes: sizeBytes.optional(),
+});
+
+/** An RFC 9457 problem document. */
+export const problemSchema = z.object({
+  code: z.custom(isProblemCode),
+  detail: z.string(),
+  requestId: z.string().optional(),
+});
+
+export type Capability = z.infer<typeof capabilitySchema>;
+export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
+export type Volume = z.infer<typeof volumeSchema>;
+export type VolumePage = z.infer<typeof volumePageSchema>;
+export type AttachmentSpec = z.infer<typeof attachmentSpecSchema>;
+export type AttachmentResource = z.infer<typeof attachmentResourceSchema>;
+export type NodeSpec = z.infer<typeof nodeSpecSchema>;
+export type Node = z.infer<typeof nodeSchema>;
+export type Capabilities = z.infer<typeof capabilitiesSchema>;
+export type ValidationSpec = z.infer<typeof validationSpecSchema>;
+export type Validation = z.infer<typeof validationSchema>;
+export type CapacitySpec = z.infer<typeof capacitySpecSchema>;
+export type Capacity = z.infer<typeof capacitySchema>;
+
+function fieldSchemas(
+  fields: Readonly<Record<string, 'text' | 'bytes' | 'flag'>>,
+): Record<string, z.ZodType> {
+  const schemas = { text: z.string().min(1), bytes: sizeBytes, flag: z.boolean() };
+  return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, schemas[kind]]));
+}

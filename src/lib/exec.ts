@@ -1,0 +1,86 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+
+/** How a command ended. `status` is its exit status, or undefined when a signal or the deadline ended it. */
+export type ExecResult = {
+  readonly status: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The deadline passed and the whole process group was killed. */
+  readonly timedOut: boolean;
+  /** The command is not installed. */
+  readonly missing: boolean;
+};
+
+/** `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). */
+export type ExecOptions = {
+  readonly timeoutMs: number;
+  readonly stdin?: string;
+  readonly env?: NodeJS.ProcessEnv;
+};
+
+/** How long a killed group may take to be gone before it is left behind, in milliseconds. */
+const graceMs = 1_000;
+/** What is kept of each output stream, in characters. */
+const outputCap = 64 * 1024;
+
+/**
+ * Runs one command, never through a shell. It resolves always: what went wrong is in the result. At the deadline the
+ * command and its children are killed as a group; one that cannot die (uninterruptible sleep) is left behind, and
+ * the result says `timedOut`.
+ */
+export function exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
+  return new Promise(resolve => {
+    const child = spawn(command, args, {
+      detached: true,
+      stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      ...(options.env && { env: options.env }),
+    });
+    const stdout = collect(child.stdout);
+    const stderr = collect(child.stderr);
+    let timedOut = false;
+    let abandon: NodeJS.Timeout | undefined;
+    const finish = (status: number | undefined, missing = false): void => {
+      clearTimeout(deadline);
+      clearTimeout(abandon);
+      resolve({ status, stdout: stdout(), stderr: stderr(), timedOut, missing });
+    };
+    const deadline = setTimeout(() => {
+      timedOut = true;
+      killGroup(child);
+      abandon = setTimeout(() => {
+        release(child);
+        finish(undefined);
+      }, graceMs);
+    }, options.timeoutMs);
+    child.once('error', (error: NodeJS.ErrnoException) => finish(undefined, error.code === 'ENOENT'));
+    child.once('close', status => finish(status ?? undefined));
+    if (options.stdin !== undefined) child.stdin?.on('error', () => {}).end(options.stdin);
+  });
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  const chunks: string[] = [];
+  let length = 0;
+  stream?.setEncoding('utf8');
+  stream?.on('data', (chunk: string) => {
+    if (length < outputCap) chunks.push(chunk.slice(0, outputCap - length));
+    length += chunk.length;
+  });
+  return () => chunks.join('');
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    child.kill('SIGKILL');
+  }
+}
+
+function release(child: ChildProcess): void {
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  child.removeAllListeners();
+  child.unref();
+}

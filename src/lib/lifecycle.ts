@@ -1,0 +1,58 @@
+import type { Log } from './log.ts';
+
+/** A program that is up: what it says when ready, and how it ends. */
+export interface Running {
+  /** Facts for whoever started the program, such as the address it listens on. */
+  readonly ready: Readonly<Record<string, string>>;
+  /** Stops taking work, finishes what runs, frees what is held. */
+  close(): Promise<void>;
+}
+
+/** How long an orderly end may take before the process ends anyway, in milliseconds. */
+const closeTimeoutMs = 4_000;
+
+/**
+ * Runs one program until SIGTERM, SIGINT, or the end of the process that started it with an IPC channel. A start
+ * that fails is one line on standard error and exit status 1; an orderly end is status 0.
+ */
+export async function runProgram(name: string, log: Log, start: () => Promise<Running>): Promise<void> {
+  let running: Running;
+  try {
+    running = await start();
+  } catch (error) {
+    process.stderr.write(`fairlead ${name}: ${describeStartFault(error)}\n`);
+    process.exit(1);
+  }
+  let closing = false;
+  const close = (reason: string): void => {
+    if (closing) return;
+    closing = true;
+    log.info(`ends: ${reason}`);
+    setTimeout(() => process.exit(1), closeTimeoutMs).unref();
+    running.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error('did not end cleanly', { detail: describeStartFault(error) });
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', close);
+  process.once('SIGINT', close);
+  process.once('disconnect', () => close('the process that started this one is gone'));
+  log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
+  process.send?.({ ready: running.ready });
+}
+
+/** A system error as one short sentence; anything else as its message. */
+export function describeStartFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  const place =
+    path ??
+    ('address' in error && 'port' in error ? `${String(error.address)}:${String(error.port)}` : undefined);
+  if (code === 'EADDRINUSE') return `${place ?? 'the address'} is already in use`;
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return `no permission to ${syscall ?? 'use'} ${place ?? 'it'}`;
+  return error.message;
+}

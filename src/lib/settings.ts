@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+/** One setting: a flag `--name` and a variable `FAIRLEAD_NAME`; a flag wins over the variable. */
+export type Setting<T> = {
+  readonly doc: string;
+  /** Reads the text; an error's message says what is wrong with it. */
+  readonly parse: (text: string) => T;
+  /** The text taken when nothing is given; absent means that the setting must be given, unless `optional`. */
+  readonly default?: string;
+  readonly optional?: boolean;
+  /** A second variable name, for names that others decided, such as CSI_ENDPOINT. */
+  readonly variable?: string;
+  /** May also be given as a path to a file that holds it, with `--name-file` or `FAIRLEAD_NAME_FILE`; never printed. */
+  readonly secret?: boolean;
+};
+
+/** A program's settings, keyed by flag name without its dashes. */
+export type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
+
+/** The values of a table, keyed as the table is. */
+export type SettingsOf<T extends SettingsTable> = {
+  readonly [K in keyof T]: T[K] extends { readonly optional: true }
+    ? ReturnType<T[K]['parse']> | undefined
+    : ReturnType<T[K]['parse']>;
+};
+
+/** Where settings are read from: the command line after the program's name, and the environment. */
+export type SettingsSource = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
+
+/** Either every value, or every fault found. */
+export type SettingsResult<T extends SettingsTable> =
+  | { readonly values: SettingsOf<T>; readonly faults?: never }
+  | { readonly values?: never; readonly faults: readonly string[] };
+
+const prefix = 'FAIRLEAD_';
+
+/** Reads all settings and reports all faults together: unknown names, missing ones, and values that do not parse. */
+export function readSettings<T extends SettingsTable>(table: T, source: SettingsSource): SettingsResult<T> {
+  const faults: string[] = [];
+  const flags = readFlags(table, source.argv, faults);
+  faults.push(...unknownVariables(table, source.env));
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(table)) {
+    try {
+      const text = findText(name, setting, { flags, env: source.env });
+      if (text !== undefined) values[name] = setting.parse(text.trim());
+      else if (!setting.optional)
+        faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
+    } catch (error) {
+      faults.push(`--${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
+}
+
+/** The table as text for `--help`: flag, variable, default, and what it does. */
+export function describeSettings(table: SettingsTable): string {
+  return Object.entries(table)
+    .map(([name, setting]) => {
+      const variables = [variableOf(name), ...(setting.variable ? [setting.variable] : [])].join(', ');
+      const state =
+        setting.default !== undefined
+          ? `default ${setting.default}`
+          : setting.optional
+            ? 'optional'
+            : 'required';
+      const file = setting.secret ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
+      return `  --${name}\n      ${setting.doc}\n      (${variables}; ${state}${file})`;
+    })
+    .join('\n');
+}
+
+function readFlags(
+  table: SettingsTable,
+  argv: readonly string[],
+  faults: string[],
+): ReadonlyMap<string, string> {
+  const known = new Set(
+    Object.entries(table).flatMap(([name, setting]) => (setting.secret ? [name, `${name}-file`] : [name])),
+  );
+  const options = Object.fromEntries([...known].map(name => [name, { type: 'string' as const }]));
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options,
+    strict: false,
+    tokens: true,
+    allowPositionals: true,
+  });
+  const flags = new Map<string, string>();
+  for (const token of tokens) {
+    if (token.kind === 'positional') faults.push(`unexpected argument "${token.value}"`);
+    if (token.kind !== 'option') continue;
+    if (!known.has(token.name)) faults.push(`unknown flag ${token.rawName}`);
+    else if (flags.has(token.name)) faults.push(`--${token.name} is given twice`);
+    else if (token.value === undefined) faults.push(`--${token.name} needs a value`);
+    else flags.set(token.name, token.value);
+  }
+  return flags;
+}
+
+function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): string[] {
+  const known = new Set(
+    Object.entries(table).flatMap(([name, setting]) =>
+      setting.secret ? [variableOf(name), `${variableOf(name)}_FILE`] : [variableOf(name)],
+    ),
+  );
+  return Object.keys(env)
+    .filter(name => name.startsWith(prefix) && !known.has(name))
+    .map(name => `unknown variable ${name}`);
+}
+
+type Given = { readonly flags: ReadonlyMap<string, string>; readonly env: NodeJS.ProcessEnv };
+
+function findText(name: string, setting: Setting<unknown>, { flags, env }: Given): string | undefined {
+  const direct = flags.get(name);
+  if (direct !== undefined) return direct;
+  if (setting.secret) {
+    const file = flags.get(`${name}-file`) ?? env[`${variableOf(name)}_FILE`];
+    if (file !== undefined) return readSecretFile(file);
+  }
+  return env[variableOf(name)] ?? (setting.variable ? env[setting.variable] : undefined) ?? setting.default;
+}
+
+function readSecretFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(
+      `cannot read file "${path}" (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+      { cause: error },
+    );
+  }
+}
+
+function variableOf(name: string): string {
+  return prefix + name.toUpperCase().replaceAll('-', '_');
+}
