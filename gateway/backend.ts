@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Reach } from '../src/api/attachment.ts';
 import type { AccessMode, AccessType, Capability, Capacity } from '../src/api/resources.ts';
+import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 
 /**
  * What a storage system must do to be driven by the gateway. Each method is given a resource whose id is already
@@ -66,5 +67,9 @@ export type NodeAccess = {
   readonly readonly: boolean;
 };
 
-/** Makes a backend from its own settings; `create` reads them and reports all faults at once. */
-export type BackendFactory = (config: Readonly<Record<string, string>>) => Promise<Backend>;
+/** What a backend's file gives to the registry: its settings, flags that start with its name, and how to open it. */
+export interface BackendPlugin<T extends SettingsTable> {
+  readonly settings: T;
+  /** Opens the backend, or throws with one line that says what is wrong with the machine or the settings. */
+  open(values: SettingsOf<T>): Promise<Backend>;
+}

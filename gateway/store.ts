@@ -1,6 +1,3 @@
-import type { Attachment } from '../src/api/attachment.ts';
-import type { Capability, NodeSpec, Volume } from '../src/api/resources.ts';
-
 /** A value that both engines can hold. */
 export type SqlValue = string | number | null;
 

@@ -44,11 +44,8 @@ function parseLine(line: string): Mount {
   };
 }
 
-function unescapeOctal(text: string): string {
-  if (!text.includes('\\')) return text;
-  const bytes = Buffer.from(
-    text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8))),
-    'latin1',
+function unescapeOctal(field: string): string {
+  return field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
+    String.fromCodePoint(Number.parseInt(octal, 8)),
   );
-  return bytes.toString('utf8');
 }

@@ -23,17 +23,17 @@ export const accessTypes = ['mount', 'block'] as const;
 /** One of `accessTypes`. */
 export type AccessType = (typeof accessTypes)[number];
 
+const encoder = new TextEncoder();
+
 const name = z
   .string()
   .min(1)
-  .refine(value => Buffer.byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
+  .refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
 const sizeBytes = z.int().nonnegative();
 const stringMap = z
   .record(z.string(), z.string())
   .refine(
-    map =>
-      Object.entries(map).reduce((sum, [k, v]) => sum + Buffer.byteLength(k) + Buffer.byteLength(v), 0) <=
-      4096,
+    map => Object.entries(map).reduce((sum, [k, v]) => sum + byteLength(k) + byteLength(v), 0) <= 4096,
     'must have at most 4096 bytes',
   );
 
@@ -171,4 +171,8 @@ function fieldSchemas(
 ): Record<string, z.ZodType> {
   const schemas = { text: z.string().min(1), bytes: sizeBytes, flag: z.boolean() };
   return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, schemas[kind]]));
+}
+
+function byteLength(text: string): number {
+  return encoder.encode(text).length;
 }

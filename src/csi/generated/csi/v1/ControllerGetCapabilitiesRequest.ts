@@ -1,0 +1,8 @@
+// Generated from proto/csi.proto. Do not edit.
+
+
+export interface ControllerGetCapabilitiesRequest {
+}
+
+export interface ControllerGetCapabilitiesRequest__Output {
+}

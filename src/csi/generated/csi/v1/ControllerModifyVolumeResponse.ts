@@ -1,0 +1,8 @@
+// Generated from proto/csi.proto. Do not edit.
+
+
+export interface ControllerModifyVolumeResponse {
+}
+
+export interface ControllerModifyVolumeResponse__Output {
+}

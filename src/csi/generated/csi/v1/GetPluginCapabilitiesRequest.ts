@@ -1,0 +1,8 @@
+// Generated from proto/csi.proto. Do not edit.
+
+
+export interface GetPluginCapabilitiesRequest {
+}
+
+export interface GetPluginCapabilitiesRequest__Output {
+}

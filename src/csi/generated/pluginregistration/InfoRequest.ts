@@ -1,0 +1,8 @@
+// Generated from proto/pluginregistration.proto. Do not edit.
+
+
+export interface InfoRequest {
+}
+
+export interface InfoRequest__Output {
+}

@@ -1,0 +1,8 @@
+// Generated from proto/pluginregistration.proto. Do not edit.
+
+
+export interface RegistrationStatusResponse {
+}
+
+export interface RegistrationStatusResponse__Output {
+}
