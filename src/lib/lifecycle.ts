@@ -12,8 +12,9 @@ export interface Running {
 const closeTimeoutMs = 4_000;
 
 /**
- * Runs one program until SIGTERM, SIGINT, or the end of the process that started it with an IPC channel. A start
- * that fails is one line on standard error and exit status 1; an orderly end is status 0.
+ * Runs one program until SIGTERM or SIGINT. A start that fails is one line on standard error and exit status 1; an
+ * orderly end is status 0. A program that was started with an IPC channel ends at once when the other side is gone: to
+ * go on beside its successor would be worse than to stop short, which every program must survive anyway.
  */
 export async function runProgram(name: string, log: Log, start: () => Promise<Running>): Promise<void> {
   let running: Running;
@@ -39,7 +40,7 @@ export async function runProgram(name: string, log: Log, start: () => Promise<Ru
   };
   process.once('SIGTERM', close);
   process.once('SIGINT', close);
-  process.once('disconnect', () => close('the process that started this one is gone'));
+  process.once('disconnect', () => process.exit(1));
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
   process.send?.({ ready: running.ready });
 }

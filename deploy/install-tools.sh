@@ -1,0 +1,33 @@
+#!/bin/sh
+# Installs the Debian packages that the node agent, the demo and the tests use, when a tool of theirs is missing.
+# With --check it only names what is missing, and fails when anything is.
+set -eu
+
+packages=
+need() { # need TOOL PACKAGE
+  PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1 && return
+  case " $packages " in *" $2 "*) ;; *) packages="$packages $2" ;; esac
+}
+need losetup mount
+need mount mount
+need blkid util-linux
+need findmnt util-linux
+need blockdev util-linux
+need cmp diffutils
+need mkfs.ext4 e2fsprogs
+need mkfs.xfs xfsprogs
+need mkfs.btrfs btrfs-progs
+
+[ -n "$packages" ] || exit 0
+if [ "${1:-}" = --check ]; then
+  echo "missing packages:$packages" >&2
+  exit 1
+fi
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+  echo "missing packages, please install:$packages" >&2
+  exit 1
+fi
+echo "installing packages:$packages" >&2
+apt-get update -qq >&2
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >&2

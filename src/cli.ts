@@ -1,0 +1,141 @@
+#!/usr/bin/env node
+import { enableCompileCache } from 'node:module';
+import { runProgram, type Running } from './lib/lifecycle.ts';
+import { createLog, type Log, type LogLevel } from './lib/log.ts';
+import { describeSettings, readSettings, type SettingsOf, type SettingsTable } from './lib/settings.ts';
+
+/** One program of the command line, loaded only when it is asked for. */
+type Program = { readonly doc: string; readonly load: () => Promise<Loaded> };
+
+type Loaded = {
+  readonly settings: SettingsTable;
+  run(argv: readonly string[]): Promise<void>;
+};
+
+const programs: Readonly<Record<string, Program>> = {
+  gateway: { doc: 'the hosted storage API: remembers, decides, drives a backend', load: loadGateway },
+  controller: {
+    doc: 'CSI Identity and Controller for one cluster, translated into storage API calls',
+    load: loadController,
+  },
+  node: { doc: 'CSI Identity and Node for this machine: attaches, formats, mounts', load: loadNode },
+  dev: { doc: 'all three for one machine, with image files as volumes', load: loadDev },
+  demo: { doc: "walks a volume's whole life on this machine and proves it (root)", load: loadDemo },
+};
+
+await main(process.argv.slice(2));
+
+async function main([name, ...argv]: readonly string[]): Promise<void> {
+  enableCompileCache();
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    process.stdout.write(help());
+    process.exitCode = name === undefined ? 1 : 0;
+    return;
+  }
+  if (name === '--version') {
+    const { version } = await import('./csi/identity.ts');
+    process.stdout.write(`${version}\n`);
+    return;
+  }
+  const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
+  if (!program)
+    failWith([`unknown program "${name}"; there are ${Object.keys(programs).join(', ')}`], 'fairlead');
+  const { settings, run } = await program.load();
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(
+      `fairlead ${name}: ${program.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(settings)}\n`,
+    );
+    return;
+  }
+  await run(argv);
+}
+
+function help(): string {
+  const width = Math.max(...Object.keys(programs).map(name => name.length));
+  const list = Object.entries(programs).map(([name, { doc }]) => `  ${name.padEnd(width)}  ${doc}`);
+  return `Fairlead, a remote CSI gateway.\n\nUsage: fairlead <program> [--flag value …]\n\n${list.join('\n')}\n\nfairlead <program> --help lists its settings.\n`;
+}
+
+function failWith(faults: readonly string[], name: string): never {
+  for (const fault of faults) process.stderr.write(`${name}: ${fault}\n`);
+  process.exit(1);
+}
+
+type Startable<T extends SettingsTable> = {
+  readonly name: string;
+  readonly settings: T;
+  readonly start: (config: SettingsOf<T>, log: Log) => Promise<Running>;
+  readonly onReady?: (running: Running) => void;
+};
+
+/** A program that runs until it is told to end. */
+function service<T extends SettingsTable>({ name, settings, start, onReady }: Startable<T>): Loaded {
+  return {
+    settings,
+    async run(argv) {
+      const { values, faults } = readSettings(settings, { argv, env: process.env });
+      if (faults) failWith(faults, `fairlead ${name}`);
+      const log = createLog(name, (values as { 'log-level': LogLevel })['log-level']);
+      await runProgram(name, log, async () => {
+        const running = await start(values, log);
+        onReady?.(running);
+        return running;
+      });
+    },
+  };
+}
+
+async function loadGateway(): Promise<Loaded> {
+  const [{ gatewaySettings }, { startGateway }] = await Promise.all([
+    import('../gateway/config.ts'),
+    import('../gateway/main.ts'),
+  ]);
+  return service({ name: 'gateway', settings: gatewaySettings, start: startGateway });
+}
+
+async function loadController(): Promise<Loaded> {
+  const [{ controllerSettings }, { startController }] = await Promise.all([
+    import('./controller/config.ts'),
+    import('./controller/main.ts'),
+  ]);
+  return service({ name: 'controller', settings: controllerSettings, start: startController });
+}
+
+async function loadNode(): Promise<Loaded> {
+  const { nodeSettings } = await import('../node-agent/config.ts');
+  const { startNodeAgent } = await import('../node-agent/main.ts');
+  return service({ name: 'node', settings: nodeSettings, start: startNodeAgent });
+}
+
+async function loadDev(): Promise<Loaded> {
+  const [{ devSettings }, { startDev }] = await Promise.all([
+    import('./dev/config.ts'),
+    import('./dev/dev.ts'),
+  ]);
+  return service({
+    name: 'dev',
+    settings: devSettings,
+    start: config => startDev(config, failDev),
+    onReady: printReady,
+  });
+}
+
+function failDev(how: string): never {
+  failWith([how], 'fairlead dev');
+}
+
+function printReady({ ready }: Running): void {
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+}
+
+async function loadDemo(): Promise<Loaded> {
+  const { demoSettings, runDemo } = await import('./dev/demo.ts');
+  return {
+    settings: demoSettings,
+    async run(argv) {
+      const { values, faults } = readSettings(demoSettings, { argv, env: process.env });
+      if (faults) failWith(faults, 'fairlead demo');
+      process.exitCode = await runDemo(values);
+    },
+  };
+}

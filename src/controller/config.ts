@@ -1,0 +1,50 @@
+import { isClusterName } from '../api/ids.ts';
+import { defaultDriverName, parseDriverName } from '../csi/identity.ts';
+import { logLevels } from '../lib/log.ts';
+import { absolutePath, choice, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
+import type { SettingsOf } from '../lib/settings.ts';
+
+/** All settings of the controller. */
+export const controllerSettings = {
+  endpoint: {
+    doc: 'UNIX socket on which CSI is served, ending in .sock',
+    parse: unixSocket,
+    variable: 'CSI_ENDPOINT',
+  },
+  gateway: { doc: 'address of the storage API, such as https://storage.example', parse: httpUrl },
+  cluster: { doc: 'name under which this cluster is enrolled at the gateway', parse: parseClusterName },
+  'key-file': {
+    doc: 'file with the private key (a JWK with kid, Ed25519 or P-256) that signs tokens; read again when it changes',
+    parse: absolutePath,
+  },
+  issuer: { doc: "the tokens' issuer; without it the cluster's name", parse: text, optional: true },
+  audience: { doc: "the tokens' audience, as set at the gateway", parse: text, default: 'fairlead' },
+  'token-lifetime': {
+    doc: 'how long a token is good for, at most 1h',
+    parse: tokenLifetimeMs,
+    default: '5m',
+  },
+  'driver-name': {
+    doc: "the CSI driver's name, the same in all programs",
+    parse: parseDriverName,
+    default: defaultDriverName,
+  },
+  'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
+} as const;
+
+/** The controller's settings, read and checked. */
+export type ControllerConfig = SettingsOf<typeof controllerSettings>;
+
+function parseClusterName(value: string): string {
+  if (!isClusterName(value))
+    throw new Error(
+      `"${value}" is not a cluster's name: lower-case letters, digits and inner dashes, at most 32`,
+    );
+  return value;
+}
+
+function tokenLifetimeMs(value: string): number {
+  const lifetimeMs = durationMs(value);
+  if (lifetimeMs < 10_000 || lifetimeMs > 3_600_000) throw new Error(`"${value}" is not between 10s and 1h`);
+  return lifetimeMs;
+}

@@ -1,0 +1,46 @@
+import { createClient } from '../api/client.ts';
+import { createIdentity } from '../csi/identity.ts';
+import { loadCsi } from '../csi/protocol.ts';
+import { serve } from '../csi/server.ts';
+import type { Running } from '../lib/lifecycle.ts';
+import type { Log } from '../lib/log.ts';
+import { createCapabilitySource } from './capabilities.ts';
+import type { ControllerConfig } from './config.ts';
+import { createController } from './controller.ts';
+import { createTokenSource, readKey } from './tokens.ts';
+
+/** Starts the controller: CSI Identity and Controller on a UNIX socket, translated into Storage API calls. */
+export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
+  await readKey(config['key-file']);
+  const token = createTokenSource({
+    keyFile: config['key-file'],
+    issuer: config.issuer ?? config.cluster,
+    audience: config.audience,
+    lifetimeMs: config['token-lifetime'],
+  });
+  const client = createClient({ url: config.gateway, token });
+  const csi = loadCsi();
+  const capabilities = createCapabilitySource(client, log);
+  const identity = createIdentity({
+    driverName: config['driver-name'],
+    isReady: () => capabilities.isKnown(),
+  });
+  const controller = createController({ client, capabilities, cluster: config.cluster });
+  const services = [
+    { definition: csi.Identity.service, handlers: identity },
+    { definition: csi.Controller.service, handlers: controller },
+  ];
+  const server = await serve({ socketPath: config.endpoint, services, log }).catch(async (error: unknown) => {
+    capabilities.close();
+    await client.close();
+    throw error;
+  });
+  return {
+    ready: { controller: `unix://${config.endpoint}` },
+    async close() {
+      capabilities.close();
+      await server.close();
+      await client.close();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { Problem } from '../api/problem.ts';
+
+/** What goes into a token, and the key that signs it. */
+export type TokenOptions = {
+  readonly keyFile: string;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly lifetimeMs: number;
+};
+
+/** Gives a bearer token that is good for some time still; `renew` reads the key again and signs a new one. */
+export type TokenSource = (renew: boolean) => Promise<string>;
+
+type Key = { readonly alg: 'EdDSA' | 'ES256'; readonly kid: string; readonly key: CryptoKey | Uint8Array };
+
+/**
+ * Signs tokens and reuses each until a fifth of its life is left. The key file is read for every new token, so that
+ * a replaced key is used without a restart. A file that cannot be used is UNAVAILABLE, as it may be in replacement.
+ */
+export function createTokenSource(options: TokenOptions): TokenSource {
+  let current: { readonly token: string; readonly renewAtMs: number } | undefined;
+  return async renew => {
+    if (current && !renew && Date.now() < current.renewAtMs) return current.token;
+    const { alg, kid, key } = await readKey(options.keyFile);
+    const nowMs = Date.now();
+    const token = await new SignJWT()
+      .setProtectedHeader({ alg, kid })
+      .setIssuer(options.issuer)
+      .setAudience(options.audience)
+      .setIssuedAt(Math.floor(nowMs / 1000))
+      .setExpirationTime(Math.floor((nowMs + options.lifetimeMs) / 1000))
+      .sign(key);
+    current = { token, renewAtMs: nowMs + options.lifetimeMs * 0.8 };
+    return token;
+  };
+}
+
+/** Reads a private key; throws a `Problem` UNAVAILABLE that names the file and the fault, never its content. */
+export async function readKey(path: string): Promise<Key> {
+  const jwk = await readJwk(path);
+  const alg =
+    jwk.kty === 'OKP' && jwk.crv === 'Ed25519'
+      ? 'EdDSA'
+      : jwk.kty === 'EC' && jwk.crv === 'P-256'
+        ? 'ES256'
+        : undefined;
+  if (!alg || !jwk.kid || !jwk.d)
+    throw unusable(path, 'is not a private JWK with kid on the curve Ed25519 or P-256');
+  try {
+    return { alg, kid: jwk.kid, key: await importJWK(jwk, alg) };
+  } catch {
+    throw unusable(path, 'holds a key that cannot be used');
+  }
+}
+
+async function readJwk(path: string): Promise<JWK> {
+  let content: string;
+  try {
+    content = await readFile(path, 'utf8');
+  } catch (error) {
+    throw unusable(path, `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+  try {
+    return JSON.parse(content) as JWK;
+  } catch {
+    throw unusable(path, 'is not JSON');
+  }
+}
+
+function unusable(path: string, fault: string): Problem {
+  return new Problem('UNAVAILABLE', `key file "${path}" ${fault}`);
+}

@@ -1,0 +1,71 @@
+import { credentials, type Client, type ServiceError } from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/proto-loader';
+import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
+import type { ControllerDefinition } from './generated/csi/v1/Controller.ts';
+import type { IdentityDefinition } from './generated/csi/v1/Identity.ts';
+import type { NodeDefinition } from './generated/csi/v1/Node.ts';
+import { loadCsi } from './protocol.ts';
+
+/** A service's unary RPCs as functions; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
+export type CsiCalls<Definition> = {
+  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends MethodDefinition<
+    infer Request,
+    infer _Response,
+    infer _RequestOut,
+    infer ResponseOut
+  >
+    ? (request: Request, timeoutMs?: number) => Promise<ResponseOut>
+    : never;
+};
+
+/** The CSI services of one socket, as a sidecar or kubelet calls them. */
+export interface CsiClient {
+  readonly identity: CsiCalls<IdentityDefinition>;
+  readonly controller: CsiCalls<ControllerDefinition>;
+  readonly node: CsiCalls<NodeDefinition>;
+  close(): void;
+}
+
+const defaultTimeoutMs = 60_000;
+const codesByNumber = new Map(
+  Object.entries(problemTable).map(([code, row]) => [row.grpc as number, code as ProblemCode]),
+);
+
+/** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
+export function connectCsi(endpoint: string): CsiClient {
+  const csi = loadCsi();
+  const identity = new csi.Identity(endpoint, credentials.createInsecure());
+  const controller = new csi.Controller(endpoint, credentials.createInsecure());
+  const node = new csi.Node(endpoint, credentials.createInsecure());
+  return {
+    identity: toCalls(identity, csi.Identity.service),
+    controller: toCalls(controller, csi.Controller.service),
+    node: toCalls(node, csi.Node.service),
+    close: () => [identity, controller, node].forEach(client => client.close()),
+  };
+}
+
+type Invoke = (
+  request: unknown,
+  options: object,
+  callback: (error: ServiceError | null, response: unknown) => void,
+) => void;
+
+function toCalls<Definition extends object>(client: Client, definition: Definition): CsiCalls<Definition> {
+  const methods = client as unknown as Readonly<Record<string, Invoke>>;
+  const calls = Object.keys(definition).map(rpc => {
+    const call = (request: unknown, timeoutMs = defaultTimeoutMs): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        methods[rpc]?.call(client, request, { deadline: Date.now() + timeoutMs }, (error, response) => {
+          if (error) reject(toProblem(error));
+          else resolve(response);
+        });
+      });
+    return [rpc, call];
+  });
+  return Object.fromEntries(calls) as CsiCalls<Definition>;
+}
+
+function toProblem(error: ServiceError): Problem {
+  return new Problem(codesByNumber.get(error.code) ?? 'UNAVAILABLE', error.details, error);
+}

@@ -1,0 +1,31 @@
+import type { IdentityHandlers } from './generated/csi/v1/Identity.ts';
+import type { UnaryHandlers } from './unary.ts';
+
+/** What a program says of the plugin. Name, version and capabilities are the same in all programs of one release. */
+export type IdentityOptions = {
+  readonly driverName: string;
+  /** False while the program still waits for something it needs. */
+  readonly isReady: () => boolean;
+};
+
+/** The version of all programs of this release. */
+export const version = '0.1.0';
+
+/** The Identity service (CSI spec, "Identity Service RPC"). */
+export function createIdentity({ driverName, isReady }: IdentityOptions): UnaryHandlers<IdentityHandlers> {
+  return {
+    GetPluginInfo: async () => ({ name: driverName, vendor_version: version }),
+    GetPluginCapabilities: async () => ({ capabilities: [{ service: { type: 'CONTROLLER_SERVICE' } }] }),
+    Probe: async () => ({ ready: { value: isReady() } }),
+  };
+}
+
+/** A driver's name as CSI rules it: a domain name of at most 63 characters. */
+export function parseDriverName(value: string): string {
+  const wellFormed = /^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$/.test(value) && value.length <= 63;
+  if (!wellFormed) throw new Error(`"${value}" is not a driver name: a domain name of at most 63 characters`);
+  return value;
+}
+
+/** The driver's name when none is set. */
+export const defaultDriverName = 'csi.fairlead.dev';

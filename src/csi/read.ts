@@ -1,0 +1,115 @@
+import { Problem } from '../api/problem.ts';
+import { maxIdBytes } from '../api/ids.ts';
+import type { AccessMode, Capability } from '../api/resources.ts';
+import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
+import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
+
+/** Most bytes of a map's keys and values together, and of all mount flags (CSI spec, "Size Limits"). */
+const maxMapBytes = 4_096;
+/** Most bytes of a node's id (CSI spec, "NodeGetInfo"). */
+const maxNodeIdBytes = 256;
+
+/** A string that must be there, of at most 128 bytes, or INVALID_ARGUMENT that names the field. */
+export function readId(value: string, field: string): string {
+  if (value === '') throw invalid(`${field} is missing`);
+  return readShort(value, field, maxIdBytes);
+}
+
+/** A node's id, of at most 256 bytes; `''` where none is given. */
+export function readNodeId(value: string): string {
+  return readShort(value, 'node_id', maxNodeIdBytes);
+}
+
+/** A map of at most 4 KiB. */
+export function readMap(
+  map: Readonly<Record<string, string>>,
+  field: string,
+): Readonly<Record<string, string>> {
+  const size = Object.entries(map).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  );
+  if (size > maxMapBytes) throw invalid(`${field} has ${size} bytes, more than the ${maxMapBytes} allowed`);
+  return map;
+}
+
+/** One capability that must be there, complete. */
+export function readCapability(
+  capability: VolumeCapability__Output | null | undefined,
+  field = 'volume_capability',
+): Capability {
+  if (!capability) throw invalid(`${field} is missing`);
+  const accessMode = readAccessMode(capability, field);
+  if (capability.access_type === 'block') return { accessType: 'block', accessMode };
+  if (capability.access_type !== 'mount')
+    throw invalid(`${field} has no access type: neither block nor mount`);
+  const {
+    fs_type: fsType = '',
+    mount_flags: mountFlags = [],
+    volume_mount_group: group = '',
+  } = capability.mount ?? {};
+  if (group !== '') throw invalid(`${field} has a volume_mount_group, which this driver does not offer`);
+  const size = mountFlags.reduce((sum, flag) => sum + Buffer.byteLength(flag), 0);
+  if (size > maxMapBytes)
+    throw invalid(`${field} has mount_flags of ${size} bytes, more than the ${maxMapBytes} allowed`);
+  return {
+    accessType: 'mount',
+    accessMode,
+    ...(fsType !== '' && { fsType: readShort(fsType, `${field}.mount.fs_type`, maxIdBytes) }),
+    ...(mountFlags.length > 0 && { mountFlags }),
+  };
+}
+
+/** All capabilities; at least one must be there. */
+export function readCapabilities(capabilities: readonly VolumeCapability__Output[]): Capability[] {
+  if (capabilities.length === 0) throw invalid('volume_capabilities is missing');
+  return capabilities.map((capability, index) => readCapability(capability, `volume_capabilities[${index}]`));
+}
+
+/** The bounds of a size in bytes; 0 where nothing is asked. */
+export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: number };
+
+/** A capacity range: INVALID_ARGUMENT for one that no size can meet, OUT_OF_RANGE for one beyond 2^53 bytes. */
+export function readCapacityRange(range: CapacityRange__Output | null | undefined): SizeBounds {
+  if (!range) return { requiredBytes: 0, limitBytes: 0 };
+  const requiredBytes = readSize(range.required_bytes, 'capacity_range.required_bytes');
+  if (!Number.isSafeInteger(requiredBytes)) {
+    throw new Problem(
+      'OUT_OF_RANGE',
+      `capacity_range requires ${range.required_bytes} bytes, more than any volume can have`,
+    );
+  }
+  const limitBytes = Math.min(
+    readSize(range.limit_bytes, 'capacity_range.limit_bytes'),
+    Number.MAX_SAFE_INTEGER,
+  );
+  if (requiredBytes === 0 && limitBytes === 0)
+    throw invalid('capacity_range has neither required_bytes nor limit_bytes');
+  if (limitBytes > 0 && requiredBytes > limitBytes) {
+    throw invalid(`capacity_range requires ${requiredBytes} bytes but limits them to ${limitBytes}`);
+  }
+  return { requiredBytes, limitBytes };
+}
+
+function readSize(value: string | number, field: string): number {
+  const number = Number(value);
+  if (!(number >= 0)) throw invalid(`${field} is ${value}, less than 0`);
+  return number;
+}
+
+function readAccessMode(capability: VolumeCapability__Output, field: string): AccessMode {
+  const mode = capability.access_mode?.mode;
+  if (mode === undefined || mode === 'UNKNOWN') throw invalid(`${field} has no access mode`);
+  if (typeof mode !== 'string') throw invalid(`${field} has the unknown access mode ${String(mode)}`);
+  return mode;
+}
+
+function readShort(value: string, field: string, maxBytes: number): string {
+  const size = Buffer.byteLength(value);
+  if (size > maxBytes) throw invalid(`${field} has ${size} bytes, more than the ${maxBytes} allowed`);
+  return value;
+}
+
+function invalid(detail: string): Problem {
+  return new Problem('INVALID_ARGUMENT', detail);
+}

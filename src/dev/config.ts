@@ -1,0 +1,44 @@
+import { hostname } from 'node:os';
+import { logLevels } from '../lib/log.ts';
+import { absolutePath, bytes, choice, hostPort, text } from '../lib/parsers.ts';
+import type { SettingsOf } from '../lib/settings.ts';
+import { resolve } from 'node:path';
+
+/** All settings of `fairlead dev`. */
+export const devSettings = {
+  dir: {
+    doc: 'directory that holds keys, records, volumes and sockets; made when missing',
+    parse: directory,
+  },
+  listen: {
+    doc: 'where the gateway listens; port 0 takes a free one',
+    parse: checkedHostPort,
+    default: '127.0.0.1:0',
+  },
+  'kubelet-dir': { doc: 'directory below which targets may lie', parse: absolutePath, default: '/' },
+  'node-id': { doc: "this machine's name as a node", parse: text, default: hostname() },
+  'default-fs': { doc: 'filesystem of volumes that name none', parse: text, default: 'ext4' },
+  'image-capacity': {
+    doc: 'bytes that all volumes may have together; without it what the disk can hold',
+    parse: checkedBytes,
+    optional: true,
+  },
+  'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
+} as const;
+
+/** The settings of `fairlead dev`, read and checked. */
+export type DevConfig = SettingsOf<typeof devSettings>;
+
+function directory(value: string): string {
+  return resolve(text(value));
+}
+
+function checkedHostPort(value: string): string {
+  hostPort(value);
+  return value;
+}
+
+function checkedBytes(value: string): string {
+  bytes(value);
+  return value;
+}

@@ -1,0 +1,98 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '../api/client.ts';
+import { isSocketAnswered } from '../csi/server.ts';
+import { createTokenSource } from '../controller/tokens.ts';
+import type { Running } from '../lib/lifecycle.ts';
+import { startChild, type Child } from './children.ts';
+import type { DevConfig } from './config.ts';
+import { devCluster, enroll, type Enrollment } from './enrollment.ts';
+
+/** How long the processes of an instance that was killed may take to be gone, in milliseconds. */
+const vacateTimeoutMs = 3_000;
+const registerTimeoutMs = 10_000;
+
+/**
+ * Starts gateway, controller and node agent on this machine, each in a process of its own, and registers the node. All
+ * that must outlive a restart is below `dir`. When one of them ends by itself, `fail` is told and the rest is useless.
+ */
+export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
+  const { dir } = config;
+  const enrollment = await enroll(dir);
+  await access(dir, constants.W_OK);
+  await mkdir(join(dir, 'images'), { recursive: true });
+  const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
+  await Promise.all(Object.values(sockets).map(waitUntilVacant));
+  const children: Child[] = [];
+  let closing = false;
+  const closeAll = async (): Promise<void> => {
+    closing = true;
+    await Promise.all(children.map(child => child.close()));
+  };
+  const start = (program: string, settings: Readonly<Record<string, string | undefined>>): Child['ready'] => {
+    const child = startChild(program, { ...settings, 'log-level': config['log-level'] });
+    children.push(child);
+    return child.ready;
+  };
+  try {
+    const { gateway } = await start('gateway', gatewaySettings(config, enrollment));
+    if (!gateway) throw new Error('the gateway did not say where it listens');
+    const [controller, node] = await Promise.all([
+      start('controller', {
+        endpoint: sockets.controller,
+        gateway,
+        cluster: devCluster,
+        'key-file': enrollment.keyFile,
+      }),
+      start('node', nodeSettings(config, sockets.node)),
+    ]);
+    await registerNode(gateway, config['node-id'], enrollment);
+    for (const child of children) void child.ended.then(how => closing || fail(how));
+    return { ready: { gateway, ...controller, ...node }, close: closeAll };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+function gatewaySettings(
+  config: DevConfig,
+  { clustersFile }: Enrollment,
+): Record<string, string | undefined> {
+  return {
+    listen: config.listen,
+    store: join(config.dir, 'store.sqlite'),
+    backend: 'image',
+    'image-dir': join(config.dir, 'images'),
+    'image-capacity': config['image-capacity'],
+    'clusters-file': clustersFile,
+  };
+}
+
+function nodeSettings(config: DevConfig, socket: string): Record<string, string> {
+  return {
+    endpoint: socket,
+    'node-id': config['node-id'],
+    'state-dir': join(config.dir, 'node'),
+    'kubelet-dir': config['kubelet-dir'],
+    'default-fs': config['default-fs'],
+  };
+}
+
+async function registerNode(gateway: string, nodeId: string, { keyFile }: Enrollment): Promise<void> {
+  const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
+  const client = createClient({ url: gateway, token, connections: 1 });
+  try {
+    await client.putNode(nodeId, {}, { deadlineMs: Date.now() + registerTimeoutMs });
+  } finally {
+    await client.close();
+  }
+}
+
+async function waitUntilVacant(socketPath: string): Promise<void> {
+  const deadlineMs = Date.now() + vacateTimeoutMs;
+  while (await isSocketAnswered(socketPath)) {
+    if (Date.now() > deadlineMs) throw new Error(`socket "${socketPath}" is in use by a live instance`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
