@@ -2,19 +2,17 @@ import type { AttachmentOf, Protocol } from '../src/api/attachment.ts';
 import type { Host } from './host.ts';
 
 /**
- * Brings a volume to this machine over one attach protocol. Both methods may be run again at any point, after a
- * crash too, and then end in the same state.
+ * Brings a volume to this machine over one attach protocol. `connect` and `disconnect` may be run again at any
+ * point, after a crash too, and then end in the same state.
  */
 export interface Connector<P extends Protocol> {
   readonly protocol: P;
-  /** The commands it needs, checked at start; one that is missing is named when the protocol is used. */
-  readonly commands: readonly string[];
   /** Connects and returns the device once it is there and proved to be this volume's. */
   connect(attachment: AttachmentOf<P>, host: Host): Promise<Device>;
-  /** Disconnects and returns once no device of this volume is left; none there is fine. */
+  /** Disconnects and returns once no device of this volume is left; none there is fine, one in use is an error. */
   disconnect(attachment: AttachmentOf<P>, host: Host): Promise<void>;
-  /** Makes the kernel see the volume's present size. */
-  rescan?(attachment: AttachmentOf<P>, device: Device, host: Host): Promise<void>;
+  /** True when the block device with this number is this volume's now, by what the device says of itself. */
+  owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }
 
 /** A block device on this machine. */
@@ -23,4 +21,8 @@ export type Device = {
   /** `major:minor`, as mountinfo shows it. */
   readonly number: string;
   readonly sizeBytes: number;
+  /** The kernel refuses every write to it. */
+  readonly readonly: boolean;
+  /** What the device says of itself, the same whenever this volume is connected and never another volume's. */
+  readonly identity: string;
 };

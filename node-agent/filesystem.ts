@@ -5,18 +5,19 @@
 export interface Filesystem {
   /** The name in mountinfo, in blkid's answers, and in a StorageClass's `csi.storage.k8s.io/fstype`. */
   readonly name: string;
-  /** The commands it needs, checked when the filesystem is used. */
-  readonly commands: readonly string[];
   /** Makes an empty filesystem on a device that was proved blank. */
   make(device: string): CommandLine;
   /** Least size in bytes that it can be made on. */
   readonly minimumBytes: number;
   /** Options for every mount, before the caller's. */
   readonly mountOptions: readonly string[];
-  /** More options for a read-only mount, so that not even a journal is written. */
+  /** More options for a read-only device, so that not even a journal is written. */
   readonly readonlyOptions: readonly string[];
-  /** Mount flags that a caller may give: a name, or a name with `=` and the pattern of its value. */
-  readonly allowedFlags: ReadonlyMap<string, RegExp | undefined>;
+  /**
+   * Mount flags that a caller may give beside those that every filesystem knows: a name and the pattern of its
+   * value, which is `''` where the flag has none.
+   */
+  readonly allowedFlags: Readonly<Record<string, RegExp>>;
 }
 
 /** A command and its arguments. */

@@ -3,24 +3,27 @@ import type { Mount } from './mountinfo.ts';
 
 /**
  * The only way in which the agent touches the machine, so that tests can fail it at any step. Nothing here may be
- * called on a path that lies on a volume, but `run`, whose command hangs alone when the volume does.
+ * called on a path that lies on a volume, but `run`, whose command hangs alone when the volume does. What fails
+ * throws an Error whose `code` is the system's, such as ENOTEMPTY.
  */
 export interface Host {
   /** Runs a command with a deadline; resolves always (see `exec`). */
-  run(command: string, args: readonly string[], options?: RunOptions): Promise<ExecResult>;
+  run(command: string, args: readonly string[]): Promise<ExecResult>;
   /** What is mounted on this machine now, in the order of mounting. */
   mounts(): Promise<readonly Mount[]>;
-  /** A file's text, or undefined when there is none. For /proc, /sys and the agent's own records only. */
+  /** A file's text, or undefined when there is none. For /sys and the agent's own records only. */
   readText(path: string): Promise<string | undefined>;
   /** What lies at a path, a symbolic link itself and not what it points at. */
   kindOf(path: string): Promise<PathKind>;
+  /** The path without symbolic links; it must exist. For the agent's own settings only. */
+  realPath(path: string): Promise<string>;
   /** The names in a directory; empty when it is not there. */
   list(path: string): Promise<readonly string[]>;
   /** Makes one directory, mode 0750; one that is there is fine. The parent must exist. */
   makeDirectory(path: string): Promise<void>;
   /** Makes one empty file, mode 0640; one that is there is fine. The parent must exist. */
   makeFile(path: string): Promise<void>;
-  /** Removes an empty directory; one that is not there is fine, one that is not empty is an error. */
+  /** Removes an empty directory; one that is not there is fine, one that is not empty is an error (ENOTEMPTY). */
   removeDirectory(path: string): Promise<void>;
   /** Removes a file; one that is not there is fine. */
   removeFile(path: string): Promise<void>;
@@ -30,6 +33,3 @@ export interface Host {
 
 /** What lies at a path. */
 export type PathKind = 'nothing' | 'directory' | 'file' | 'link' | 'other';
-
-/** `timeoutMs` replaces the host's usual deadline for one command. */
-export type RunOptions = { readonly timeoutMs?: number };

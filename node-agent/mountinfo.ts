@@ -23,6 +23,21 @@ export function parseMountinfo(text: string): readonly Mount[] {
     .map(parseLine);
 }
 
+/** What is mounted at a path, the topmost last. */
+export function mountsAt(mounts: readonly Mount[], path: string): readonly Mount[] {
+  return mounts.filter(mount => mount.path === path);
+}
+
+/** What is mounted below a path, but not at it. */
+export function mountsBelow(mounts: readonly Mount[], path: string): readonly Mount[] {
+  return mounts.filter(mount => mount.path.startsWith(path === '/' ? '/' : `${path}/`));
+}
+
+/** What is seen at a path when something is mounted there. */
+export function topMount(mounts: readonly Mount[], path: string): Mount | undefined {
+  return mountsAt(mounts, path).at(-1);
+}
+
 function parseLine(line: string): Mount {
   const fields = line.split(' ');
   const dash = fields.indexOf('-', 6);

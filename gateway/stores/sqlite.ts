@@ -2,56 +2,129 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 
+/** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
 type Pending = { readonly run: () => Promise<() => void>; readonly reject: (error: unknown) => void };
+type Connection = { readonly database: DatabaseSync; readonly prepare: (sql: string) => StatementSync };
 
-/** How long a writer waits for another process, in milliseconds. */
+/** How long a statement waits for another process, in milliseconds. */
 const busyTimeoutMs = 5_000;
 /** Most transactions that share one commit. */
 const batchCap = 256;
 
 /**
- * Opens the SQLite file, which is made when it is not there. Transactions that are asked for at the same time share one
- * commit, each in a savepoint of its own; every one resolves after that commit has reached the disk.
+ * Opens the SQLite file, which is made when it is not there, or throws with one line. Transactions that are asked for
+ * together share one commit, each in a savepoint of its own; all resolve after that commit has reached the disk.
  */
 export function openSqlite(path: string): Engine {
-  const database = connect(path);
-  const readonly = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
-  const statement = cacheStatements(database);
-  const writer = createSql(database);
+  const writer = connect(path, false);
+  const reader = connect(path, true);
+  const sql = createSql(writer);
   const queue: Pending[] = [];
-  let draining = false;
+  let draining: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
-    while (queue.length > 0) await commitBatch(queue.splice(0, batchCap));
-    draining = false;
+    await new Promise(setImmediate);
+    while (queue.length > 0) await commitTogether(writer, queue.splice(0, batchCap));
+    draining = undefined;
   }
 
-  async function commitBatch(batch: readonly Pending[]): Promise<void> {
-    const settled: (() => void)[] = [];
-    try {
-      statement('begin immediate').run();
-      for (const pending of batch) settled.push(await pending.run());
-      statement('commit').run();
-    } catch (error) {
-      if (database.isOpen && database.isTransaction) database.exec('rollback');
-      for (const { reject } of batch) reject(asUnavailable(error));
-      return;
-    }
-    for (const settle of settled) settle();
-  }
+  return {
+    reader: { all: createSql(reader).all },
+    transaction: work =>
+      new Promise((resolve, reject) => {
+        const run = async (): Promise<() => void> => {
+          const outcome = await runInSavepoint(writer, () => work(sql));
+          return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
+        };
+        queue.push({ run, reject });
+        draining ??= drain();
+      }),
+    async close() {
+      await draining;
+      reader.database.close();
+      writer.database.close();
+    },
+  };
+}
 
-  async function runInSavepoint<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    statement('savepoint work').run();
-    try {
-      const value = await work(writer);
-      statement('release work').run();
-      return value;
-    } catch (error) {
-      if (!database.isTransaction) throw new Aborted(error);
-      statement('rollback to work').run();
-      statement('release work').run();
-      throw error;
-    }
+function connect(path: string, readOnly: boolean): Connection {
+  try {
+    const database = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
+    if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full');
+    const statements = new Map<string, StatementSync>();
+    const prepare = (sql: string): StatementSync => {
+      const known = statements.get(sql);
+      if (known) return known;
+      const statement = database.prepare(sql);
+      statements.set(sql, statement);
+      return statement;
+    };
+    return { database, prepare };
+  } catch (error) {
+    throw new Error(`cannot use the store "${path}": ${reasonOf(error)}`, { cause: error });
   }
-  return { reader: createSql(readonly) } as Engine;
+}
+
+function createSql({ prepare }: Connection): Sql {
+  return {
+    async all(sql: string, ...values: readonly SqlValue[]) {
+      try {
+        return prepare(sql).all(...values) as readonly SqlRow[];
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async run(sql: string, ...values: readonly SqlValue[]) {
+      try {
+        return Number(prepare(sql).run(...values).changes);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+  };
+}
+
+async function commitTogether({ database, prepare }: Connection, batch: readonly Pending[]): Promise<void> {
+  const settle: (() => void)[] = [];
+  try {
+    prepare('begin immediate').run();
+    for (const { run } of batch) settle.push(await run());
+    prepare('commit').run();
+  } catch (error) {
+    if (database.isOpen && database.isTransaction) database.exec('rollback');
+    for (const { reject } of batch) reject(unavailable(error));
+    return;
+  }
+  for (const done of settle) done();
+}
+
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+/** A failure of the work is its own; one that ended the whole transaction (disk full, I/O error) is thrown. */
+async function runInSavepoint<T>(
+  { database, prepare }: Connection,
+  work: () => Promise<T>,
+): Promise<Outcome<T>> {
+  prepare('savepoint work').run();
+  try {
+    const value = await work();
+    prepare('release work').run();
+    return { value };
+  } catch (error) {
+    if (!database.isTransaction) throw error;
+    prepare('rollback to work').run();
+    prepare('release work').run();
+    return { error };
+  }
+}
+
+function unavailable(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem('UNAVAILABLE', `the store cannot be used now (${reasonOf(error)})`, error);
+}
+
+/** SQLite's own short text for its result code, which holds no values. */
+function reasonOf(error: unknown): string {
+  const { errstr, message } = error as { errstr?: string; message?: string };
+  return errstr ?? message ?? String(error);
 }

@@ -1,0 +1,54 @@
+import type { z } from 'zod';
+import { Problem } from '../src/api/problem.ts';
+import type { Capability } from '../src/api/resources.ts';
+import type { Backend } from './backend.ts';
+
+/** INVALID_ARGUMENT when no size can lie between the two bounds; 0 or absent is no bound. */
+export function checkRange({
+  requiredBytes = 0,
+  limitBytes = 0,
+}: {
+  readonly requiredBytes?: number | undefined;
+  readonly limitBytes?: number | undefined;
+}): void {
+  if (limitBytes > 0 && requiredBytes > limitBytes)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `requiredBytes of ${requiredBytes} is more than limitBytes of ${limitBytes}`,
+    );
+}
+
+/** INVALID_ARGUMENT that names the first capability that the backend does not offer. */
+export function checkCapabilities(backend: Backend, capabilities: readonly Capability[]): void {
+  for (const { accessMode, accessType } of capabilities) {
+    if (!backend.accessModes.includes(accessMode))
+      throw new Problem('INVALID_ARGUMENT', `backend "${backend.name}" does not offer ${accessMode}`);
+    if (!backend.accessTypes.includes(accessType))
+      throw new Problem(
+        'INVALID_ARGUMENT',
+        `backend "${backend.name}" does not offer volumes of type ${accessType}`,
+      );
+  }
+}
+
+/** The parameters as the backend reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */
+export function checkParameters(
+  backend: Backend,
+  parameters: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const parsed = backend.parameters.safeParse(parameters);
+  if (!parsed.success)
+    throw new Problem('INVALID_ARGUMENT', describeIssue(parsed.error, { root: 'parameters' }));
+  return { ...parsed.data };
+}
+
+/** The first thing that is wrong, as `path: what`. Values are not told: some may be secret. */
+export function describeIssue(error: z.ZodError, { root }: { readonly root: string }): string {
+  const issue = error.issues[0];
+  if (!issue) return `${root}: malformed`;
+  const path = [root, ...issue.path].join('.');
+  if (issue.code === 'unrecognized_keys')
+    return `${path}: ${issue.keys.map(key => `"${key}"`).join(', ')} is not known`;
+  const [initial = '', ...rest] = issue.message.replace(/^Invalid input: /, '');
+  return `${path}: ${initial.toLowerCase()}${rest.join('')}`;
+}

@@ -1,0 +1,118 @@
+import { asProblem, Problem } from '../src/api/problem.ts';
+import { sameJson } from './json.ts';
+import { renewClaim, type Claim, type VolumeRecord } from './records.ts';
+import type { Engine, Sql } from './store.ts';
+
+/**
+ * One operation on one volume, in the order of its members: record the intent under a claim, act, record the outcome
+ * and free the volume. `intend`, `succeed` and `fail` are transactions; `act` runs between them, alone for this volume
+ * over all replicas.
+ */
+export interface Task<Intent, Effect, Result> {
+  readonly volumeId: string;
+  readonly operation: string;
+  /** What was asked, as plain data: the same operation with the same subject joins the one that runs. */
+  readonly subject: unknown;
+  intend(sql: Sql, claim: Claim): Promise<Intended<Intent, Result>>;
+  act(intent: Intent): Promise<Effect>;
+  succeed(sql: Sql, done: { readonly intent: Intent; readonly effect: Effect }): Promise<Result>;
+  /** What stays recorded is what a retry goes on from. */
+  fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
+}
+
+/** Either what is to be done, now recorded, or the result because nothing is to be done. */
+export type Intended<Intent, Result> = { readonly intent: Intent } | { readonly result: Result };
+
+/** Runs tasks: one at a time for each volume, over all replicas that share the store. */
+export interface Work {
+  /** Names this process in claims. */
+  readonly owner: string;
+  /** Joins the same task when it runs already; ABORTED at once, naming what runs, when another does. */
+  run<Intent, Effect, Result>(task: Task<Intent, Effect, Result>): Promise<Result>;
+  /** ABORTED when another process works on the volume. */
+  requireFree(volume: VolumeRecord): void;
+  /** Resolves once nothing runs in this process. */
+  idle(): Promise<void>;
+}
+
+/** `leaseMs` is how long a claim holds after its process was last heard of. */
+export type WorkOptions = { readonly engine: Engine; readonly leaseMs?: number };
+
+type Running = {
+  readonly operation: string;
+  readonly subject: unknown;
+  readonly sinceMs: number;
+  readonly promise: Promise<unknown>;
+};
+
+const defaultLeaseMs = 15_000;
+
+/** Makes the work of one process. */
+export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): Work {
+  const owner = crypto.randomUUID();
+  const running = new Map<string, Running>();
+
+  async function perform<I, E, R>(task: Task<I, E, R>): Promise<R> {
+    const sinceMs = Date.now();
+    const claim = { owner, operation: task.operation, sinceMs, untilMs: sinceMs + leaseMs };
+    const intended = await engine.transaction(sql => task.intend(sql, claim));
+    if ('result' in intended) return intended.result;
+    const { intent } = intended;
+    let effect: E;
+    try {
+      effect = await whileRenewed(task.volumeId, () => task.act(intent));
+    } catch (error) {
+      const problem = asProblem(error);
+      await engine.transaction(sql => task.fail(sql, { intent, problem }));
+      throw problem;
+    }
+    return engine.transaction(sql => task.succeed(sql, { intent, effect }));
+  }
+
+  async function whileRenewed<T>(volumeId: string, act: () => Promise<T>): Promise<T> {
+    const renew = (): void => {
+      const untilMs = Date.now() + leaseMs;
+      // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
+      engine.transaction(sql => renewClaim(sql, volumeId, { owner, untilMs })).catch(() => undefined);
+    };
+    const timer = setInterval(renew, leaseMs / 3);
+    try {
+      return await act();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  return {
+    owner,
+    run<I, E, R>(task: Task<I, E, R>): Promise<R> {
+      const current = running.get(task.volumeId);
+      if (current?.operation === task.operation && sameJson(current.subject, task.subject))
+        return current.promise as Promise<R>;
+      if (current) return Promise.reject(busy(task.volumeId, current));
+      const promise = perform(task).finally(() => running.delete(task.volumeId));
+      const { operation, subject } = task;
+      running.set(task.volumeId, { operation, subject, sinceMs: Date.now(), promise });
+      return promise;
+    },
+    requireFree({ id, claim }) {
+      if (claim && claim.owner !== owner && claim.untilMs > Date.now()) throw busy(id, claim);
+    },
+    async idle() {
+      while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));
+    },
+  };
+}
+
+/** The outcome of work may be recorded only by whoever still holds the claim: ABORTED otherwise. */
+export function requireHeld(held: boolean, volumeId: string): void {
+  if (!held)
+    throw new Problem('ABORTED', `the work on volume "${volumeId}" took too long and was taken over`);
+}
+
+function busy(volumeId: string, { operation, sinceMs }: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
+  return new Problem(
+    'ABORTED',
+    `volume "${volumeId}" is busy: ${operation} runs since ${new Date(sinceMs).toISOString()}`,
+  );
+}

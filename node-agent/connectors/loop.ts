@@ -1,0 +1,109 @@
+import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttachmentOf } from '../../src/api/attachment.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { describeFailure, runToEnd, runWell } from '../commands.ts';
+import type { Connector, Device } from '../connector.ts';
+import type { Host } from '../host.ts';
+
+type LoopAttachment = AttachmentOf<'loop'>;
+
+const detachTries = 10;
+const detachPauseMs = 50;
+
+/** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
+export const loop: Connector<'loop'> = { protocol: 'loop', connect, disconnect, owns };
+
+async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
+  const device = await attach(attachment, host);
+  refuseOther(device, attachment);
+  return device;
+}
+
+async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<Device> {
+  // --nooverlap gives back the loop device that this file, by its inode, has already.
+  const line = {
+    command: 'losetup',
+    args: ['--find', '--show', '--nooverlap', ...(readonly ? ['--read-only'] : []), '--', path],
+  };
+  const result = await runToEnd(host, line);
+  if (result.status !== 0) {
+    await refuseMissing(path, host);
+    throw new Problem('UNAVAILABLE', describeFailure(line, result));
+  }
+  const device = await readDevice(result.stdout.trim(), host);
+  if (device.identity === path) return device;
+  await host.run('losetup', ['--detach', device.path]);
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `loop file "${path}" is really "${device.identity}"; its path must hold no symbolic link`,
+  );
+}
+
+function refuseOther(device: Device, { path, readonly, sizeBytes }: LoopAttachment): void {
+  if (device.readonly !== readonly)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `loop file "${path}" is connected ${device.readonly ? 'read-only' : 'writable'} as "${device.path}" already`,
+    );
+  if (device.sizeBytes < sizeBytes)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `loop file "${path}" has ${device.sizeBytes} bytes, less than the volume's ${sizeBytes}`,
+    );
+}
+
+async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
+  for (const name of await namesBackedBy(path, host)) {
+    await runWell(host, { command: 'losetup', args: ['--detach', `/dev/${name}`] });
+  }
+  // Detaching a device in use succeeds and only marks it: the device then goes with its last user, which may be
+  // a short-lived one such as udev.
+  for (let tries = 1; ; tries++) {
+    const [left] = await namesBackedBy(path, host);
+    if (left === undefined) return;
+    if (tries === detachTries)
+      throw new Problem('UNAVAILABLE', `"/dev/${left}" still uses "${path}" after it was detached`);
+    await sleep(detachPauseMs);
+  }
+}
+
+async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
+  return (await readBacking(`/sys/dev/block/${number}`, host)) === path;
+}
+
+async function refuseMissing(path: string, host: Host): Promise<void> {
+  const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
+  if (status === 1) throw new Problem('FAILED_PRECONDITION', `loop file "${path}" is not there`);
+}
+
+async function readDevice(path: string, host: Host): Promise<Device> {
+  const place = `/sys/block/${basename(path)}`;
+  const [identity, number, sectors, flag] = await Promise.all([
+    readBacking(place, host),
+    host.readText(`${place}/dev`),
+    host.readText(`${place}/size`),
+    host.readText(`${place}/ro`),
+  ]);
+  if (identity === undefined || number === undefined || sectors === undefined)
+    throw new Problem('UNAVAILABLE', `loop device "${path}" was there and is gone`);
+  return {
+    path,
+    identity,
+    number: number.trim(),
+    sizeBytes: Number(sectors) * 512,
+    readonly: flag?.trim() === '1',
+  };
+}
+
+/** The loop devices of a file, those of a file that was there before and is deleted included. */
+async function namesBackedBy(path: string, host: Host): Promise<readonly string[]> {
+  const names = (await host.list('/sys/block')).filter(name => name.startsWith('loop'));
+  const backings = await Promise.all(names.map(name => readBacking(`/sys/block/${name}`, host)));
+  return names.filter((_, index) => backings[index] === path || backings[index] === `${path} (deleted)`);
+}
+
+async function readBacking(place: string, host: Host): Promise<string | undefined> {
+  const text = await host.readText(`${place}/loop/backing_file`);
+  return text?.replace(/\n$/, '');
+}

@@ -1,0 +1,33 @@
+import type { Filesystem } from '../filesystem.ts';
+
+/** The btrfs filesystem. Kernels refuse to mount a btrfs clone beside its source: both have one identity. */
+export const btrfs: Filesystem = {
+  name: 'btrfs',
+  make: device => ({ command: 'mkfs.btrfs', args: ['-q', '-K', '--', device] }),
+  minimumBytes: 128 * 1024 * 1024,
+  mountOptions: [],
+  readonlyOptions: ['rescue=nologreplay'],
+  // `subvol` and `device` are missing on purpose: they would mount something else than the whole of this volume.
+  allowedFlags: {
+    compress: /^(|no|none|zlib(:\d)?|lzo|zstd(:\d{1,2})?)$/,
+    'compress-force': /^(zlib(:\d)?|lzo|zstd(:\d{1,2})?)$/,
+    discard: /^(|sync|async)$/,
+    nodiscard: /^$/,
+    ssd: /^$/,
+    nossd: /^$/,
+    ssd_spread: /^$/,
+    autodefrag: /^$/,
+    noautodefrag: /^$/,
+    space_cache: /^(|v1|v2)$/,
+    commit: /^\d{1,5}$/,
+    flushoncommit: /^$/,
+    max_inline: /^\d{1,6}k?$/,
+    thread_pool: /^\d{1,3}$/,
+    datacow: /^$/,
+    nodatacow: /^$/,
+    datasum: /^$/,
+    nodatasum: /^$/,
+    skip_balance: /^$/,
+    user_subvol_rm_allowed: /^$/,
+  },
+};

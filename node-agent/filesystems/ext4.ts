@@ -1,0 +1,57 @@
+import type { Filesystem } from '../filesystem.ts';
+
+/**
+ * Every feature by name, all known to kernels since 4.5 and to e2fsprogs since 1.43: a newer mke2fs has newer
+ * defaults (orphan_file, metadata_csum_seed) that an older kernel, or grub, refuses.
+ */
+const features = [
+  'none',
+  'has_journal',
+  'ext_attr',
+  'resize_inode',
+  'dir_index',
+  'filetype',
+  'extent',
+  '64bit',
+  'flex_bg',
+  'sparse_super',
+  'large_file',
+  'huge_file',
+  'dir_nlink',
+  'extra_isize',
+  'metadata_csum',
+];
+
+/** The ext4 filesystem. */
+export const ext4: Filesystem = {
+  name: 'ext4',
+  make: device => ({
+    command: 'mkfs.ext4',
+    // No space is kept back for root: a volume holds one workload's data. A blank device has nothing to discard.
+    args: ['-q', '-m', '0', '-E', 'nodiscard', '-O', features.join(','), '--', device],
+  }),
+  minimumBytes: 1024 * 1024,
+  mountOptions: ['errors=remount-ro'],
+  readonlyOptions: ['noload'],
+  allowedFlags: {
+    discard: /^$/,
+    nodiscard: /^$/,
+    barrier: /^[01]?$/,
+    commit: /^\d{1,5}$/,
+    data: /^(ordered|writeback|journal)$/,
+    errors: /^(remount-ro|continue)$/,
+    delalloc: /^$/,
+    nodelalloc: /^$/,
+    auto_da_alloc: /^$/,
+    noauto_da_alloc: /^$/,
+    journal_checksum: /^$/,
+    init_itable: /^\d{0,5}$/,
+    noinit_itable: /^$/,
+    max_batch_time: /^\d{1,9}$/,
+    min_batch_time: /^\d{1,9}$/,
+    stripe: /^\d{1,9}$/,
+    usrquota: /^$/,
+    grpquota: /^$/,
+    prjquota: /^$/,
+  },
+};

@@ -1,0 +1,68 @@
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readdir, readFile, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { exec } from '../src/lib/exec.ts';
+import type { Host, PathKind } from './host.ts';
+import { parseMountinfo } from './mountinfo.ts';
+
+/** `timeoutMs` bounds each command. */
+export type MachineOptions = { readonly timeoutMs: number };
+
+/** The machine that this process runs on. */
+export function createMachine({ timeoutMs }: MachineOptions): Host {
+  return {
+    run: (command, args) => exec(command, args, { timeoutMs }),
+    mounts: async () => parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8')),
+    // A device that goes while it is read gives ENODEV.
+    readText: path => unless('ENODEV', undefined, unless('ENOENT', undefined, readFile(path, 'utf8'))),
+    kindOf,
+    realPath: path => realpath(path),
+    list: path => unless('ENOENT', [], readdir(path)),
+    makeDirectory: path => unless('EEXIST', undefined, mkdir(path, { mode: 0o750 })),
+    makeFile,
+    removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
+    removeFile: path => unless('ENOENT', undefined, unlink(path)),
+    writeDurably,
+  };
+}
+
+async function unless<T, U>(code: string, instead: U, work: Promise<T>): Promise<T | U> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === code) return instead;
+    throw error;
+  }
+}
+
+async function kindOf(path: string): Promise<PathKind> {
+  const stats = await unless('ENOENT', undefined, lstat(path));
+  if (!stats) return 'nothing';
+  if (stats.isSymbolicLink()) return 'link';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isFile() ? 'file' : 'other';
+}
+
+async function makeFile(path: string): Promise<void> {
+  const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const file = await open(path, O_CREAT | O_WRONLY | O_NOFOLLOW, 0o640);
+  await file.close();
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const draft = `${path}.tmp`;
+  const file = await open(draft, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+  const directory = await open(dirname(path), 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

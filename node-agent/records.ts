@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { fromPublishContext, toPublishContext, type Attachment } from '../src/api/attachment.ts';
+import { Problem } from '../src/api/problem.ts';
+import type { Capability } from '../src/api/resources.ts';
+import type { Device } from './connector.ts';
+import type { Host } from './host.ts';
+
+/**
+ * What the agent knows of one volume. It is written before the first side effect and says what may have been done;
+ * what is mounted now, mountinfo says.
+ */
+export type VolumeRecord = {
+  readonly volumeId: string;
+  readonly attachment: Attachment;
+  readonly stagingPath: string;
+  readonly capability: Capability;
+  readonly targets: readonly Target[];
+  /** The device as it was when it was last connected: a hint, its owner is checked before use. */
+  readonly device?: Device;
+  /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
+  readonly formatting?: FormattingMark;
+};
+
+/** A path at which the volume may be published. */
+export type Target = { readonly path: string; readonly readonly: boolean };
+
+/** What mkfs was started on. */
+export type FormattingMark = {
+  readonly attachmentId: string;
+  readonly identity: string;
+  readonly sizeBytes: number;
+};
+
+/** The agent's memory of its volumes; the agent is its only writer. */
+export interface Records {
+  /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
+  get(volumeId: string): VolumeRecord | undefined;
+  /** The id of a volume other than this one that is staged or published at the path. */
+  holderOf(path: string, exceptVolumeId: string): string | undefined;
+  /** Writes the record; durable on return. */
+  put(record: VolumeRecord): Promise<void>;
+  /** Keeps the record for this process alone, for what need not outlive it. */
+  keep(record: VolumeRecord): void;
+  remove(volumeId: string): Promise<void>;
+}
+
+const formatVersion = 1;
+
+/** Reads all records of a directory, which is made when it is not there. */
+export async function openRecords(directory: string, host: Host): Promise<Records> {
+  const records = new Map<string, VolumeRecord>();
+  const damaged = new Map<string, string>();
+  await host.makeDirectory(directory);
+  for (const name of await host.list(directory)) {
+    const path = `${directory}/${name}`;
+    if (!name.endsWith('.json')) {
+      await host.removeFile(path);
+      continue;
+    }
+    const record = readRecord((await host.readText(path)) ?? '');
+    if (typeof record === 'string') damaged.set(name, record);
+    else records.set(record.volumeId, record);
+  }
+  return {
+    get(volumeId) {
+      const fault = damaged.get(fileNameOf(volumeId));
+      if (fault === undefined) return records.get(volumeId);
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `the record of volume "${volumeId}" in "${directory}/${fileNameOf(volumeId)}" is damaged: ${fault}`,
+      );
+    },
+    holderOf: (path, exceptVolumeId) =>
+      [...records.values()].find(record => record.volumeId !== exceptVolumeId && uses(record, path))
+        ?.volumeId,
+    async put(record) {
+      await write(`${directory}/${fileNameOf(record.volumeId)}`, record, host);
+      records.set(record.volumeId, record);
+    },
+    keep: record => void records.set(record.volumeId, record),
+    async remove(volumeId) {
+      await host.removeFile(`${directory}/${fileNameOf(volumeId)}`);
+      records.delete(volumeId);
+    },
+  };
+}
+
+function uses({ stagingPath, targets }: VolumeRecord, path: string): boolean {
+  return stagingPath === path || targets.some(target => target.path === path);
+}
+
+async function write(path: string, record: VolumeRecord, host: Host): Promise<void> {
+  const stored = { version: formatVersion, ...record, attachment: toPublishContext(record.attachment) };
+  try {
+    await host.writeDurably(path, `${JSON.stringify(stored)}\n`);
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new Problem('UNAVAILABLE', `cannot write the record of volume "${record.volumeId}": ${code}`, error);
+  }
+}
+
+/** The id's readable part, and a hash that tells apart what is not readable. */
+function fileNameOf(volumeId: string): string {
+  const readable = volumeId.replaceAll(/[^A-Za-z0-9-]/g, '_').slice(0, 64);
+  const hash = createHash('sha256').update(volumeId).digest('hex').slice(0, 16);
+  return `${readable}-${hash}.json`;
+}
+
+/** The record, or what is wrong with it. */
+function readRecord(text: string): VolumeRecord | string {
+  let stored: unknown;
+  try {
+    stored = JSON.parse(text);
+  } catch {
+    return 'it is not JSON';
+  }
+  if (!isShaped(stored, { version: 'number' })) return 'it has no version';
+  if (stored.version !== formatVersion) return `it has version ${String(stored.version)}`;
+  const { version: _, ...record } = stored;
+  if (!isShaped(record, { volumeId: 'string', attachment: 'object', stagingPath: 'string' }))
+    return 'it names no volume, attachment or staging path';
+  const { capability, targets, device, formatting } = record;
+  if (!isShaped(capability, { accessType: 'string', accessMode: 'string' })) return 'its capability is malformed';
+  if (!Array.isArray(targets) || !targets.every(target => isShaped(target, { path: 'string', readonly: 'boolean' })))
+    return 'its targets are malformed';
+  if (device !== undefined && !isShaped(device, deviceShape)) return 'its device is malformed';
+  if (formatting !== undefined && !isShaped(formatting, markShape)) return 'its formatting mark is malformed';
+  try {
+    const attachment = fromPublishContext(record.attachment as Record<string, string>);
+    return { ...record, attachment } as VolumeRecord;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+type Shape = Readonly<Record<string, 'string' | 'number' | 'boolean' | 'object'>>;
+
+const markShape: Shape = { attachmentId: 'string', identity: 'string', sizeBytes: 'number' };
+const deviceShape: Shape = {
+  path: 'string',
+  number: 'string',
+  sizeBytes: 'number',
+  readonly: 'boolean',
+  identity: 'string',
+};
+
+function isShaped(value: unknown, shape: Shape): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(shape).every(
+    ([key, kind]) => typeof (value as Record<string, unknown>)[key] === kind,
+  );
+}

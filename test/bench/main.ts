@@ -1,0 +1,47 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { createBench } from './create.ts';
+import { cycleBench } from './cycle.ts';
+import { toTable, type Bench, type Figure } from './figure.ts';
+import { memoryBench } from './memory.ts';
+import { startupBench } from './startup.ts';
+
+const benches: readonly Bench[] = [startupBench, memoryBench, createBench, cycleBench];
+
+const usage = `Usage: npm run bench [-- --only NAME] [--json FILE]
+
+Measures each figure beside its floor in the same run, prints them as a table, and writes them as JSON when asked.
+It needs root, for loop devices and mounts.
+
+${benches.map(({ name, doc }) => `  ${name.padEnd(10)} ${doc}`).join('\n')}
+`;
+
+await main();
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { only: { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' } },
+  });
+  if (values.help) return void process.stdout.write(usage);
+  const chosen = benches.filter(({ name }) => values.only === undefined || name === values.only);
+  if (chosen.length === 0)
+    return fail(
+      `there is no benchmark "${values.only}"; there are ${benches.map(({ name }) => name).join(', ')}`,
+    );
+  if (process.getuid?.() !== 0)
+    return fail('it attaches loop devices and mounts filesystems, which needs root');
+  const all: Record<string, readonly Figure[]> = {};
+  for (const { name, doc, run } of chosen) {
+    process.stdout.write(`\n${name}: ${doc}\n`);
+    const figures = await run();
+    all[name] = figures;
+    process.stdout.write(`${toTable(figures)}\n`);
+  }
+  if (values.json !== undefined)
+    writeFileSync(values.json, `${JSON.stringify({ node: process.version, benches: all }, null, 2)}\n`);
+}
+
+function fail(reason: string): void {
+  process.stderr.write(`bench: ${reason}\n`);
+  process.exitCode = 1;
+}

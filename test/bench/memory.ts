@@ -1,0 +1,100 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startDev } from '../harness/dev.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import type { Bench, Figure } from './figure.ts';
+import { createVolume, prepareVolume, runCycle } from './node-cycle.ts';
+
+const cycles = 1_000;
+const settleMs = 2_000;
+const emptyGrpc = fileURLToPath(new URL('floors/empty-grpc.ts', import.meta.url));
+
+/** How much memory the node agent keeps. */
+export const memoryBench: Bench = {
+  name: 'memory',
+  doc: `resident memory of the node agent, idle and after ${cycles} stage-publish-unpublish-unstage cycles, beside an empty grpc-js server`,
+  run: measureMemory,
+};
+
+async function measureMemory(): Promise<readonly Figure[]> {
+  const dir = makeTemporaryDirectory();
+  const empty = fork(emptyGrpc, [join(dir, 'empty.sock')], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  await once(empty, 'message');
+  const dev = await startDev({ dir: join(dir, 'dev') });
+  try {
+    const agent = childOf(dev.pid, 'node');
+    await new Promise(resolve => setTimeout(resolve, settleMs));
+    const floor = readMemory(empty.pid ?? 0);
+    const idle = readMemory(agent);
+    const volume = await createVolume(dev, { dir, name: 'memory', fs: 'ext4' });
+    await prepareVolume(volume);
+    for (let cycle = 0; cycle < cycles; cycle++) await runCycle(volume);
+    await new Promise(resolve => setTimeout(resolve, settleMs));
+    const after = readMemory(agent);
+    await volume.remove();
+    const name = 'an empty grpc-js server';
+    return [
+      {
+        name: 'node agent idle, resident',
+        value: idle.rss,
+        unit: 'MB',
+        floor: { name, value: floor.rss },
+        target: '≤ 75 MB',
+      },
+      {
+        name: 'node agent idle, private',
+        value: idle.private,
+        unit: 'MB',
+        floor: { name, value: floor.private },
+      },
+      {
+        name: `after ${cycles} cycles, resident`,
+        value: after.rss,
+        unit: 'MB',
+        floor: { name, value: floor.rss },
+        target: '≤ 90 MB',
+      },
+      {
+        name: `after ${cycles} cycles, private`,
+        value: after.private,
+        unit: 'MB',
+        floor: { name, value: floor.private },
+      },
+    ];
+  } finally {
+    empty.disconnect();
+    await dev.end();
+    removeTemporaryDirectory(dir);
+  }
+}
+
+/** The process of one of our programs that `pid` started. */
+export function childOf(pid: number, program: string): number {
+  const found = readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .find(name => {
+      const status = readIfThere(`/proc/${name}/status`);
+      const argv = readIfThere(`/proc/${name}/cmdline`).split('\0');
+      return new RegExp(`^PPid:\\t${pid}$`, 'm').test(status) && argv.includes(program);
+    });
+  if (found === undefined) throw new Error(`process ${pid} has no child that runs ${program}`);
+  return Number(found);
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function readMemory(pid: number): { readonly rss: number; readonly private: number } {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const megabytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024;
+  return { rss: megabytes('Rss'), private: megabytes('Pss_Anon') };
+}

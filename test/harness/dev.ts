@@ -1,0 +1,59 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** `fairlead dev` as a user starts it: a process of its own. */
+export interface Dev {
+  readonly pid: number;
+  readonly gateway: string;
+  readonly controller: string;
+  readonly node: string;
+  readonly nodeId: string;
+  /** Everything that it wrote to standard output so far, line by line. */
+  readonly stdout: readonly string[];
+  /** What it wrote to standard error so far. */
+  stderr(): string;
+  /** Ends it with a signal and tells how it ended. */
+  end(signal?: NodeJS.Signals): Promise<{ readonly status: number | null; readonly signal: string | null }>;
+}
+
+/** Path of the command line's entry. */
+export const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+/** Starts `fairlead dev` and waits for its line; the settings are flags without their dashes. */
+export async function startDev(settings: Readonly<Record<string, string>>): Promise<Dev> {
+  const argv = Object.entries({ 'image-capacity': '1Ti', 'log-level': 'warn', ...settings }).flatMap(
+    ([name, value]) => [`--${name}`, value],
+  );
+  const child = spawn(process.execPath, [cli, 'dev', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const stdout: string[] = [];
+  const firstLine = await readFirstLine(child, stdout);
+  if (firstLine === undefined) throw new Error(`fairlead dev did not start: ${errors}`);
+  const ready = JSON.parse(firstLine) as Pick<Dev, 'gateway' | 'controller' | 'node' | 'nodeId'>;
+  return {
+    ...ready,
+    pid: child.pid ?? 0,
+    stdout,
+    stderr: () => errors,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      const [status, by] = await ended;
+      return { status, signal: by };
+    },
+  };
+}
+
+function readFirstLine(child: ChildProcess, lines: string[]): Promise<string | undefined> {
+  return new Promise(resolve => {
+    child.once('exit', () => resolve(undefined));
+    if (!child.stdout) return;
+    createInterface({ input: child.stdout }).on('line', line => {
+      lines.push(line);
+      resolve(line);
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Why tests that mount cannot run here, or false when they can. */
+export const noRoot: string | false = process.getuid?.() === 0 ? false : 'mounting needs root';
+
+/** Makes a directory for one test. */
+export function makeTemporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'fairlead-test-'));
+}
+
+/** Removes a test's directory, after whatever a failed test left mounted below it or attached from it. */
+export function removeTemporaryDirectory(dir: string): void {
+  for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', ['--', path]);
+  for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** What is mounted at or below a directory, in the order of mounting. */
+export function mountsBelow(dir: string): readonly string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map(line => line.split(' ')[4] ?? '')
+    .filter(path => path === dir || path.startsWith(`${dir}/`));
+}
+
+/** Loop devices whose backing file lies below a directory. */
+export function loopDevicesOf(dir: string): readonly string[] {
+  return readdirSync('/sys/block')
+    .filter(name => name.startsWith('loop'))
+    .filter(name => backingFileOf(name).startsWith(`${dir}/`))
+    .map(name => `/dev/${name}`);
+}
+
+function backingFileOf(name: string): string {
+  try {
+    return readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8');
+  } catch {
+    return '';
+  }
+}
