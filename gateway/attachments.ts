@@ -5,18 +5,14 @@ import type { AttachmentResource, AttachmentSpec } from '../src/api/resources.ts
 import { sameJson } from './json.ts';
 import { requireNodeId } from './nodes.ts';
 import {
-  claimVolume,
   findAttachments,
-  findNode,
-  findVolume,
   listVolumesOnNode,
   putAttachment,
-  releaseVolume,
   removeAttachment,
   type AttachmentRecord,
-  type Claim,
-  type VolumeRecord,
-} from './records.ts';
+} from './records/attachments.ts';
+import { findNode } from './records/nodes.ts';
+import { claimVolume, findVolume, releaseVolume, type Claim, type VolumeRecord } from './records/volumes.ts';
 import { checkCapabilities } from './requirements.ts';
 import type { Sql } from './store.ts';
 import type { ServiceOptions } from './volumes.ts';
@@ -101,16 +97,24 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
 
   return {
     async attach({ cluster, volumeId, nodeId }, { capability, readonly: asReadonly }) {
-      if (clusterOf(volumeId) !== cluster.name) throw notFound(volumeId);
       requireNodeId(nodeId);
       checkCapabilities(backend, [capability]);
+      if (clusterOf(volumeId) !== cluster.name) throw notFound(volumeId);
       const readonly = asReadonly || capability.accessMode.endsWith('_READER_ONLY');
       const asked: AttachmentRecord = {
-        ...{ volumeId, cluster: cluster.name, nodeId, capability, readonly, reach: undefined },
-        ...{ attachmentId: crypto.randomUUID(), state: 'attaching' },
+        volumeId,
+        cluster: cluster.name,
+        nodeId,
+        capability,
+        readonly,
+        reach: undefined,
+        attachmentId: crypto.randomUUID(),
+        state: 'attaching',
       };
       const done = await work.run<Attaching, Reach, Attached>({
-        ...{ volumeId, operation: 'attach', subject: { nodeId, capability, readonly } },
+        volumeId,
+        operation: 'attach',
+        subject: { nodeId, capability, readonly },
         intend: (sql, claim) => intendAttach(sql, { cluster, asked }, claim),
         act: ({ volume, attachment }) =>
           backend.attach(
@@ -143,7 +147,9 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
       const { cluster, volumeId, nodeId } = key;
       if (clusterOf(volumeId) !== cluster.name) return;
       await work.run<readonly AttachmentRecord[], void, void>({
-        ...{ volumeId, operation: 'detach', subject: { nodeId } },
+        volumeId,
+        operation: 'detach',
+        subject: { nodeId },
         intend: (sql, claim) => intendDetach(sql, key, claim),
         async act(closing) {
           for (const attachment of closing) await backend.detach({ id: volumeId }, attachment.nodeId);

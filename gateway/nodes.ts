@@ -1,6 +1,7 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Node, NodeSpec } from '../src/api/resources.ts';
-import { findNode, listVolumesOnNode, putNode, removeNode } from './records.ts';
+import { listVolumesOnNode } from './records/attachments.ts';
+import { findNode, putNode, removeNode } from './records/nodes.ts';
 import type { Engine } from './store.ts';
 
 /** The nodes that each cluster says it has. */

@@ -18,17 +18,19 @@ export function checkRange({
     );
 }
 
+/** True when the backend has volumes that can be used so. */
+export function offers(backend: Backend, { accessMode, accessType }: Capability): boolean {
+  return backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
+}
+
 /** INVALID_ARGUMENT that names the first capability that the backend does not offer. */
 export function checkCapabilities(backend: Backend, capabilities: readonly Capability[]): void {
-  for (const { accessMode, accessType } of capabilities) {
-    if (!backend.accessModes.includes(accessMode))
-      throw new Problem('INVALID_ARGUMENT', `backend "${backend.name}" does not offer ${accessMode}`);
-    if (!backend.accessTypes.includes(accessType))
-      throw new Problem(
-        'INVALID_ARGUMENT',
-        `backend "${backend.name}" does not offer volumes of type ${accessType}`,
-      );
-  }
+  const refused = capabilities.find(capability => !offers(backend, capability));
+  if (refused)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `backend "${backend.name}" does not offer ${refused.accessMode} for volumes of type ${refused.accessType}`,
+    );
 }
 
 /** The parameters as the backend reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */

@@ -11,10 +11,13 @@ export interface Sql {
   run(sql: string, ...values: readonly SqlValue[]): Promise<number>;
 }
 
+/** Reads what is committed, or inside a transaction what that transaction sees. */
+export type Reader = Pick<Sql, 'all'>;
+
 /** What a database must do: open, query, lock. The SQL itself is written once, for all engines. */
 export interface Engine {
   /** Reads what is committed. */
-  readonly reader: Pick<Sql, 'all'>;
+  readonly reader: Reader;
   /**
    * Runs `work` in a transaction of its own that sees no other's unfinished changes; resolves once the changes are
    * durable. When `work` throws, none of its changes stay. A database that cannot be used is a `Problem` UNAVAILABLE.

@@ -4,21 +4,19 @@ import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from 
 import type { Backend, CreatedVolume } from './backend.ts';
 import { sameJson } from './json.ts';
 import { cutPage, fromPageToken, type PageQuery } from './paging.ts';
+import { findAttachments, listAttachments, type AttachmentRecord } from './records/attachments.ts';
 import {
   claimVolume,
-  findAttachments,
   findVolume,
   finishVolume,
   insertVolume,
-  listAttachments,
   listVolumes,
   releaseVolume,
   removeVolume,
-  type AttachmentRecord,
   type Claim,
   type RecordedSpec,
   type VolumeRecord,
-} from './records.ts';
+} from './records/volumes.ts';
 import { checkCapabilities, checkParameters, checkRange } from './requirements.ts';
 import type { Engine, Sql } from './store.ts';
 import { requireHeld, type Intended, type Work } from './work.ts';
@@ -90,11 +88,20 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
       checkCapabilities(backend, asked.capabilities);
       const spec = { ...asked, parameters: checkParameters(backend, asked.parameters) };
       const asNew: VolumeRecord = {
-        ...{ id, cluster, name, spec, state: 'creating', sizeBytes: 0, context: {} },
-        ...{ createdAtMs: Date.now(), claim: undefined },
+        id,
+        cluster,
+        name,
+        spec,
+        state: 'creating',
+        sizeBytes: 0,
+        context: {},
+        createdAtMs: Date.now(),
+        claim: undefined,
       };
       const { record, created } = await work.run<VolumeRecord, CreatedVolume, Made>({
-        ...{ volumeId: id, operation: 'create', subject: { name, spec } },
+        volumeId: id,
+        operation: 'create',
+        subject: { name, spec },
         intend: (sql, claim) => intendCreate(sql, asNew, claim),
         act: intent => makeWithin(backend, intent),
         async succeed(sql, { intent, effect: { sizeBytes, context = {} } }) {
@@ -143,7 +150,9 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
     async delete(cluster, id) {
       if (clusterOf(id) !== cluster) return;
       await work.run<VolumeRecord, void, void>({
-        ...{ volumeId: id, operation: 'delete', subject: undefined },
+        volumeId: id,
+        operation: 'delete',
+        subject: undefined,
         intend: (sql, claim) => intendDelete(sql, id, claim),
         act: () => backend.delete({ id }),
         succeed: async sql => requireHeld(await removeVolume(sql, id, work.owner), id),
@@ -209,11 +218,15 @@ function notFound(id: string): Problem {
 function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
   const { id, name, state, sizeBytes, spec, context, createdAtMs } = record;
   return {
-    ...{ id, name, state, sizeBytes },
+    id,
+    name,
+    state,
+    sizeBytes,
     parameters: spec.parameters ?? {},
     context: { ...context },
     attachments: attachments.map(({ nodeId, state: attached, readonly }) => ({
-      ...{ nodeId, readonly },
+      nodeId,
+      readonly,
       state: attached,
     })),
     createdAt: new Date(createdAtMs).toISOString(),

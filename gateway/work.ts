@@ -1,6 +1,6 @@
 import { asProblem, Problem } from '../src/api/problem.ts';
 import { sameJson } from './json.ts';
-import { renewClaim, type Claim, type VolumeRecord } from './records.ts';
+import { renewClaim, type Claim, type VolumeRecord } from './records/volumes.ts';
 import type { Engine, Sql } from './store.ts';
 
 /**

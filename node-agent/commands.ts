@@ -10,8 +10,7 @@ export type Ended = ExecResult & { readonly status: number };
 export async function runToEnd(host: Host, { command, args }: CommandLine): Promise<Ended> {
   const result = await host.run(command, args);
   const { status } = result;
-  if (result.missing)
-    throw new Problem('FAILED_PRECONDITION', `"${command}" is not installed on this node`);
+  if (result.missing) throw new Problem('FAILED_PRECONDITION', `"${command}" is not installed on this node`);
   if (result.timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `${show(command, args)} did not end in time and was killed`);
   if (status === undefined) throw new Problem('UNAVAILABLE', `${show(command, args)} was killed`);

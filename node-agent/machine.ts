@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { constants, readFileSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { exec } from '../src/lib/exec.ts';
 import type { Host, PathKind } from './host.ts';
@@ -12,9 +12,8 @@ export type MachineOptions = { readonly timeoutMs: number };
 export function createMachine({ timeoutMs }: MachineOptions): Host {
   return {
     run: (command, args) => exec(command, args, { timeoutMs }),
-    mounts: async () => parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8')),
-    // A device that goes while it is read gives ENODEV.
-    readText: path => unless('ENODEV', undefined, unless('ENOENT', undefined, readFile(path, 'utf8'))),
+    mounts: async () => parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')),
+    readText: async path => readText(path),
     kindOf,
     realPath: path => realpath(path),
     list: path => unless('ENOENT', [], readdir(path)),
@@ -24,6 +23,21 @@ export function createMachine({ timeoutMs }: MachineOptions): Host {
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
     writeDurably,
   };
+}
+
+/**
+ * What the kernel keeps in memory (/proc, /sys) is read at once: it waits on no device, and a turn through the thread
+ * pool would cost ten times the read.
+ */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    // A device that goes while its file is read gives ENODEV.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENODEV') return undefined;
+    throw error;
+  }
 }
 
 async function unless<T, U>(code: string, instead: U, work: Promise<T>): Promise<T | U> {

@@ -1,5 +1,4 @@
 import { Problem } from '../src/api/problem.ts';
-import type { Device } from './connector.ts';
 import { runWell } from './commands.ts';
 import type { Host } from './host.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from './mountinfo.ts';
@@ -22,35 +21,42 @@ async function numberOf(name: string, host: Host): Promise<string> {
 
 /** True for a device node that is bound to a file, as a block volume is published. */
 function isDeviceNode({ type, root }: Mount): boolean {
-  return (type === 'devtmpfs' || type === 'tmpfs') && /^\/[^/]+$/.test(root);
+  return type === 'devtmpfs' && /^\/[^/]+$/.test(root);
 }
 
-/** Mounts with the command given and returns what mountinfo shows at the path then, which must be the device. */
+/** Runs `mount` and returns what mountinfo shows at the path then, which must be the device with that number. */
 export async function mountAndSee(
   host: Host,
   args: readonly string[],
-  { path, device }: { readonly path: string; readonly device: Device },
+  { path, number }: { readonly path: string; readonly number: string },
 ): Promise<Mount> {
   await runWell(host, { command: 'mount', args });
   const mount = topMount(await host.mounts(), path);
   if (!mount) throw new Problem('UNAVAILABLE', `nothing is mounted at "${path}" after mount succeeded`);
-  if ((await deviceNumberOf(mount, host)) !== device.number)
-    throw new Problem('UNAVAILABLE', `${describe(mount)} at "${path}" after "${device.path}" was mounted there`);
+  if ((await deviceNumberOf(mount, host)) !== number)
+    throw new Problem(
+      'UNAVAILABLE',
+      `${describe(mount)} is at "${path}" after device ${number} was mounted there`,
+    );
   return mount;
 }
 
 /** Unmounts until mountinfo shows nothing at the path; what is mounted below it is a `Problem`, and stays. */
 export async function unmountAll(host: Host, path: string): Promise<void> {
-  for (;;) {
+  for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
     const [below] = mountsBelow(mounts, path);
     if (below)
-      throw new Problem('FAILED_PRECONDITION', `"${path}" has ${describe(below)} below it, at "${below.path}"`);
-    const before = mountsAt(mounts, path).length;
-    if (before === 0) return;
-    await runWell(host, { command: 'umount', args: ['--', path] });
-    if (mountsAt(await host.mounts(), path).length >= before)
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `"${path}" has ${describe(below)} below it, at "${below.path}"`,
+      );
+    const count = mountsAt(mounts, path).length;
+    if (count === 0) return;
+    if (count >= before)
       throw new Problem('UNAVAILABLE', `"${path}" is still mounted after it was unmounted`);
+    await runWell(host, { command: 'umount', args: ['--', path] });
+    before = count;
   }
 }
 

@@ -27,7 +27,13 @@ export function readPath(value: string, field: string, base: Base): string {
   if (odd !== undefined || path === '/') throw invalid(`${field} "${value}" is not normalized`);
   const root = base.named === '/' ? '' : base.named;
   if (!path.startsWith(`${root}/`)) throw invalid(`${field} "${value}" does not lie below "${base.named}"`);
-  return `${base.real === '/' ? '' : base.real}${path.slice(root.length)}`;
+  return realOf(path, base);
+}
+
+/** A path below the base as mountinfo shows it; any other as it is. */
+export function realOf(path: string, { named, real }: Base): string {
+  if (named === real || !path.startsWith(`${named}/`)) return path;
+  return `${real === '/' ? '' : real}${path.slice(named.length)}`;
 }
 
 /** What is needed to look at a path. */
@@ -49,14 +55,20 @@ export async function lookAt(path: string, { host, base, mounts, field }: Look):
       if (isLast) return { kind: 'mountpoint' };
       // With the base "/" other mounts of the machine lie on the way; that base is for development only.
       if (base.real === '/') continue;
-      throw new Problem('FAILED_PRECONDITION', `${field} "${path}" lies on what is mounted at "${component}"`);
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `${field} "${path}" lies on what is mounted at "${component}"`,
+      );
     }
     const kind = await host.kindOf(component);
     if (kind === 'link') throw invalid(`${field} "${path}" has the symbolic link "${component}" in it`);
     if (isLast) return { kind };
     if (kind === 'nothing') return { kind: 'nothing', missingParent: component };
     if (kind !== 'directory')
-      throw new Problem('FAILED_PRECONDITION', `${field} "${path}" has "${component}" in it, which is no directory`);
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `${field} "${path}" has "${component}" in it, which is no directory`,
+      );
   }
   throw new Error(`"${path}" does not lie below "${base.real}"`);
 }

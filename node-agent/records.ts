@@ -16,9 +16,9 @@ export type VolumeRecord = {
   readonly capability: Capability;
   readonly targets: readonly Target[];
   /** The device as it was when it was last connected: a hint, its owner is checked before use. */
-  readonly device?: Device;
+  readonly device?: Device | undefined;
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
-  readonly formatting?: FormattingMark;
+  readonly formatting?: FormattingMark | undefined;
 };
 
 /** A path at which the volume may be published. */
@@ -95,7 +95,11 @@ async function write(path: string, record: VolumeRecord, host: Host): Promise<vo
     await host.writeDurably(path, `${JSON.stringify(stored)}\n`);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new Problem('UNAVAILABLE', `cannot write the record of volume "${record.volumeId}": ${code}`, error);
+    throw new Problem(
+      'UNAVAILABLE',
+      `cannot write the record of volume "${record.volumeId}": ${code}`,
+      error,
+    );
   }
 }
 
@@ -120,8 +124,12 @@ function readRecord(text: string): VolumeRecord | string {
   if (!isShaped(record, { volumeId: 'string', attachment: 'object', stagingPath: 'string' }))
     return 'it names no volume, attachment or staging path';
   const { capability, targets, device, formatting } = record;
-  if (!isShaped(capability, { accessType: 'string', accessMode: 'string' })) return 'its capability is malformed';
-  if (!Array.isArray(targets) || !targets.every(target => isShaped(target, { path: 'string', readonly: 'boolean' })))
+  if (!isShaped(capability, { accessType: 'string', accessMode: 'string' }))
+    return 'its capability is malformed';
+  if (
+    !Array.isArray(targets) ||
+    !targets.every(target => isShaped(target, { path: 'string', readonly: 'boolean' }))
+  )
     return 'its targets are malformed';
   if (device !== undefined && !isShaped(device, deviceShape)) return 'its device is malformed';
   if (formatting !== undefined && !isShaped(formatting, markShape)) return 'its formatting mark is malformed';

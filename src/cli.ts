@@ -1,8 +1,18 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { runProgram, type Running } from './lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from './lib/log.ts';
-import { describeSettings, readSettings, type SettingsOf, type SettingsTable } from './lib/settings.ts';
+import {
+  describeSettings,
+  readSettings,
+  type Setting,
+  type SettingsOf,
+  type SettingsSource,
+  type SettingsTable,
+} from './lib/settings.ts';
+import type { GatewayConfig } from '../gateway/config.ts';
+import type { DevConfig } from './dev/config.ts';
 
 /** One program of the command line, loaded only when it is asked for. */
 type Program = { readonly doc: string; readonly load: () => Promise<Loaded> };
@@ -26,14 +36,14 @@ const programs: Readonly<Record<string, Program>> = {
 await main(process.argv.slice(2));
 
 async function main([name, ...argv]: readonly string[]): Promise<void> {
-  enableCompileCache();
+  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(help());
     process.exitCode = name === undefined ? 1 : 0;
     return;
   }
   if (name === '--version') {
-    const { version } = await import('./csi/identity.ts');
+    const { version } = await import('./lib/version.ts');
     process.stdout.write(`${version}\n`);
     return;
   }
@@ -61,23 +71,28 @@ function failWith(faults: readonly string[], name: string): never {
   process.exit(1);
 }
 
-type Startable<T extends SettingsTable> = {
+type Startable<Config> = {
   readonly name: string;
-  readonly settings: T;
-  readonly start: (config: SettingsOf<T>, log: Log) => Promise<Running>;
+  readonly settings: SettingsTable;
+  readonly read: (source: SettingsSource) => ConfigResult<Config>;
+  readonly start: (config: Config, log: Log) => Promise<Running>;
   readonly onReady?: (running: Running) => void;
 };
 
+type ConfigResult<Config> =
+  | { readonly config: Config; readonly logLevel: LogLevel; readonly faults?: never }
+  | { readonly config?: never; readonly faults: readonly string[] };
+
 /** A program that runs until it is told to end. */
-function service<T extends SettingsTable>({ name, settings, start, onReady }: Startable<T>): Loaded {
+function service<Config>({ name, settings, read, start, onReady }: Startable<Config>): Loaded {
   return {
     settings,
     async run(argv) {
-      const { values, faults } = readSettings(settings, { argv, env: process.env });
-      if (faults) failWith(faults, `fairlead ${name}`);
-      const log = createLog(name, (values as { 'log-level': LogLevel })['log-level']);
+      const result = read({ argv, env: process.env });
+      if (result.faults) failWith(result.faults, `fairlead ${name}`);
+      const log = createLog(name, result.logLevel);
       await runProgram(name, log, async () => {
-        const running = await start(values, log);
+        const running = await start(result.config, log);
         onReady?.(running);
         return running;
       });
@@ -85,12 +100,26 @@ function service<T extends SettingsTable>({ name, settings, start, onReady }: St
   };
 }
 
+/** Reads a table whose values are the program's config as they are. */
+function readTable<T extends SettingsTable & { readonly 'log-level': Setting<LogLevel> }>(
+  table: T,
+): (source: SettingsSource) => ConfigResult<SettingsOf<T>> {
+  return source => {
+    const { values, faults } = readSettings(table, source);
+    return faults ? { faults } : { config: values, logLevel: values['log-level'] as LogLevel };
+  };
+}
+
 async function loadGateway(): Promise<Loaded> {
-  const [{ gatewaySettings }, { startGateway }] = await Promise.all([
+  const [{ gatewaySettings, readGatewayConfig }, { startGateway }] = await Promise.all([
     import('../gateway/config.ts'),
     import('../gateway/main.ts'),
   ]);
-  return service({ name: 'gateway', settings: gatewaySettings, start: startGateway });
+  const read = (source: SettingsSource): ConfigResult<GatewayConfig> => {
+    const { config, faults } = readGatewayConfig(source);
+    return faults ? { faults } : { config, logLevel: config.logLevel };
+  };
+  return service({ name: 'gateway', settings: gatewaySettings, read, start: startGateway });
 }
 
 async function loadController(): Promise<Loaded> {
@@ -98,13 +127,23 @@ async function loadController(): Promise<Loaded> {
     import('./controller/config.ts'),
     import('./controller/main.ts'),
   ]);
-  return service({ name: 'controller', settings: controllerSettings, start: startController });
+  return service({
+    name: 'controller',
+    settings: controllerSettings,
+    read: readTable(controllerSettings),
+    start: startController,
+  });
 }
 
 async function loadNode(): Promise<Loaded> {
   const { nodeSettings } = await import('../node-agent/config.ts');
   const { startNodeAgent } = await import('../node-agent/main.ts');
-  return service({ name: 'node', settings: nodeSettings, start: startNodeAgent });
+  return service({
+    name: 'node',
+    settings: nodeSettings,
+    read: readTable(nodeSettings),
+    start: startNodeAgent,
+  });
 }
 
 async function loadDev(): Promise<Loaded> {
@@ -112,10 +151,12 @@ async function loadDev(): Promise<Loaded> {
     import('./dev/config.ts'),
     import('./dev/dev.ts'),
   ]);
+  const start = (config: DevConfig): Promise<Running> => startDev(config, failDev);
   return service({
     name: 'dev',
     settings: devSettings,
-    start: config => startDev(config, failDev),
+    read: readTable(devSettings),
+    start,
     onReady: printReady,
   });
 }

@@ -1,4 +1,5 @@
-import { createHttp, type Call, type Http, type HttpOptions, type HttpRequest } from './http.ts';
+import { openScope, pause, type Call } from './call.ts';
+import { createHttp, type Http, type HttpOptions, type HttpRequest } from './http.ts';
 import { Problem } from './problem.ts';
 import {
   attachmentResourceSchema,
@@ -60,34 +61,31 @@ const pollMs = 250;
 export function createClient(options: HttpOptions): StorageClient {
   const http = createHttp(options);
   return {
-    getCapabilities: call =>
+    getCapabilities: async call =>
       ask(http, { method: 'GET', path: paths.capabilities, answer: capabilitiesSchema }, call),
-    getCapacity: (body, call) =>
+    getCapacity: async (body, call) =>
       ask(http, { method: 'POST', path: paths.capacity, body, answer: capacitySchema }, call),
-    createVolume: (id, body, call) =>
+    createVolume: async (id, body, call) =>
       ask(http, { method: 'PUT', path: paths.volume(id), body, answer: volumeSchema }, call),
-    getVolume: (id, call) => ask(http, { method: 'GET', path: paths.volume(id), answer: volumeSchema }, call),
-    listVolumes: (page, call) =>
+    getVolume: async (id, call) =>
+      ask(http, { method: 'GET', path: paths.volume(id), answer: volumeSchema }, call),
+    listVolumes: async (page, call) =>
       ask(http, { method: 'GET', path: listPath(page), answer: volumePageSchema }, call),
-    deleteVolume: (id, call) => act(http, { method: 'DELETE', path: paths.volume(id) }, call),
-    validateVolume: (id, body, call) =>
+    deleteVolume: async (id, call) => remove(http, () => paths.volume(id), call),
+    validateVolume: async (id, body, call) =>
       ask(http, { method: 'POST', path: paths.validation(id), body, answer: validationSchema }, call),
-    attachVolume: ({ volumeId, nodeId, ...body }, call) =>
+    attachVolume: async ({ volumeId, nodeId, ...body }, call) =>
       ask(
         http,
         { method: 'PUT', path: paths.attachment(volumeId, nodeId), body, answer: attachmentResourceSchema },
         call,
       ),
-    detachVolume: ({ volumeId, nodeId }, call) =>
-      act(
-        http,
-        { method: 'DELETE', path: nodeId ? paths.attachment(volumeId, nodeId) : paths.attachments(volumeId) },
-        call,
-      ),
-    putNode: (id, body, call) =>
+    detachVolume: async ({ volumeId, nodeId }, call) =>
+      remove(http, () => (nodeId ? paths.attachment(volumeId, nodeId) : paths.attachments(volumeId)), call),
+    putNode: async (id, body, call) =>
       ask(http, { method: 'PUT', path: paths.node(id), body, answer: nodeSchema }, call),
-    getNode: (id, call) => ask(http, { method: 'GET', path: paths.node(id), answer: nodeSchema }, call),
-    deleteNode: (id, call) => act(http, { method: 'DELETE', path: paths.node(id) }, call),
+    getNode: async (id, call) => ask(http, { method: 'GET', path: paths.node(id), answer: nodeSchema }, call),
+    deleteNode: async (id, call) => remove(http, () => paths.node(id), call),
     close: () => http.close(),
   };
 }
@@ -99,17 +97,32 @@ async function ask<T>(http: Http, request: HttpRequest<T>, call: Call): Promise<
   return value;
 }
 
-async function act(http: Http, request: HttpRequest<unknown>, call: Call): Promise<void> {
-  await finish(http, request, call);
+/** Deletes what is at a path. An id that no path can hold names nothing, and so there is nothing left to delete. */
+async function remove(http: Http, pathOf: () => string, call: Call): Promise<void> {
+  const path = addressOf(pathOf);
+  if (path !== undefined) await finish(http, { method: 'DELETE', path }, call);
+}
+
+function addressOf(pathOf: () => string): string | undefined {
+  try {
+    return pathOf();
+  } catch {
+    return undefined;
+  }
 }
 
 async function finish<T>(http: Http, request: HttpRequest<T>, call: Call): Promise<T | undefined> {
-  for (;;) {
-    const { value, accepted } = await http.send(request, call);
-    if (!accepted) return value;
-    if (Date.now() + pollMs >= call.deadlineMs)
-      throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
-    await new Promise(resolve => setTimeout(resolve, pollMs));
+  const scope = openScope(call);
+  try {
+    for (;;) {
+      const { value, accepted } = await http.send(request, call);
+      if (!accepted) return value;
+      if (Date.now() + pollMs >= call.deadlineMs)
+        throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
+      await pause(scope.signal, pollMs);
+    }
+  } finally {
+    scope.end();
   }
 }
 

@@ -1,15 +1,9 @@
 import { Pool, type Dispatcher } from 'undici';
 import type { z } from 'zod';
+import { openScope, pause, within, type Call, type Scope } from './call.ts';
 import { isProblemCode, Problem } from './problem.ts';
 import { problemSchema } from './resources.ts';
 import { maxBodyBytes } from './routes.ts';
-
-/** How long one call may take and how it is known in logs. */
-export type Call = {
-  readonly deadlineMs: number;
-  readonly requestId?: string;
-  readonly signal?: AbortSignal;
-};
 
 /** Where the API is, and what proves who calls. */
 export type HttpOptions = {
@@ -33,13 +27,15 @@ export type HttpAnswer<T> = { readonly value: T | undefined; readonly accepted: 
 /** Speaks JSON over HTTP with one server. Every error it throws is a `Problem`. */
 export interface Http {
   send<T>(request: HttpRequest<T>, call: Call): Promise<HttpAnswer<T>>;
+  /** Ends all connections at once; what is still asked fails with UNAVAILABLE. */
   close(): Promise<void>;
 }
 
 type Reply = {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
-  readonly body: string;
+  /** Undefined when it is longer than a body may be. */
+  readonly body: string | undefined;
   readonly json: boolean;
 };
 
@@ -63,123 +59,138 @@ export function createHttp(options: HttpOptions): Http {
     bodyTimeout: 0,
   });
 
-  async function trySend(request: HttpRequest<unknown>, call: Call, renew: boolean): Promise<Reply> {
-    const left = call.deadlineMs - Date.now();
-    if (left <= 0) throw new Problem('DEADLINE_EXCEEDED', 'no time was left to call the storage API');
-    const timeout = AbortSignal.timeout(left);
+  async function trySend(request: HttpRequest<unknown>, { call, scope, renew }: Try): Promise<Reply> {
+    const token = await within(scope.signal, options.token(renew));
+    const leftMs = call.deadlineMs - Date.now();
     const response = await pool.request({
       method: request.method,
       path: base + request.path,
       headers: {
-        authorization: `Bearer ${await options.token(renew)}`,
-        prefer: `wait=${Math.max(0, Math.floor(left / 1000 - 1))}`,
+        authorization: `Bearer ${token}`,
+        prefer: `wait=${Math.max(0, Math.floor(leftMs / 1000 - 1))}`,
         ...(call.requestId !== undefined && { 'x-request-id': call.requestId }),
         ...(request.body !== undefined && { 'content-type': 'application/json' }),
       },
       body: request.body === undefined ? null : JSON.stringify(request.body),
-      signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
+      signal: scope.signal,
     });
     return readReply(response);
   }
 
-  async function sendWithRetries(request: HttpRequest<unknown>, call: Call): Promise<Reply> {
-    let renewed = false;
+  async function sendWithRetries(request: HttpRequest<unknown>, call: Call, scope: Scope): Promise<Reply> {
+    let renew = false;
     for (let tries = 1; ; tries++) {
       const last = tries >= maxTries;
       let pauseMs = firstPauseMs * 2 ** (tries - 1) * (0.5 + Math.random());
       try {
-        const reply = await trySend(request, call, renewed);
-        if (reply.status === 401 && !renewed) {
-          renewed = true;
+        scope.signal.throwIfAborted();
+        const reply = await trySend(request, { call, scope, renew });
+        if (reply.status === 401 && !renew) {
+          renew = true;
           continue;
         }
         if (last || reply.status !== 503 || reply.retryAfterMs === undefined) return reply;
-        pauseMs = reply.retryAfterMs;
+        pauseMs = Math.max(reply.retryAfterMs, pauseMs);
         if (Date.now() + pauseMs >= call.deadlineMs) return reply;
       } catch (error) {
-        const problem = toProblem(error, call);
+        const problem = scope.signal.aborted ? (scope.signal.reason as Problem) : toProblem(error);
         if (last || problem.code !== 'UNAVAILABLE' || Date.now() + pauseMs >= call.deadlineMs) throw problem;
       }
-      await new Promise(resolve => setTimeout(resolve, pauseMs));
+      await pause(scope.signal, pauseMs);
     }
   }
 
   return {
     async send<T>(request: HttpRequest<T>, call: Call): Promise<HttpAnswer<T>> {
-      const reply = await sendWithRetries(request, call);
-      if (reply.status >= 200 && reply.status < 300) return readAnswer(reply, request);
-      throw readProblem(reply);
+      const scope = openScope(call);
+      try {
+        const reply = await sendWithRetries(request, call, scope);
+        return readAnswer(reply, request);
+      } finally {
+        scope.end();
+      }
     },
-    close: () => pool.close(),
+    close: () => pool.destroy(),
   };
 }
 
+type Try = { readonly call: Call; readonly scope: Scope; readonly renew: boolean };
+
 async function readReply(response: Dispatcher.ResponseData): Promise<Reply> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBodyBytes) {
-      response.body.destroy();
-      throw new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
+  const body = await readBody(response.body);
   const retryAfter = Number(response.headers['retry-after']);
   return {
     status: response.statusCode,
     retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
-    body: Buffer.concat(chunks).toString('utf8'),
-    json: /^application\/(problem\+)?json\b/.test(String(response.headers['content-type'])),
+    body,
+    json: /^application\/(problem\+)?json\b/i.test(String(response.headers['content-type'])),
   };
 }
 
+/** The whole body, so that its connection is free again; one that is too long is cut off together with its connection. */
+async function readBody(body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
 function readAnswer<T>(reply: Reply, request: HttpRequest<T>): HttpAnswer<T> {
+  if (reply.body === undefined)
+    throw new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
+  if (reply.status < 200 || reply.status > 299) throw readProblem(reply);
   const accepted = reply.status === 202;
-  if (!request.answer || (accepted && reply.body === '')) return { value: undefined, accepted };
+  if (accepted && reply.body === '') return { value: undefined, accepted };
+  if (!request.answer) {
+    // A page that something in front of the API made up must not pass for a deletion.
+    if (reply.status !== 204 && parseJson(reply) === undefined) throw malformed(request, 'not JSON');
+    return { value: undefined, accepted };
+  }
   const parsed = request.answer.safeParse(parseJson(reply));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    const found = `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`;
-    throw new Problem(
-      'UNAVAILABLE',
-      `the storage API gave a malformed answer to ${request.method} ${request.path} (${found})`,
-    );
+    throw malformed(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
   }
   return { value: parsed.data, accepted };
 }
 
+function malformed(request: HttpRequest<unknown>, found: string): Problem {
+  const asked = `${request.method} ${request.path}`;
+  return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
+}
+
+/** Codes and statuses that speak of our own token: they say nothing of the operation, which an earlier try may have begun. */
+const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
+
 function readProblem(reply: Reply): Problem {
-  const document = problemSchema.safeParse(parseJson(reply));
-  if (reply.status === 401 || reply.status === 403) {
-    const reason = document.success ? document.data.detail : `status ${reply.status}`;
+  const { success, data } = problemSchema.safeParse(parseJson(reply));
+  if (tokenRefused.has(reply.status) || tokenRefused.has(data?.code)) {
+    const reason = data?.detail ?? `status ${reply.status}`;
     return new Problem('UNAVAILABLE', `the storage API does not accept this controller's token: ${reason}`);
   }
   if (reply.status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
-  if (!document.success || !isProblemCode(document.data.code)) {
-    return new Problem(
-      'UNAVAILABLE',
-      `something in front of the storage API answered with status ${reply.status}`,
-    );
+  if (!success || !isProblemCode(data.code)) {
+    const found = `status ${reply.status}`;
+    return new Problem('UNAVAILABLE', `something in front of the storage API answered with ${found}`);
   }
-  const { code, detail, requestId } = document.data;
+  const { code, detail, requestId } = data;
   return new Problem(code, requestId === undefined ? detail : `${detail} (request ${requestId})`);
 }
 
 function parseJson(reply: Reply): unknown {
   try {
-    return reply.json ? JSON.parse(reply.body) : undefined;
+    return reply.json && reply.body !== undefined ? JSON.parse(reply.body) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function toProblem(error: unknown, call: Call): Problem {
+function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (call.signal?.aborted) return new Problem('CANCELLED', 'the caller went away', error);
-  if (error instanceof Error && error.name === 'TimeoutError') {
-    return new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time', error);
-  }
   const code = (error as NodeJS.ErrnoException).code;
   return new Problem('UNAVAILABLE', `the storage API cannot be reached${code ? ` (${code})` : ''}`, error);
 }

@@ -31,7 +31,7 @@ export const maxPageEntries = 1_000;
 export const maxBodyBytes = 4 * 1024 * 1024;
 
 function segment(id: string): string {
-  if (id === '' || id === '.' || id === '..')
+  if (id === '' || id === '.' || id === '..' || !id.isWellFormed())
     throw new Problem('NOT_FOUND', `there is nothing with the id "${id}"`);
   return encodeURIComponent(id);
 }

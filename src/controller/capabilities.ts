@@ -28,13 +28,13 @@ export function createCapabilitySource(client: StorageClient, log: Log): Capabil
       known = await client.getCapabilities({ deadlineMs: Date.now() + askTimeoutMs });
       log.info('the gateway told its capabilities', { detail: known.backend });
     } catch (error) {
+      if (closed) return;
       reason = asProblem(error).detail;
       log.warn('the gateway did not tell its capabilities', { detail: reason });
-      if (!closed)
-        timer = setTimeout(
-          () => void ask(Math.min(pauseMs * 2, longestPauseMs)),
-          pauseMs * (0.5 + Math.random()),
-        );
+      timer = setTimeout(
+        () => void ask(Math.min(pauseMs * 2, longestPauseMs)),
+        pauseMs * (0.5 + Math.random()),
+      );
     }
   }
 

@@ -13,6 +13,7 @@ import {
   readCapacityRange,
   readId,
   readMap,
+  readName,
   readNodeId,
 } from '../csi/read.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
@@ -40,7 +41,7 @@ export function createController({
 }: ControllerOptions): UnaryHandlers<ControllerHandlers> {
   return {
     async CreateVolume(request, call) {
-      const name = readId(request.name, 'name');
+      const name = readName(request.name);
       const spec = {
         name,
         ...readCapacityRange(request.capacity_range),
@@ -49,6 +50,8 @@ export function createController({
       };
       refuseUnoffered(request);
       const volume = await client.createVolume(resourceId(cluster, name), spec, call);
+      if (volume.state !== 'ready')
+        throw new Problem('ABORTED', `volume "${volume.id}" is ${volume.state} still`);
       return { volume: toCsiVolume(volume) };
     },
 
@@ -66,7 +69,7 @@ export function createController({
         { volumeId, nodeId, capability, readonly: request.readonly },
         call,
       );
-      if (!resource.attachment)
+      if (resource.state !== 'attached' || !resource.attachment)
         throw new Problem('UNAVAILABLE', `volume "${volumeId}" is not attached to node "${nodeId}" yet`);
       return { publish_context: toPublishContext(resource.attachment) };
     },
@@ -179,6 +182,8 @@ function toCsiVolume(volume: Volume): CsiVolume {
   return { volume_id: volume.id, capacity_bytes: volume.sizeBytes, volume_context: volume.context };
 }
 
+/** A node counts until its detaching is done, and not before its attaching is. */
 function toStatus(volume: Volume): { published_node_ids: string[] } {
-  return { published_node_ids: volume.attachments.map(attachment => attachment.nodeId) };
+  const published = volume.attachments.filter(attachment => attachment.state !== 'attaching');
+  return { published_node_ids: published.map(attachment => attachment.nodeId) };
 }

@@ -31,7 +31,10 @@ export function createTokenSource(options: TokenOptions): TokenSource {
       .setAudience(options.audience)
       .setIssuedAt(Math.floor(nowMs / 1000))
       .setExpirationTime(Math.floor((nowMs + options.lifetimeMs) / 1000))
-      .sign(key);
+      .sign(key)
+      .catch(() => {
+        throw unusable(options.keyFile, 'holds a key that may not sign');
+      });
     current = { token, renewAtMs: nowMs + options.lifetimeMs * 0.8 };
     return token;
   };
@@ -46,7 +49,7 @@ export async function readKey(path: string): Promise<Key> {
       : jwk.kty === 'EC' && jwk.crv === 'P-256'
         ? 'ES256'
         : undefined;
-  if (!alg || !jwk.kid || !jwk.d)
+  if (!alg || typeof jwk.kid !== 'string' || jwk.kid === '' || !jwk.d)
     throw unusable(path, 'is not a private JWK with kid on the curve Ed25519 or P-256');
   try {
     return { alg, kid: jwk.kid, key: await importJWK(jwk, alg) };
@@ -63,7 +66,7 @@ async function readJwk(path: string): Promise<JWK> {
     throw unusable(path, `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
   }
   try {
-    return JSON.parse(content) as JWK;
+    return Object(JSON.parse(content)) as JWK;
   } catch {
     throw unusable(path, 'is not JSON');
   }

@@ -1,4 +1,5 @@
 import type { IdentityHandlers } from './generated/csi/v1/Identity.ts';
+import { version } from '../lib/version.ts';
 import type { UnaryHandlers } from './unary.ts';
 
 /** What a program says of the plugin. Name, version and capabilities are the same in all programs of one release. */
@@ -7,9 +8,6 @@ export type IdentityOptions = {
   /** False while the program still waits for something it needs. */
   readonly isReady: () => boolean;
 };
-
-/** The version of all programs of this release. */
-export const version = '0.1.0';
 
 /** The Identity service (CSI spec, "Identity Service RPC"). */
 export function createIdentity({ driverName, isReady }: IdentityOptions): UnaryHandlers<IdentityHandlers> {

@@ -15,6 +15,15 @@ export function readId(value: string, field: string): string {
   return readShort(value, field, maxIdBytes);
 }
 
+/** Control characters, which no name may have, except white space (CSI spec, "CreateVolume"). */
+const controlCharacters = /[^\P{Cc}\t\n\r]/u;
+
+/** The name that the caller chose for something: an id without control characters. */
+export function readName(value: string): string {
+  if (controlCharacters.test(value)) throw invalid('name has control characters');
+  return readId(value, 'name');
+}
+
 /** A node's id, of at most 256 bytes; `''` where none is given. */
 export function readNodeId(value: string): string {
   return readShort(value, 'node_id', maxNodeIdBytes);

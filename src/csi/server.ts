@@ -1,5 +1,6 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
 import type { Definition } from './protocol.ts';
@@ -28,9 +29,10 @@ const drainMs = 3_000;
 
 /**
  * Serves on a UNIX socket. A socket file that nobody answers is replaced; one that a live instance answers is an
- * error, and that instance is not disturbed.
+ * error, and that instance is not disturbed. What is no socket is never replaced.
  */
 export async function serve({ socketPath, services, log }: ServeOptions): Promise<GrpcServer> {
+  refusePlace(socketPath);
   if (await isSocketAnswered(socketPath))
     throw new Error(`socket "${socketPath}" is in use by a live instance`);
   rmSync(socketPath, { force: true });
@@ -46,6 +48,14 @@ export async function serve({ socketPath, services, log }: ServeOptions): Promis
   });
   chmodSync(socketPath, 0o660);
   return { close: () => shutDown(server) };
+}
+
+function refusePlace(socketPath: string): void {
+  const dir = dirname(socketPath);
+  if (!lstatSync(dir, { throwIfNoEntry: false }))
+    throw new Error(`directory "${dir}" of socket "${socketPath}" does not exist`);
+  const found = lstatSync(socketPath, { throwIfNoEntry: false });
+  if (found && !found.isSocket()) throw new Error(`"${socketPath}" exists and is not a socket`);
 }
 
 function toImplementation(handlers: Service['handlers'], log: Log): UntypedServiceImplementation {

@@ -33,6 +33,8 @@ export type UnaryHandlers<Handlers> = {
 };
 
 const defaultTimeoutMs = 30_000;
+/** Most characters of a status's message. */
+const maxDetailLength = 1_024;
 
 /**
  * The gRPC edge: turns what a handler throws into a status, and logs it once. The status carries code and message
@@ -63,6 +65,7 @@ async function answer<Request, Response>(
   const requestId = randomBytes(6).toString('hex');
   const abort = new AbortController();
   call.on('cancelled', () => abort.abort());
+  if (call.cancelled) abort.abort();
   try {
     const response = await handler(call.request, {
       deadlineMs: deadlineOf(call),
@@ -83,10 +86,10 @@ function deadlineOf(call: ServerUnaryCall<unknown, unknown>): number {
   return Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs;
 }
 
+/** The message travels in a header: it is kept short, and of characters that a header can be made of. */
 function toStatus(problem: Problem, requestId: string): ServiceError {
-  const details = problem.detail.includes('(request ')
-    ? problem.detail
-    : `${problem.detail} (request ${requestId})`;
+  const detail = shorten(problem.detail).toWellFormed();
+  const details = problem.detail.includes('(request ') ? detail : `${detail} (request ${requestId})`;
   return Object.assign(new Error(details), {
     code: problemTable[problem.code].grpc,
     details,
@@ -94,10 +97,16 @@ function toStatus(problem: Problem, requestId: string): ServiceError {
   });
 }
 
+/** The middle of what is too long is left out, so that a request's id at its end stays. */
+function shorten(detail: string): string {
+  if (detail.length <= maxDetailLength) return detail;
+  return `${detail.slice(0, maxDetailLength - 101)}…${detail.slice(-100)}`;
+}
+
 type CallFields = { readonly rpc: string; readonly requestId: string; readonly durationMs: number };
 
 function logProblem(log: Log, problem: Problem, fields: CallFields): void {
   const { code, detail, cause } = problem;
   const stack = code === 'UNAVAILABLE' && cause instanceof Error ? cause.stack : undefined;
-  log.warn('refused', { ...fields, code, detail, ...(stack !== undefined && { stack }) });
+  log.warn('refused', { ...fields, code, detail: shorten(detail), ...(stack !== undefined && { stack }) });
 }

@@ -30,19 +30,20 @@ const outputCap = 64 * 1024;
  */
 export function exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
   return new Promise(resolve => {
-    const child = spawn(command, args, {
-      detached: true,
-      stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-      ...(options.env && { env: options.env }),
-    });
+    const child = start(command, args, options);
+    if (child instanceof Error) {
+      resolve({ status: undefined, stdout: '', stderr: child.message, timedOut: false, missing: false });
+      return;
+    }
     const stdout = collect(child.stdout);
     const stderr = collect(child.stderr);
     let timedOut = false;
     let abandon: NodeJS.Timeout | undefined;
-    const finish = (status: number | undefined, missing = false): void => {
+    const finish = (status: number | undefined, fault?: NodeJS.ErrnoException): void => {
       clearTimeout(deadline);
       clearTimeout(abandon);
-      resolve({ status, stdout: stdout(), stderr: stderr(), timedOut, missing });
+      const missing = fault?.code === 'ENOENT';
+      resolve({ status, stdout: stdout(), stderr: fault?.message ?? stderr(), timedOut, missing });
     };
     const deadline = setTimeout(() => {
       timedOut = true;
@@ -52,10 +53,23 @@ export function exec(command: string, args: readonly string[], options: ExecOpti
         finish(undefined);
       }, graceMs);
     }, options.timeoutMs);
-    child.once('error', (error: NodeJS.ErrnoException) => finish(undefined, error.code === 'ENOENT'));
+    child.once('error', (error: NodeJS.ErrnoException) => finish(undefined, error));
     child.once('close', status => finish(status ?? undefined));
     if (options.stdin !== undefined) child.stdin?.on('error', () => {}).end(options.stdin);
   });
+}
+
+/** The child; or the error for what no command line can hold, such as an argument with a NUL. */
+function start(command: string, args: readonly string[], { stdin, env }: ExecOptions): ChildProcess | Error {
+  try {
+    return spawn(command, args, {
+      detached: true,
+      stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      ...(env && { env }),
+    });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 function collect(stream: NodeJS.ReadableStream | null): () => string {
@@ -79,6 +93,7 @@ function killGroup(child: ChildProcess): void {
 }
 
 function release(child: ChildProcess): void {
+  child.stdin?.destroy();
   child.stdout?.destroy();
   child.stderr?.destroy();
   child.removeAllListeners();

@@ -17,6 +17,8 @@ const closeTimeoutMs = 4_000;
  * go on beside its successor would be worse than to stop short, which every program must survive anyway.
  */
 export async function runProgram(name: string, log: Log, start: () => Promise<Running>): Promise<void> {
+  // The other side may go away while the program still starts.
+  process.once('disconnect', () => process.exit(1));
   let running: Running;
   try {
     running = await start();
@@ -40,13 +42,16 @@ export async function runProgram(name: string, log: Log, start: () => Promise<Ru
   };
   process.once('SIGTERM', close);
   process.once('SIGINT', close);
-  process.once('disconnect', () => process.exit(1));
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
   process.send?.({ ready: running.ready });
 }
 
-/** A system error as one short sentence; anything else as its message. */
+/** A system error as one short sentence; anything else as its message, on one line. */
 export function describeStartFault(error: unknown): string {
+  return describe(error).replaceAll(/\s*\n\s*/g, ' ');
+}
+
+function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   const place =
@@ -55,5 +60,5 @@ export function describeStartFault(error: unknown): string {
   if (code === 'EADDRINUSE') return `${place ?? 'the address'} is already in use`;
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
     return `no permission to ${syscall ?? 'use'} ${place ?? 'it'}`;
-  return error.message;
+  return error.message || code || error.name;
 }

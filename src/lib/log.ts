@@ -1,26 +1,30 @@
 import { pino } from 'pino';
 
+const fieldKinds = {
+  rpc: 'text',
+  route: 'text',
+  requestId: 'text',
+  volumeId: 'text',
+  nodeId: 'text',
+  cluster: 'text',
+  code: 'text',
+  status: 'number',
+  durationMs: 'number',
+  detail: 'text',
+  command: 'text',
+  path: 'text',
+  endpoint: 'text',
+  count: 'number',
+  stack: 'text',
+} as const;
+
+type Kinds = { text: string; number: number };
+
 /**
- * The only things a log line may carry beside its message. Requests, headers, maps and attachments are not in
- * this list, so that a secret has no way in.
+ * The only things a log line may carry beside its message; anything else is dropped. Requests, headers, maps and
+ * attachments are not in this list, so that a secret has no way in.
  */
-export type LogFields = {
-  readonly rpc?: string;
-  readonly route?: string;
-  readonly requestId?: string;
-  readonly volumeId?: string;
-  readonly nodeId?: string;
-  readonly cluster?: string;
-  readonly code?: string;
-  readonly status?: number;
-  readonly durationMs?: number;
-  readonly detail?: string;
-  readonly command?: string;
-  readonly path?: string;
-  readonly endpoint?: string;
-  readonly count?: number;
-  readonly stack?: string;
-};
+export type LogFields = { readonly [K in keyof typeof fieldKinds]?: Kinds[(typeof fieldKinds)[K]] };
 
 /** Writes JSON lines to standard error. */
 export interface Log {
@@ -48,11 +52,15 @@ export function createLog(program: string, level: LogLevel): Log {
     pino.destination({ fd: 2, sync: true }),
   );
   return {
-    debug: (message, fields = {}) => sink.debug(fields, message),
-    info: (message, fields = {}) => sink.info(fields, message),
-    warn: (message, fields = {}) => sink.warn(fields, message),
-    error: (message, fields = {}) => sink.error(fields, message),
+    debug: (message, fields) => sink.debug(allowed(fields), message),
+    info: (message, fields) => sink.info(allowed(fields), message),
+    warn: (message, fields) => sink.warn(allowed(fields), message),
+    error: (message, fields) => sink.error(allowed(fields), message),
   };
+}
+
+function allowed(fields: LogFields = {}): LogFields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => Object.hasOwn(fieldKinds, name)));
 }
 
 const nothing = (): void => {};

@@ -9,7 +9,8 @@ export function text(value: string): string {
 /** An absolute path, normalized, without a slash at its end. */
 export function absolutePath(value: string): string {
   if (!isAbsolute(value)) throw new Error(`"${value}" is not an absolute path`);
-  return value === '/' ? value : normalize(value).replace(/\/+$/, '');
+  const path = normalize(value);
+  return path === '/' ? path : path.replace(/\/+$/, '');
 }
 
 /** A whole number between two bounds, both included. */
@@ -24,11 +25,16 @@ export function integer(least: number, most: number): (value: string) => number 
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
+/** The longest that a timer can wait; a longer one would end at once. */
+const longestMs = 2 ** 31 - 1;
+
 /** A duration such as 250ms, 30s, 5m or 1h, given back in milliseconds. */
 export function durationMs(value: string): number {
   const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value);
   if (!match) throw new Error(`"${value}" is not a duration such as 250ms, 30s, 5m or 1h`);
-  return Number(match[1]) * unitMs[match[2] as keyof typeof unitMs];
+  const ms = Number(match[1]) * unitMs[match[2] as keyof typeof unitMs];
+  if (ms > longestMs) throw new Error(`"${value}" is longer than 24 days`);
+  return ms;
 }
 
 const unitBytes = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 } as const;
@@ -56,7 +62,8 @@ export function choice<const T extends string>(...words: readonly T[]): (value: 
 /** An http or https address without a query; given back without a slash at its end. */
 export function httpUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error(`"${value}" is not an http or https address`);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new Error(`"${value.replace(/[^/]*@/, '…@')}" is not an http or https address`);
   if (url.search || url.hash || url.username || url.password)
     throw new Error(`"${url.origin}" must have no query, fragment or credentials`);
   return url.href.replace(/\/+$/, '');
@@ -64,7 +71,7 @@ export function httpUrl(value: string): string {
 
 /** `host:port`, where port 0 lets the system choose one. */
 export function hostPort(value: string): { readonly host: string; readonly port: number } {
-  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s]+)):(\d{1,5})$/.exec(value);
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(value);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) throw new Error(`"${value}" is not host:port`);
   return { host: match[1] ?? match[2] ?? '', port };

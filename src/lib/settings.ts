@@ -42,13 +42,15 @@ export function readSettings<T extends SettingsTable>(table: T, source: Settings
   faults.push(...unknownVariables(table, source.env));
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
+    let text: string | undefined;
     try {
-      const text = findText(name, setting, { flags, env: source.env });
-      if (text !== undefined) values[name] = setting.parse(text.trim());
+      text = findText(name, setting, { flags, env: source.env })?.trim();
+      if (text !== undefined) values[name] = setting.parse(text);
       else if (!setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
     } catch (error) {
-      faults.push(`--${name}: ${error instanceof Error ? error.message : String(error)}`);
+      const message = error instanceof Error ? error.message : String(error);
+      faults.push(`--${name}: ${setting.secret && text ? message.replaceAll(text, '…') : message}`);
     }
   }
   return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
@@ -93,7 +95,8 @@ function readFlags(
     if (token.kind !== 'option') continue;
     if (!known.has(token.name)) faults.push(`unknown flag ${token.rawName}`);
     else if (flags.has(token.name)) faults.push(`--${token.name} is given twice`);
-    else if (token.value === undefined) faults.push(`--${token.name} needs a value`);
+    else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--')))
+      faults.push(`--${token.name} needs a value`);
     else flags.set(token.name, token.value);
   }
   return flags;

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Running } from '../src/lib/lifecycle.ts';
+import type { Log } from '../src/lib/log.ts';
+import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
+import { version } from '../src/lib/version.ts';
+import { createApp } from './app.ts';
+import { createAttachments } from './attachments.ts';
+import { createAuthenticate } from './authenticate.ts';
+import type { Backend, BackendPlugin } from './backend.ts';
+import { backends } from './backends/index.ts';
+import { openClusters } from './clusters.ts';
+import type { GatewayConfig } from './config.ts';
+import { createNodes } from './nodes.ts';
+import { createRecovery, type Recovery } from './recovery.ts';
+import { migrate } from './schema.ts';
+import { openSqlite } from './stores/sqlite.ts';
+import { createVolumes } from './volumes.ts';
+import { createWork } from './work.ts';
+
+/** How long work that runs may take to end when the gateway ends, in milliseconds. */
+const closeGraceMs = 3_000;
+/** How often what was left unfinished is looked for, in milliseconds. */
+const sweepEveryMs = 15_000;
+/** Longer than a client keeps an idle connection, so that no request meets a closing one. */
+const keepAliveMs = 65_000;
+
+/**
+ * Starts the gateway and returns once it serves. What cannot be used (the clusters file, the store, the backend, the
+ * address) is one thrown error, and what was opened before is closed.
+ */
+export async function startGateway(config: GatewayConfig, log: Log): Promise<Running> {
+  const opened: (() => Promise<void>)[] = [];
+  const closeOpened = async (): Promise<void> => {
+    for (const close of opened.splice(0).toReversed()) await close();
+  };
+  try {
+    const clusters = await openClusters(config.clustersFile, { log });
+    const tls = config.tls && {
+      cert: readFileSync(config.tls.certFile),
+      key: readFileSync(config.tls.keyFile),
+    };
+    const backend = await openBackend(config);
+    opened.push(async () => backend.close?.());
+    const engine = openSqlite(config.store.path);
+    opened.push(() => engine.close());
+    await migrate(engine);
+    const work = createWork({ engine });
+    const volumes = createVolumes({ engine, backend, work });
+    const attachments = createAttachments({ engine, backend, work });
+    const nodes = createNodes(engine);
+    const authenticate = createAuthenticate(clusters, config.audience);
+    const app = createApp({ backend, volumes, attachments, nodes, authenticate, version, log });
+    const server = await listen(app.fetch, { ...config.listen, tls });
+    const sweeps = startSweeps(createRecovery({ engine, volumes, attachments, log }), log);
+    opened.push(() => endWithin(closeGraceMs, server, [sweeps.close(), work.idle()]));
+    return { ready: { gateway: urlOf(server, config) }, close: closeOpened };
+  } catch (error) {
+    await closeOpened();
+    throw error;
+  }
+}
+
+function openBackend({ backend: { name, values } }: GatewayConfig): Promise<Backend> {
+  // The values were read by the table of this very backend.
+  const plugin = backends[name] as unknown as BackendPlugin<SettingsTable>;
+  return plugin.open(values as SettingsOf<SettingsTable>);
+}
+
+type ListenOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+};
+
+function listen(
+  fetch: (request: Request) => Response | Promise<Response>,
+  { host, port, tls }: ListenOptions,
+): Promise<Server> {
+  const server = (
+    tls
+      ? createAdaptorServer({ fetch, createServer: createTlsServer, serverOptions: tls })
+      : createAdaptorServer({ fetch, createServer })
+  ) as Server;
+  server.keepAliveTimeout = keepAliveMs;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function urlOf(server: Server, { listen: { host }, tls }: GatewayConfig): string {
+  const { port } = server.address() as AddressInfo;
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Looks for unfinished work at once, and then now and again: what another replica left shows when its claim ends. */
+function startSweeps(recovery: Recovery, log: Log): { close(): Promise<void> } {
+  let sweeping: Promise<unknown> | undefined;
+  const sweep = (): void => {
+    sweeping ??= recovery
+      .sweep()
+      .catch((error: unknown) => log.warn('could not look for unfinished work', { detail: String(error) }))
+      .finally(() => (sweeping = undefined));
+  };
+  sweep();
+  const timer = setInterval(sweep, sweepEveryMs).unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}
+
+/** Takes no more requests, lets what runs end, and after `graceMs` leaves it: its claims run out, others go on. */
+async function endWithin(graceMs: number, server: Server, ending: readonly Promise<void>[]): Promise<void> {
+  const closed = new Promise<void>(resolve => {
+    server.close(() => resolve());
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const grace = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, graceMs);
+  });
+  await Promise.race([Promise.all([closed, ...ending]), grace]);
+  clearTimeout(timer);
+  server.closeAllConnections();
+}

@@ -1,0 +1,13 @@
+import type { Filesystem } from './filesystem.ts';
+import type { Host } from './host.ts';
+import type { Base } from './paths.ts';
+import type { Records } from './records.ts';
+
+/** What the work on every volume shares. */
+export type Agent = {
+  readonly host: Host;
+  readonly records: Records;
+  readonly base: Base;
+  /** What a blank volume is formatted with when no filesystem is asked for. */
+  readonly defaultFilesystem: Filesystem;
+};

@@ -1,0 +1,62 @@
+import { Problem } from '../src/api/problem.ts';
+import type { Capability } from '../src/api/resources.ts';
+import type { Filesystem } from './filesystem.ts';
+import { filesystems, findFilesystem } from './filesystems/index.ts';
+import { checkFlags } from './mount-flags.ts';
+
+/** The filesystem that a capability asks for; undefined when it leaves the choice. Unknown ones are INVALID_ARGUMENT. */
+export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
+  if (fsType === undefined) return undefined;
+  const filesystem = findFilesystem(fsType);
+  if (filesystem) return filesystem;
+  const known = filesystems.map(({ name }) => name).join(', ');
+  throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${known}`);
+}
+
+/** Refuses mount flags that no filesystem the capability allows for knows. */
+export function checkCapability(capability: Capability): void {
+  const wanted = readFilesystem(capability);
+  const [first, ...rest] = wanted ? [wanted] : filesystems;
+  if (!first || !capability.mountFlags) return;
+  if (rest.some(filesystem => passes(capability.mountFlags ?? [], filesystem))) return;
+  checkFlags(capability.mountFlags, first);
+}
+
+function passes(flags: readonly string[], filesystem: Filesystem): boolean {
+  try {
+    checkFlags(flags, filesystem);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** True when the capability alone forbids writing. */
+export function isReaderOnly({ accessMode }: Capability): boolean {
+  return accessMode === 'SINGLE_NODE_READER_ONLY' || accessMode === 'MULTI_NODE_READER_ONLY';
+}
+
+/** True when the volume may be published at more than one path (CSI spec, "NodePublishVolume"). */
+export function allowsManyTargets({ accessMode }: Capability): boolean {
+  return accessMode.startsWith('MULTI_NODE_') || accessMode === 'SINGLE_NODE_MULTI_WRITER';
+}
+
+/** What was asked for, in words, so that two requests can be compared. */
+export type Facts = Readonly<Record<string, string>>;
+
+/** The facts of a capability. */
+export function factsOf({ accessType, accessMode, fsType = 'any', mountFlags = [] }: Capability): Facts {
+  return {
+    'access type': accessType,
+    'access mode': accessMode,
+    filesystem: fsType,
+    'mount flags': mountFlags.toSorted().join(','),
+  };
+}
+
+/** How what is asked for differs from what is held; empty when it does not. */
+export function differencesOf(held: Facts, asked: Facts): readonly string[] {
+  return Object.entries(held)
+    .filter(([name, value]) => asked[name] !== value)
+    .map(([name, value]) => `${name} is "${value}" and not "${asked[name]}"`);
+}

@@ -1,0 +1,68 @@
+import { defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
+import { logLevels } from '../src/lib/log.ts';
+import { absolutePath, choice, durationMs, integer, text, unixSocket } from '../src/lib/parsers.ts';
+import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
+import { filesystems } from './filesystems/index.ts';
+
+/** Every setting of the node agent. */
+export const nodeSettings = {
+  endpoint: {
+    doc: 'the UNIX socket to serve CSI on, such as unix:///csi/csi.sock',
+    parse: unixSocket,
+    variable: 'CSI_ENDPOINT',
+  },
+  'node-id': {
+    doc: 'the name under which the gateway knows this node, at most 256 bytes',
+    parse: nodeId,
+  },
+  'state-dir': {
+    doc: 'where the agent records what is attached; it must outlive the agent',
+    parse: absolutePath,
+    default: '/var/lib/fairlead',
+  },
+  'kubelet-dir': {
+    doc: 'the directory below which all staging and target paths lie; / allows any path (development only)',
+    parse: absolutePath,
+    default: '/var/lib/kubelet',
+  },
+  'driver-name': {
+    doc: 'the name of the CSI driver, the same in all programs of one installation',
+    parse: parseDriverName,
+    default: defaultDriverName,
+  },
+  'default-fs': {
+    doc: 'the filesystem made on a blank volume when none is asked for',
+    parse: choice(...filesystems.map(({ name }) => name)),
+    default: 'ext4',
+  },
+  'max-volumes': {
+    doc: 'how many volumes this node can hold at a time; 0 when no limit is known',
+    parse: integer(0, 1_000_000),
+    default: '0',
+  },
+  'command-timeout': {
+    doc: 'how long one command such as mount or mkfs may take before it is killed; below the 2m that kubelet waits',
+    parse: commandTimeout,
+    default: '60s',
+  },
+  'log-level': {
+    doc: 'the least level of what is logged: debug, info, warn, error or silent',
+    parse: choice(...logLevels),
+    default: 'info',
+  },
+} as const satisfies SettingsTable;
+
+/** The values of the node agent's settings. */
+export type NodeConfig = SettingsOf<typeof nodeSettings>;
+
+function nodeId(value: string): string {
+  const size = Buffer.byteLength(text(value));
+  if (size > 256) throw new Error(`has ${size} bytes, more than the 256 allowed`);
+  return value;
+}
+
+function commandTimeout(value: string): number {
+  const number = durationMs(value);
+  if (number < 1_000 || number >= 120_000) throw new Error(`"${value}" is not from 1s to less than 2m`);
+  return number;
+}

@@ -1,0 +1,120 @@
+import type { Attachment } from '../src/api/attachment.ts';
+import { Problem } from '../src/api/problem.ts';
+import { proveBlank } from './blank.ts';
+import { describeFailure, runToEnd, runWell } from './commands.ts';
+import type { Device } from './connector.ts';
+import { connectorFor } from './connectors/index.ts';
+import type { Filesystem } from './filesystem.ts';
+import { filesystems } from './filesystems/index.ts';
+import type { Host } from './host.ts';
+import type { FormattingMark } from './records.ts';
+
+/** A device, which filesystem it shall hold, and what is known of it. */
+export type FormatTask = {
+  readonly host: Host;
+  readonly device: Device;
+  readonly attachment: Attachment;
+  /** The filesystem that was asked for; undefined takes what is there. */
+  readonly wanted: Filesystem | undefined;
+  /** What a blank device is formatted with when none was asked for. */
+  readonly fallback: Filesystem;
+  /** The mark of an mkfs that may have been interrupted. */
+  readonly mark: FormattingMark | undefined;
+  /** Records a mark, or that it is no longer needed; durable on return. */
+  readonly setMark: (mark: FormattingMark | undefined) => Promise<void>;
+};
+
+/**
+ * Finds the filesystem on a device, and makes one only on a device that is proved blank. The mark is on disk before
+ * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
+ */
+export async function ensureFilesystem(task: FormatTask): Promise<Filesystem> {
+  const { host, device, wanted, fallback, mark, setMark } = task;
+  const found = await probe(device, host);
+  if (found === undefined) {
+    await make(task, wanted ?? fallback);
+    await setMark(undefined);
+    return wanted ?? fallback;
+  }
+  const filesystem = filesystems.find(({ name }) => name === found);
+  if (!filesystem || (wanted && filesystem !== wanted)) {
+    const asked = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `device "${device.path}" holds ${found}, but ${asked} was asked for`,
+    );
+  }
+  if (mark) await setMark(undefined);
+  return filesystem;
+}
+
+/** What a device holds by blkid: a filesystem's name, another format's name, or undefined when blkid sees nothing. */
+async function probe(device: Device, host: Host): Promise<string | undefined> {
+  const line = { command: 'blkid', args: ['-p', '-o', 'export', '--', device.path] };
+  const result = await runToEnd(host, line);
+  if (result.status === 0) return readProbe(result.stdout);
+  // Status 2 is "nothing found" and "could not be read" alike, so that it proves nothing.
+  if (result.status === 2) return undefined;
+  if (result.status === 8)
+    throw new Problem('FAILED_PRECONDITION', `device "${device.path}" holds more than one format at once`);
+  throw new Problem('UNAVAILABLE', describeFailure(line, result));
+}
+
+function readProbe(output: string): string {
+  const values = new Map(
+    output.split('\n').map(line => {
+      const equals = line.indexOf('=');
+      return [line.slice(0, equals), line.slice(equals + 1)];
+    }),
+  );
+  const partitions = values.get('PTTYPE');
+  return values.get('TYPE') ?? (partitions ? `a ${partitions} partition table` : 'an unknown format');
+}
+
+async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
+  const { host, device, attachment, mark, setMark } = task;
+  refuseUnformattable(task, filesystem);
+  const ownMark = {
+    attachmentId: attachment.attachmentId,
+    identity: device.identity,
+    sizeBytes: device.sizeBytes,
+  };
+  const interrupted = mark !== undefined && isSame(mark, ownMark);
+  if (!interrupted) {
+    await proveBlank(device, host);
+    await setMark(ownMark);
+  }
+  await refuseChanged(task);
+  await runWell(host, filesystem.make(device.path));
+  await refuseChanged(task);
+}
+
+function refuseUnformattable({ device, attachment }: FormatTask, { name, minimumBytes }: Filesystem): void {
+  if (attachment.readonly || device.readonly)
+    throw new Problem('FAILED_PRECONDITION', `device "${device.path}" is read-only and holds no filesystem`);
+  if (!attachment.mayFormat)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `device "${device.path}" should hold data but no filesystem is found on it; refusing to format it`,
+    );
+  if (device.sizeBytes < minimumBytes)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `device "${device.path}" has ${device.sizeBytes} bytes, less than the ${minimumBytes} that ${name} needs`,
+    );
+}
+
+function isSame(mark: FormattingMark, other: FormattingMark): boolean {
+  return (
+    mark.attachmentId === other.attachmentId &&
+    mark.identity === other.identity &&
+    mark.sizeBytes === other.sizeBytes
+  );
+}
+
+async function refuseChanged({ host, device, attachment }: FormatTask): Promise<void> {
+  const sectors = await host.readText(`/sys/dev/block/${device.number}/size`);
+  const isOwn = await connectorFor(attachment).owns(attachment, device.number, host);
+  if (!isOwn || Number(sectors) * 512 !== device.sizeBytes)
+    throw new Problem('UNAVAILABLE', `device "${device.path}" changed while it was being formatted`);
+}

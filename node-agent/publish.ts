@@ -1,0 +1,198 @@
+import { Problem } from '../src/api/problem.ts';
+import type { Capability } from '../src/api/resources.ts';
+import type { Agent } from './agent.ts';
+import { allowsManyTargets, differencesOf, factsOf } from './capability.ts';
+import { connectorFor } from './connectors/index.ts';
+import type { Host } from './host.ts';
+import { mountsAt, topMount, type Mount } from './mountinfo.ts';
+import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
+import { foreign, ownNumber } from './ownership.ts';
+import { lookAt, type Place } from './paths.ts';
+import type { Target, VolumeRecord } from './records.ts';
+
+/** A staged volume, and where and how it shall be published. */
+export type PublishRequest = {
+  readonly volumeId: string;
+  readonly stagingPath: string;
+  readonly targetPath: string;
+  readonly capability: Capability;
+  readonly readonly: boolean;
+};
+
+/** Which volume to unpublish from which path. */
+export type UnpublishRequest = { readonly volumeId: string; readonly targetPath: string };
+
+/** Binds a staged volume to its target path: the directory of a filesystem, or the device node of a block volume. */
+export async function publish(agent: Agent, request: PublishRequest): Promise<void> {
+  const { host, records, base } = agent;
+  const { volumeId, stagingPath, targetPath } = request;
+  const record = records.get(volumeId);
+  if (record?.stagingPath !== stagingPath)
+    throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
+  const mounts = await host.mounts();
+  const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });
+  refuseOther(record, request, mounts);
+  refuseSecond(record, request, mounts);
+  const source = await findSource(agent, record, mounts);
+  refuseWritable(record, request, source);
+  if (place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }))) return;
+  const kind = refuseUnusable(place, request);
+  await recordTarget(agent, record, { path: targetPath, readonly: request.readonly });
+  await (kind === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
+  await bind(host, request, source);
+}
+
+/** Undoes `publish` and removes the target path, whatever was left there; it never removes what holds data. */
+export async function unpublish(agent: Agent, { volumeId, targetPath }: UnpublishRequest): Promise<void> {
+  const { host, records, base } = agent;
+  const record = records.get(volumeId);
+  const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
+  const holder = record?.stagingPath === targetPath ? volumeId : records.holderOf(targetPath, volumeId);
+  if (!isOwn && holder !== undefined)
+    throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is in use for volume "${holder}"`);
+  const look = { host, base, field: 'target_path' };
+  const place = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
+  if (place.kind === 'mountpoint') {
+    await unmountAll(host, targetPath);
+    const left = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
+    await removeLeftover(host, targetPath, left);
+  } else await removeLeftover(host, targetPath, place);
+  // Not written to disk: a target that is recorded but not mounted counts for nothing.
+  if (record && isOwn)
+    records.keep({ ...record, targets: record.targets.filter(({ path }) => path !== targetPath) });
+}
+
+/** What is bound to the target path. */
+type Source = { readonly path: string; readonly number: string; readonly readonly: boolean };
+
+function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
+  const { volumeId, targetPath, capability, readonly } = request;
+  const differences = [...differencesOf(factsOf(record.capability), factsOf(capability))];
+  const earlier = record.targets.find(({ path }) => path === targetPath);
+  const isPublishedHere = earlier !== undefined && mountsAt(mounts, targetPath).length > 0;
+  if (isPublishedHere && earlier.readonly !== readonly)
+    differences.push(`readonly is ${earlier.readonly} and not ${readonly}`);
+  if (differences.length === 0) return;
+  if (isPublishedHere)
+    throw new Problem(
+      'ALREADY_EXISTS',
+      `volume "${volumeId}" is published at "${targetPath}": ${differences.join('; ')}`,
+    );
+  throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
+}
+
+function refuseSecond(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
+  if (allowsManyTargets(request.capability)) return;
+  const other = record.targets.find(
+    ({ path }) => path !== request.targetPath && mountsAt(mounts, path).length > 0,
+  );
+  if (other)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `volume "${record.volumeId}" is published at "${other.path}" already, and ${request.capability.accessMode} allows one path`,
+    );
+}
+
+async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<Source> {
+  const { host, records } = agent;
+  const { attachment, capability, stagingPath, volumeId } = record;
+  if (capability.accessType === 'mount') {
+    const mount = topMount(mounts, stagingPath);
+    if (!mount)
+      throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
+    const number = await ownNumber(mount, record, host);
+    if (number === undefined) throw foreign(mount, volumeId);
+    return { path: stagingPath, number, readonly: mount.options.includes('ro') };
+  }
+  const connector = connectorFor(attachment);
+  const { device } = record;
+  if (device && (await connector.owns(attachment, device.number, host))) return device;
+  const found = await connector.connect(attachment, host);
+  records.keep({ ...record, device: found });
+  return found;
+}
+
+/** A read-only bind protects a filesystem, but writes to a device node pass through it. */
+function refuseWritable(
+  { capability, volumeId }: VolumeRecord,
+  request: PublishRequest,
+  source: Source,
+): void {
+  if (capability.accessType === 'block' && request.readonly && !source.readonly)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `block volume "${volumeId}" is attached writable, so that no read-only publish of it can be enforced; attach it read-only`,
+    );
+}
+
+type Published = {
+  readonly request: PublishRequest;
+  readonly source: Source;
+  readonly mounts: readonly Mount[];
+};
+
+/** True when the volume is at the target path as asked. A read-only publish that was cut short is undone first. */
+async function isPublished(
+  agent: Agent,
+  record: VolumeRecord,
+  { request, source, mounts }: Published,
+): Promise<boolean> {
+  const { targetPath: path, readonly } = request;
+  const mount = topMount(mounts, path);
+  if (!mount) return false;
+  if ((await deviceNumberOf(mount, agent.host)) !== source.number) throw foreign(mount, record.volumeId);
+  const isReadonly = mount.options.includes('ro');
+  if (isReadonly === (readonly || source.readonly)) {
+    await recordTarget(agent, record, { path, readonly });
+    return true;
+  }
+  if (!record.targets.some(target => target.path === path && target.readonly))
+    throw new Problem(
+      'ALREADY_EXISTS',
+      `volume "${record.volumeId}" is published at "${path}" ${isReadonly ? 'read-only' : 'writable'}`,
+    );
+  await unmountAll(agent.host, path);
+  return false;
+}
+
+function refuseUnusable({ kind, missingParent }: Place, request: PublishRequest): 'file' | 'directory' {
+  const { targetPath, capability } = request;
+  const needed = capability.accessType === 'block' ? 'file' : 'directory';
+  if (missingParent !== undefined)
+    throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}": "${missingParent}" is not there`);
+  const isUsable = kind === 'nothing' || kind === 'mountpoint' || kind === needed;
+  if (!isUsable) throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is no ${needed}`);
+  return needed;
+}
+
+async function recordTarget({ records }: Agent, record: VolumeRecord, target: Target): Promise<void> {
+  const { path, readonly } = target;
+  if (record.targets.some(known => known.path === path && known.readonly === readonly)) return;
+  const current = records.get(record.volumeId) ?? record;
+  const others = current.targets.filter(known => known.path !== path);
+  await records.put({ ...current, targets: [...others, target] });
+}
+
+async function bind(host: Host, request: PublishRequest, { path, number }: Source): Promise<void> {
+  const { targetPath, readonly } = request;
+  const how = readonly ? ['-o', 'bind,ro'] : ['--bind'];
+  const mount = await mountAndSee(host, [...how, '--', path, targetPath], { path: targetPath, number });
+  if (readonly && !mount.options.includes('ro'))
+    throw new Problem('UNAVAILABLE', `"${targetPath}" is writable after it was mounted read-only`);
+}
+
+async function removeLeftover(host: Host, path: string, { kind }: Place): Promise<void> {
+  if (kind === 'directory') await removeEmptyDirectory(host, path);
+  else if (kind === 'file') await host.removeFile(path);
+  else if (kind !== 'nothing')
+    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is neither a file nor a directory`);
+}
+
+async function removeEmptyDirectory(host: Host, path: string): Promise<void> {
+  try {
+    await host.removeDirectory(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
+    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is not mounted and not empty`, error);
+  }
+}

@@ -1,0 +1,225 @@
+import type { Attachment } from '../src/api/attachment.ts';
+import { asProblem, Problem, problemTable } from '../src/api/problem.ts';
+import type { Capability } from '../src/api/resources.ts';
+import type { Agent } from './agent.ts';
+import {
+  checkCapability,
+  differencesOf,
+  factsOf,
+  isReaderOnly,
+  readFilesystem,
+  type Facts,
+} from './capability.ts';
+import type { Device } from './connector.ts';
+import { connectorFor } from './connectors/index.ts';
+import type { Filesystem } from './filesystem.ts';
+import { ensureFilesystem } from './format.ts';
+import { checkFlags } from './mount-flags.ts';
+import { mountsAt, topMount, type Mount } from './mountinfo.ts';
+import { describe, mountAndSee, unmountAll } from './mounting.ts';
+import { foreign, ownNumber, refuseForeign } from './ownership.ts';
+import { lookAt, type Place } from './paths.ts';
+import type { VolumeRecord } from './records.ts';
+
+/** A volume, how to reach it, and where and how it shall be staged. */
+export type StageRequest = {
+  readonly volumeId: string;
+  readonly stagingPath: string;
+  readonly attachment: Attachment;
+  readonly capability: Capability;
+};
+
+/** Which volume to unstage from which path. */
+export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: string };
+
+/**
+ * Connects a volume and mounts it at its staging path; a block volume is connected alone. Run again after any
+ * failure or crash it goes on where it stood.
+ */
+export async function stage(agent: Agent, request: StageRequest): Promise<void> {
+  const { host, records, base } = agent;
+  checkCapability(request.capability);
+  const mounts = await host.mounts();
+  const { volumeId, stagingPath } = request;
+  const place = await lookAt(stagingPath, { host, base, mounts, field: 'staging_target_path' });
+  const known = records.get(volumeId);
+  const record = toRecord(request, known);
+  const differences = known ? differencesOf(factsOfStage(known), factsOfStage(record)) : [];
+  if (known && differences.length > 0) {
+    if (isInEffect(known, record, mounts))
+      throw new Problem('ALREADY_EXISTS', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
+    await takeDown(agent, known);
+  }
+  if (place.kind === 'mountpoint') {
+    await adopt(agent, record, mounts);
+    return;
+  }
+  refuseUnusable(place, stagingPath);
+  await putChanged(agent, record);
+  try {
+    await bringUp(agent, record, place);
+  } catch (error) {
+    // A final error tells the caller that nothing is left here, and no unstage follows.
+    if (!known && problemTable[asProblem(error).code].final) await takeDown(agent, record).catch(() => {});
+    throw error;
+  }
+}
+
+/** Undoes `stage`, however far it came: on return nothing is mounted at the path and no device is left. */
+export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRequest): Promise<void> {
+  const { host, records, base } = agent;
+  const mounts = await host.mounts();
+  await lookAt(stagingPath, { host, base, mounts, field: 'staging_target_path' });
+  const mount = topMount(mounts, stagingPath);
+  const record = records.get(volumeId);
+  if (!record) {
+    if (mount) throw foreign(mount, volumeId);
+    return;
+  }
+  if (record.stagingPath !== stagingPath)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `volume "${volumeId}" is staged at "${record.stagingPath}" and not at "${stagingPath}"`,
+    );
+  if (mount) await refuseForeign(mount, record, host);
+  refuseUsed(agent, record, mounts);
+  await takeDown(agent, record);
+}
+
+function toRecord({ attachment, ...request }: StageRequest, known: VolumeRecord | undefined): VolumeRecord {
+  const { attachmentId } = attachment;
+  const readonly = attachment.readonly || isReaderOnly(request.capability);
+  const isSameAttachment = known?.attachment.attachmentId === attachmentId;
+  return {
+    ...request,
+    attachment: { ...attachment, readonly },
+    targets: isSameAttachment ? known.targets : [],
+    ...(isSameAttachment && { formatting: known.formatting }),
+  };
+}
+
+function factsOfStage({ attachment, stagingPath, capability }: VolumeRecord): Facts {
+  return {
+    attachment: attachment.attachmentId,
+    readonly: String(attachment.readonly),
+    'staging path': stagingPath,
+    ...factsOf(capability),
+  };
+}
+
+/** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */
+function isInEffect(known: VolumeRecord, asked: VolumeRecord, mounts: readonly Mount[]): boolean {
+  const paths = [known.stagingPath, ...known.targets.map(({ path }) => path)];
+  if (paths.some(path => mountsAt(mounts, path).length > 0)) return true;
+  return (
+    known.capability.accessType === 'block' && known.attachment.attachmentId === asked.attachment.attachmentId
+  );
+}
+
+/** Takes what is mounted at the staging path for staged, when it is the volume and as it was asked for. */
+async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<void> {
+  const { host, records } = agent;
+  const mount = topMount(mounts, record.stagingPath);
+  if (!mount) throw new Problem('UNAVAILABLE', `"${record.stagingPath}" is no longer mounted`);
+  const isOwn = (await ownNumber(mount, record, host)) !== undefined;
+  if (!isOwn || record.capability.accessType === 'block') throw foreign(mount, record.volumeId);
+  if (!records.get(record.volumeId) && mount.options.includes('ro') !== isMountedReadonly(record))
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `"${mount.path}" holds ${describe(mount)} with other options than asked`,
+    );
+  await putChanged(agent, record);
+}
+
+function isMountedReadonly({ attachment, capability }: VolumeRecord): boolean {
+  return attachment.readonly || capability.mountFlags?.includes('ro') === true;
+}
+
+function refuseUnusable({ kind, missingParent }: Place, path: string): void {
+  if (missingParent !== undefined)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `staging_target_path "${path}": "${missingParent}" is not there`,
+    );
+  if (kind !== 'nothing' && kind !== 'directory')
+    throw new Problem('FAILED_PRECONDITION', `staging_target_path "${path}" is no directory`);
+}
+
+/** Writes the record unless the very same is on disk, as it is when a call is repeated. */
+async function putChanged({ records }: Agent, record: VolumeRecord): Promise<void> {
+  const known = records.get(record.volumeId);
+  const { device: _, ...rest } = known ?? {};
+  if (JSON.stringify(rest) !== JSON.stringify(record)) await records.put(record);
+}
+
+async function bringUp(agent: Agent, record: VolumeRecord, place: Place): Promise<void> {
+  const { host, records } = agent;
+  const device = await connectorFor(record.attachment).connect(record.attachment, host);
+  if (record.capability.accessType === 'mount') {
+    const filesystem = await prepareFilesystem(agent, record, device);
+    if (place.kind === 'nothing') await host.makeDirectory(record.stagingPath);
+    await mountDevice(agent, record, { device, filesystem });
+  }
+  const { formatting: _, ...rest } = record;
+  records.keep({ ...rest, device });
+}
+
+async function prepareFilesystem(agent: Agent, record: VolumeRecord, device: Device): Promise<Filesystem> {
+  const { host, records, defaultFilesystem } = agent;
+  const { attachment, capability, formatting } = record;
+  const filesystem = await ensureFilesystem({
+    host,
+    device,
+    attachment,
+    wanted: readFilesystem(capability),
+    fallback: defaultFilesystem,
+    mark: formatting,
+    setMark: mark => records.put({ ...record, formatting: mark }),
+  });
+  checkFlags(capability.mountFlags ?? [], filesystem);
+  return filesystem;
+}
+
+type Prepared = { readonly device: Device; readonly filesystem: Filesystem };
+
+async function mountDevice(
+  agent: Agent,
+  record: VolumeRecord,
+  { device, filesystem }: Prepared,
+): Promise<void> {
+  const { host } = agent;
+  const { attachment, capability, stagingPath: path } = record;
+  if (!(await connectorFor(attachment).owns(attachment, device.number, host)))
+    throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${record.volumeId}"`);
+  const options = [
+    ...filesystem.mountOptions,
+    ...(attachment.readonly ? ['ro', ...filesystem.readonlyOptions] : []),
+    ...(capability.mountFlags ?? []),
+  ];
+  const args = ['-t', filesystem.name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
+  await mountAndSee(host, [...args, '--', device.path, path], { path, number: device.number });
+}
+
+function refuseUsed(
+  { base }: Agent,
+  { volumeId, stagingPath, targets }: VolumeRecord,
+  mounts: readonly Mount[],
+): void {
+  const staged = topMount(mounts, stagingPath);
+  const root = base.real === '/' ? '/' : `${base.real}/`;
+  const user = mounts.find(
+    ({ path, device }) =>
+      targets.some(target => target.path === path) ||
+      (device === staged?.device && path !== stagingPath && path.startsWith(root)),
+  );
+  if (user)
+    throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${user.path}"`);
+}
+
+async function takeDown({ host, records }: Agent, record: VolumeRecord): Promise<void> {
+  await unmountAll(host, record.stagingPath);
+  await connectorFor(record.attachment).disconnect(record.attachment, host);
+  // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
+  if (record.formatting) await records.put(record);
+  else await records.remove(record.volumeId);
+}

@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
+import { createIdentity } from '../../src/csi/identity.ts';
+import { loadCsi } from '../../src/csi/protocol.ts';
+import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
+import { silentLog, type Log } from '../../src/lib/log.ts';
+
+/** A directory that ends with its test. */
+export async function temporaryDir(t: TestContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-csi-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Identity and the Controller handlers given, on a socket. */
+export async function serveCsi(
+  t: TestContext,
+  socketPath: string,
+  { controller = {}, log = silentLog }: { controller?: Service['handlers']; log?: Log } = {},
+): Promise<GrpcServer> {
+  const csi = loadCsi();
+  const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
+  const services = [
+    { definition: csi.Identity.service, handlers: identity },
+    { definition: csi.Controller.service, handlers: controller },
+  ];
+  const server = await serve({ socketPath, services, log });
+  t.after(() => server.close());
+  return server;
+}
+
+/** A client that ends with its test. */
+export function clientOf(t: TestContext, socketPath: string): CsiClient {
+  const client = connectCsi(`unix://${socketPath}`);
+  t.after(() => client.close());
+  return client;
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exec, type ExecResult } from '../../src/lib/exec.ts';
+
+const log = new URL('../../src/lib/log.ts', import.meta.url).href;
+
+/** Runs statements that know `log`, in a process of its own, so that what it really writes is seen. */
+function run(level: string, statements: string): Promise<ExecResult> {
+  const source = `import { createLog } from '${log}'; const log = createLog('controller', '${level}'); ${statements}`;
+  return exec(process.execPath, ['--input-type=module', '-e', source], { timeoutMs: 20_000 });
+}
+
+const all = "log.debug('d'); log.info('i'); log.warn('w'); log.error('e');";
+
+for (const [level, messages] of [
+  ['debug', 'diwe'],
+  ['info', 'iwe'],
+  ['warn', 'we'],
+  ['error', 'e'],
+  ['silent', ''],
+] as const) {
+  test(`at level ${level} the lines written are "${messages}", on standard error alone`, async () => {
+    const { status, stdout, stderr } = await run(level, all);
+    assert.deepEqual([status, stdout], [0, '']);
+    assert.equal(
+      linesOf(stderr)
+        .map(line => line['msg'])
+        .join(''),
+      messages,
+    );
+  });
+}
+
+test('a line is JSON with level, time, program and its fields', async () => {
+  const { stderr } = await run('info', "log.warn('refused', { rpc: 'Probe', status: 5 })");
+  const [line = {}] = linesOf(stderr);
+  const { time, ...rest } = line;
+  assert.ok(!Number.isNaN(Date.parse(String(time))));
+  assert.deepEqual(rest, { level: 'warn', program: 'controller', rpc: 'Probe', status: 5, msg: 'refused' });
+});
+
+test('what is not on the list of fields is dropped, whatever the types say', async () => {
+  const fields =
+    "{ rpc: 'Probe', token: 'canary', headers: { authorization: 'canary' }, err: new Error('canary') }";
+  const { stderr } = await run(
+    'debug',
+    ['debug', 'info', 'warn', 'error'].map(level => `log.${level}('m', ${fields});`).join(''),
+  );
+  assert.equal(linesOf(stderr).length, 4);
+  assert.doesNotMatch(stderr, /canary/);
+});
+
+test('a line is one line, whatever it tells', async () => {
+  const { stderr } = await run('info', "log.info('a\\nb', { detail: 'c\\nd' })");
+  assert.deepEqual(
+    linesOf(stderr).map(({ msg, detail }) => [msg, detail]),
+    [['a\nb', 'c\nd']],
+  );
+});
+
+function linesOf(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Record<string, unknown>);
+}
