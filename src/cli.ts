@@ -76,7 +76,7 @@ type Startable<Config> = {
   readonly settings: SettingsTable;
   readonly read: (source: SettingsSource) => ConfigResult<Config>;
   readonly start: (config: Config, log: Log) => Promise<Running>;
-  readonly onReady?: (running: Running) => void;
+  readonly announce?: (running: Running) => void;
 };
 
 type ConfigResult<Config> =
@@ -84,18 +84,15 @@ type ConfigResult<Config> =
   | { readonly config?: never; readonly faults: readonly string[] };
 
 /** A program that runs until it is told to end. */
-function service<Config>({ name, settings, read, start, onReady }: Startable<Config>): Loaded {
+function service<Config>({ name, settings, read, start, announce }: Startable<Config>): Loaded {
   return {
     settings,
     async run(argv) {
       const result = read({ argv, env: process.env });
       if (result.faults) failWith(result.faults, `fairlead ${name}`);
       const log = createLog(name, result.logLevel);
-      await runProgram(name, log, async () => {
-        const running = await start(result.config, log);
-        onReady?.(running);
-        return running;
-      });
+      const { config } = result;
+      await runProgram({ name, log, start: () => start(config, log), ...(announce && { announce }) });
     },
   };
 }
@@ -157,7 +154,7 @@ async function loadDev(): Promise<Loaded> {
     settings: devSettings,
     read: readTable(devSettings),
     start,
-    onReady: printReady,
+    announce: printReady,
   });
 }
 

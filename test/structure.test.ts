@@ -8,7 +8,7 @@ import { test } from 'node:test';
 const rules: Readonly<
   Record<string, { readonly ours: readonly string[]; readonly packages: readonly string[] }>
 > = {
-  'src/lib': { ours: ['src/lib'], packages: ['pino'] },
+  'src/lib': { ours: ['src/lib'], packages: ['pino', 'package.json'] },
   'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
   'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js', '@grpc/proto-loader'] },
   'src/controller': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'], packages: ['jose'] },
@@ -110,7 +110,7 @@ function isAllowed(
   if (target.startsWith('node:') || builtinModules.includes(target)) return true;
   const ours = /^(src|gateway|node-agent|proto|test|deploy)\//.test(target);
   if (ours) return rule.ours.some(folder => target.startsWith(`${folder}/`));
-  return rule.packages.includes(target);
+  return rule.packages.some(name => target === name || target.startsWith(`${name}/`));
 }
 
 /** Every file and package that is loaded when `entry` is: imports of types alone are erased, dynamic ones count. */

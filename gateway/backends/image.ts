@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, fsync, fsyncSync, ftruncateSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, fsync, ftruncateSync, openSync } from 'node:fs';
 import { access, readdir, realpath, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -41,7 +41,7 @@ async function openImages(values: SettingsOf<typeof settings>): Promise<Backend>
   function syncDirectory(): Promise<void> {
     syncing ??= new Promise(setImmediate).then(() => {
       syncing = undefined;
-      fsyncSync(directory);
+      return sync(directory);
     });
     return syncing;
   }
@@ -52,7 +52,7 @@ async function openImages(values: SettingsOf<typeof settings>): Promise<Backend>
     const sizeBytes = size > 0 ? requireWithin(size, volume) : chooseSize(volume, bounds);
     room.take(volume.id, sizeBytes);
     if (size === 0) ftruncateSync(fd, sizeBytes);
-    fsyncSync(fd);
+    await sync(fd);
     return sizeBytes;
   }
 

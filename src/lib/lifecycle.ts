@@ -8,6 +8,14 @@ export interface Running {
   close(): Promise<void>;
 }
 
+/** One program to run. `announce` is told once it is up and may be ended. */
+export type ProgramRun = {
+  readonly name: string;
+  readonly log: Log;
+  readonly start: () => Promise<Running>;
+  readonly announce?: (running: Running) => void;
+};
+
 /** How long an orderly end may take before the process ends anyway, in milliseconds. */
 const closeTimeoutMs = 4_000;
 
@@ -43,6 +51,7 @@ export async function runProgram(name: string, log: Log, start: () => Promise<Ru
   process.once('SIGTERM', close);
   process.once('SIGINT', close);
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
+  announce?.(running);
   process.send?.({ ready: running.ready });
 }
 

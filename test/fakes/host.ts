@@ -1,0 +1,171 @@
+import { dirname } from 'node:path';
+import type { Host, PathKind } from '../../node-agent/host.ts';
+import type { Mount } from '../../node-agent/mountinfo.ts';
+import type { ExecResult } from '../../src/lib/exec.ts';
+import { runFakeTool } from './tools.ts';
+
+/** A backing file: its size, and what a reader of it finds. */
+export type FakeImage = {
+  sizeBytes: number;
+  /** A filesystem's or another format's name; `half` is what an mkfs left that was killed; `garbage` nobody knows. */
+  content: string;
+  /** Set by whoever writes data through a mount, so that a lost filesystem shows. */
+  data?: string;
+};
+
+/** A loop device that is set up. */
+export type FakeLoop = { readonly backing: string; readonly readonly: boolean };
+
+/** A machine held in memory that behaves as the real tools do. */
+export type FakeState = {
+  readonly paths: Map<string, PathKind>;
+  readonly texts: Map<string, string>;
+  readonly images: Map<string, FakeImage>;
+  readonly loops: Map<number, FakeLoop>;
+  mounts: Mount[];
+  /** Every mkfs that ran, and what it found on its device. */
+  readonly formatted: string[];
+  /** Commands that answer as if they were not installed. */
+  readonly missing: Set<string>;
+};
+
+/** Which step fails, whether its effect happened, and how: by an error, by a command killed, or by the agent's end. */
+export type FakeFault = {
+  readonly step: number;
+  readonly when: 'before' | 'after';
+  readonly how: 'error' | 'crash';
+};
+
+/** The machine, what it holds, and how many steps were taken on it. */
+export interface FakeHost extends Host {
+  readonly state: FakeState;
+  readonly steps: number;
+  /** Lets one step fail, counted from now; undefined lets none. */
+  failAt(fault: FakeFault | undefined): void;
+}
+
+/** Thrown by every step from a crash on, until the fault is taken away. */
+export class Crash extends Error {}
+
+/** A machine with the directories given and nothing mounted. */
+export function createFakeHost(directories: readonly string[] = []): FakeHost {
+  const state: FakeState = {
+    paths: new Map([['/', 'directory']]),
+    texts: new Map(),
+    images: new Map(),
+    loops: new Map(),
+    mounts: [],
+    formatted: [],
+    missing: new Set(),
+  };
+  for (const directory of directories) addDirectory(state, directory);
+  const faults = createFaults();
+  const step = faults.step;
+  return {
+    state,
+    get steps() {
+      return faults.taken();
+    },
+    failAt: faults.failAt,
+    run: (command, args) =>
+      step(
+        () => runFakeTool(state, command, args),
+        killed => (killed ? killedResult : { ...killedResult, status: 1, timedOut: false }),
+      ),
+    mounts: () => step(() => [...state.mounts]),
+    readText: path => step(() => readText(state, path)),
+    kindOf: path => step(() => state.paths.get(path) ?? 'nothing'),
+    realPath: path => step(() => path),
+    list: path => step(() => list(state, path)),
+    makeDirectory: path => step(() => make(state, path, 'directory')),
+    makeFile: path => step(() => make(state, path, 'file')),
+    removeDirectory: path => step(() => removeDirectory(state, path)),
+    removeFile: path =>
+      step(() => {
+        state.paths.delete(path);
+        state.texts.delete(path);
+      }),
+    writeDurably: (path, text) =>
+      step(() => {
+        make(state, path, 'file');
+        state.texts.set(path, text);
+      }),
+  };
+}
+
+/** Makes a directory with all its parents. */
+export function addDirectory(state: FakeState, path: string): void {
+  if (state.paths.has(path)) return;
+  addDirectory(state, dirname(path));
+  state.paths.set(path, 'directory');
+}
+
+const killedResult: ExecResult = { status: undefined, stdout: '', stderr: '', timedOut: true, missing: false };
+
+function createFaults() {
+  let fault: FakeFault | undefined;
+  let taken = 0;
+  let crashed = false;
+  const fail = <T>(instead: ((killed: boolean) => T) | undefined, how: FakeFault['how']): T => {
+    if (how === 'crash') {
+      crashed = true;
+      throw new Crash('the agent ended here');
+    }
+    if (instead) return instead(fault?.when === 'after');
+    throw Object.assign(new Error('input/output error'), { code: 'EIO' });
+  };
+  return {
+    taken: () => taken,
+    failAt(next: FakeFault | undefined) {
+      fault = next;
+      taken = 0;
+      crashed = false;
+    },
+    async step<T>(work: () => T, instead?: (killed: boolean) => T): Promise<T> {
+      if (crashed) throw new Crash('the agent has ended');
+      taken++;
+      if (fault?.step !== taken) return work();
+      if (fault.when === 'after') work();
+      return fail(instead, fault.how);
+    },
+  };
+}
+
+function make(state: FakeState, path: string, kind: 'file' | 'directory'): void {
+  if (state.paths.get(dirname(path)) !== 'directory') throw systemError('ENOENT', path);
+  if (!state.paths.has(path)) state.paths.set(path, kind);
+}
+
+function removeDirectory(state: FakeState, path: string): void {
+  if (!state.paths.has(path)) return;
+  if (state.mounts.some(mount => mount.path === path)) throw systemError('EBUSY', path);
+  if (list(state, path).length > 0) throw systemError('ENOTEMPTY', path);
+  state.paths.delete(path);
+}
+
+function list(state: FakeState, path: string): readonly string[] {
+  if (path === '/sys/block') return [...state.loops.keys()].map(index => `loop${index}`);
+  return [...state.paths.keys()]
+    .filter(name => name !== '/' && dirname(name) === path)
+    .map(name => name.slice(path.length + 1));
+}
+
+function readText(state: FakeState, path: string): string | undefined {
+  const match = /^\/sys\/(?:block\/loop|class\/block\/loop|dev\/block\/7:)(\d+)\/(.+)$/.exec(path);
+  if (!match) return state.texts.get(path);
+  const index = Number(match[1]);
+  const loop = state.loops.get(index);
+  if (!loop) return undefined;
+  const facts: Readonly<Record<string, string>> = {
+    'loop/backing_file': loop.backing,
+    dev: `7:${index}`,
+    ro: loop.readonly ? '1' : '0',
+    size: String((state.images.get(loop.backing)?.sizeBytes ?? 0) / 512),
+  };
+  const fact = facts[match[2] ?? ''];
+  return fact === undefined ? undefined : `${fact}\n`;
+}
+
+function systemError(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${path}`), { code });
+}

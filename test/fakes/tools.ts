@@ -1,0 +1,128 @@
+import type { ExecResult } from '../../src/lib/exec.ts';
+import type { Mount } from '../../node-agent/mountinfo.ts';
+import type { FakeImage, FakeState } from './host.ts';
+
+type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> | number;
+
+const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'crypto_LUKS', 'LVM2_member', 'gpt']);
+
+/** Runs one of the few commands that the agent uses, with their exit statuses and their quirks. */
+export function runFakeTool(state: FakeState, command: string, args: readonly string[]): ExecResult {
+  const tool = state.missing.has(command) ? undefined : tools[command];
+  const base = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
+  if (!tool) return { ...base, status: undefined, missing: true };
+  const result = tool(state, args);
+  return typeof result === 'number' ? { ...base, status: result } : { ...base, ...result };
+}
+
+const tools: Readonly<Record<string, Tool>> = {
+  losetup: (state, args) => (args[0] === '--detach' ? detach(state, args[1] ?? '') : attach(state, args)),
+  blkid: (state, args) => probe(imageOf(state, args.at(-1))),
+  cmp: (state, args) => {
+    const image = imageOf(state, args.at(-2));
+    if (!image) return 2;
+    return image.content === 'blank' ? 0 : 1;
+  },
+  'mkfs.ext4': makeFilesystem('ext4'),
+  'mkfs.xfs': makeFilesystem('xfs'),
+  'mkfs.btrfs': makeFilesystem('btrfs'),
+  mount: (state, args) => (args.includes('-t') ? mountDevice(state, args) : bind(state, args)),
+  umount: (state, args) => unmount(state, args.at(-1) ?? ''),
+  test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
+  stat: (state, args) =>
+    state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1,
+};
+
+function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> | number {
+  const backing = args.at(-1) ?? '';
+  const readonly = args.includes('--read-only');
+  if (!state.images.has(backing)) return 1;
+  const known = [...state.loops].find(([, loop]) => loop.backing === backing);
+  if (known) return known[1].readonly && !readonly ? 1 : { stdout: `/dev/loop${known[0]}\n` };
+  const index = [...Array(64).keys()].find(number => !state.loops.has(number)) ?? 64;
+  state.loops.set(index, { backing, readonly });
+  return { stdout: `/dev/loop${index}\n` };
+}
+
+/** Detaching a device in use succeeds and changes nothing yet, as with the real losetup. */
+function detach(state: FakeState, device: string): number {
+  const index = indexOf(device);
+  if (!state.loops.has(index)) return 1;
+  if (!isMounted(state, index)) state.loops.delete(index);
+  return 0;
+}
+
+function probe(image: FakeImage | undefined): Partial<ExecResult> | number {
+  if (!image || !formats.has(image.content)) return 2;
+  return { stdout: image.content === 'gpt' ? 'PTTYPE=gpt\n' : `DEVNAME=x\nTYPE=${image.content}\n` };
+}
+
+function makeFilesystem(name: string): Tool {
+  return (state, args) => {
+    const image = imageOf(state, args.at(-1));
+    if (!image) return 1;
+    state.formatted.push(image.data ?? image.content);
+    image.content = name;
+    delete image.data;
+    return 0;
+  };
+}
+
+function mountDevice(state: FakeState, args: readonly string[]): number {
+  const [device = '', path = ''] = args.slice(-2);
+  const type = args[args.indexOf('-t') + 1] ?? '';
+  const options = args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
+  const image = imageOf(state, device);
+  const isWriting = !options.includes('ro');
+  if (image?.content !== type || !state.paths.has(path)) return 32;
+  if (isWriting && state.loops.get(indexOf(device))?.readonly) return 32;
+  const number = type === 'btrfs' ? `0:${100 + indexOf(device)}` : `7:${indexOf(device)}`;
+  const mode = isWriting ? 'rw' : 'ro';
+  addMount(state, { device: number, root: '/', path, options: [mode], type, source: device });
+  return 0;
+}
+
+function bind(state: FakeState, args: readonly string[]): number {
+  const [from = '', path = ''] = args.slice(-2);
+  if (!state.paths.has(path)) return 32;
+  const options = args.includes('bind,ro') ? ['ro'] : ['rw'];
+  if (from.startsWith('/dev/')) {
+    addMount(state, {
+      device: '0:6',
+      root: from.slice('/dev'.length),
+      path,
+      options,
+      type: 'devtmpfs',
+      source: 'devtmpfs',
+    });
+    return 0;
+  }
+  const source = state.mounts.findLast(mount => mount.path === from);
+  if (!source) return 32;
+  addMount(state, { ...source, path, options: source.options.includes('ro') ? ['ro'] : options });
+  return 0;
+}
+
+function addMount(state: FakeState, mount: Omit<Mount, 'id' | 'parentId' | 'superOptions'>): void {
+  state.mounts.push({ ...mount, id: state.mounts.length + 1, parentId: 1, superOptions: ['rw'] });
+}
+
+function unmount(state: FakeState, path: string): number {
+  const index = state.mounts.findLastIndex(mount => mount.path === path);
+  if (index < 0) return 32;
+  state.mounts.splice(index, 1);
+  return 0;
+}
+
+function isMounted(state: FakeState, index: number): boolean {
+  return state.mounts.some(mount => mount.source === `/dev/loop${index}`);
+}
+
+function imageOf(state: FakeState, device: string | undefined): FakeImage | undefined {
+  const loop = state.loops.get(indexOf(device ?? ''));
+  return loop && state.images.get(loop.backing);
+}
+
+function indexOf(device: string): number {
+  return Number(device.slice('/dev/loop'.length));
+}
