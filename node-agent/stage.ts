@@ -74,6 +74,8 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
   const record = records.get(volumeId);
   if (!record) {
     if (mount) throw foreign(mount, volumeId);
+    // A write that failed may have left a file all the same.
+    await records.remove(volumeId);
     return;
   }
   if (record.stagingPath !== stagingPath)

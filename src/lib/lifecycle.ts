@@ -24,7 +24,7 @@ const closeTimeoutMs = 4_000;
  * orderly end is status 0. A program that was started with an IPC channel ends at once when the other side is gone: to
  * go on beside its successor would be worse than to stop short, which every program must survive anyway.
  */
-export async function runProgram(name: string, log: Log, start: () => Promise<Running>): Promise<void> {
+export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
   // The other side may go away while the program still starts.
   process.once('disconnect', () => process.exit(1));
   let running: Running;

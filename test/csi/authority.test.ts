@@ -57,10 +57,10 @@ function probe(socketPath: string, extra: Readonly<Record<string, string>>): Pro
   };
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
-    let received = Buffer.alloc(0);
+    let received: Buffer = Buffer.alloc(0);
     socket.once('error', reject);
     socket.once('close', () => reject(new Error('the connection was closed without an answer')));
-    socket.on('data', chunk => {
+    socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       const types = typesOn(received);
       if (types.includes(frames.headers)) resolve('answered');

@@ -42,7 +42,7 @@ test('a status carries code and message and nothing else', async t => {
   const error = await failureOf(t, async () => {
     throw new Problem('NOT_FOUND', 'no volume "a.x"', new Error('inner'));
   });
-  assert.deepEqual(Object.keys(error.metadata.getMap()), ['content-type']);
+  assert.deepEqual(Object.keys(error.metadata.getMap()), ['content-type', 'date']);
 });
 
 for (const thrown of [new TypeError('inner secret'), 'inner secret', undefined]) {
@@ -152,11 +152,11 @@ test('a failure that nobody named is logged with its stack', async t => {
 });
 
 function recorder(): Lines {
-  const lines: Lines['lines'] = [];
+  const lines: Line[] = [];
   const note =
     (level: string) =>
     (message: string, fields?: LogFields): void =>
-      void lines.push([level, message, ...(fields ? [fields] : [])] as const);
+      void lines.push([level, message, fields]);
   return {
     lines,
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },

@@ -100,7 +100,13 @@ export function addDirectory(state: FakeState, path: string): void {
   state.paths.set(path, 'directory');
 }
 
-const killedResult: ExecResult = { status: undefined, stdout: '', stderr: '', timedOut: true, missing: false };
+const killedResult: ExecResult = {
+  status: undefined,
+  stdout: '',
+  stderr: '',
+  timedOut: true,
+  missing: false,
+};
 
 function createFaults() {
   let fault: FakeFault | undefined;

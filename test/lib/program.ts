@@ -18,11 +18,11 @@ const behaviours: Readonly<Record<string, () => Promise<Running>>> = {
 };
 
 setInterval(() => {}, 1_000);
-await runProgram(
-  'toy',
-  silentLog,
-  behaviours[process.argv[2] ?? ''] ?? (() => Promise.reject(new Error('unknown'))),
-);
+await runProgram({
+  name: 'toy',
+  log: silentLog,
+  start: behaviours[process.argv[2] ?? ''] ?? (() => Promise.reject(new Error('unknown'))),
+});
 
 function up(close: () => Promise<void>): Running {
   return { ready: { toy: 'unix:///toy.sock' }, close };
