@@ -37,7 +37,7 @@ export async function ensureFilesystem(task: FormatTask): Promise<Filesystem> {
     return wanted ?? fallback;
   }
   const filesystem = filesystems.find(({ name }) => name === found);
-  if (!filesystem || (wanted && filesystem !== wanted)) {
+  if (!filesystem || (wanted && filesystem.name !== wanted.name)) {
     const asked = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
     throw new Problem(
       'FAILED_PRECONDITION',

@@ -74,7 +74,7 @@ async function openImages(values: SettingsOf<typeof settings>): Promise<Backend>
     parameters: z.strictObject({}),
 
     async create(volume) {
-      const fd = openSync(imagePath(root, volume.id), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+      const fd = openImage(root, volume.id);
       const wasEmpty = fstatSync(fd).size === 0;
       try {
         const sizeBytes = await complete(fd, volume);
@@ -148,6 +148,14 @@ async function requireDirectory(path: string): Promise<string> {
     throw new Error(`cannot use the image directory "${path}": ${reasons[code ?? ''] ?? message}`, {
       cause: error,
     });
+  }
+}
+
+function openImage(root: string, id: string): number {
+  try {
+    return openSync(imagePath(root, id), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  } catch (error) {
+    throw toProblem(error, id);
   }
 }
 

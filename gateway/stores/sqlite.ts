@@ -41,8 +41,7 @@ export function openSqlite(path: string): Engine {
       }),
     async close() {
       await draining;
-      reader.database.close();
-      writer.database.close();
+      for (const { database } of [reader, writer]) if (database.isOpen) database.close();
     },
   };
 }

@@ -4,7 +4,8 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { connectCsi } from '../../src/csi/client.ts';
+import { credentials } from '@grpc/grpc-js';
+import { loadCsi } from '../../src/csi/protocol.ts';
 import { isSocketAnswered } from '../../src/csi/server.ts';
 import type { UnaryCall } from '../../src/csi/unary.ts';
 import { exec } from '../../src/lib/exec.ts';
@@ -138,9 +139,12 @@ test('2,000 callers that connect, probe and drop leave no descriptor behind', as
 });
 
 async function cycle(socketPath: string, count: number): Promise<void> {
+  const { Identity } = loadCsi();
   for (let round = 0; round < count; round++) {
-    const client = connectCsi(`unix://${socketPath}`);
-    await client.identity.Probe({});
+    const client = new Identity(`unix://${socketPath}`, credentials.createInsecure());
+    await new Promise<void>((resolve, reject) => {
+      client.Probe({}, error => (error ? reject(error) : resolve()));
+    });
     client.close();
   }
 }

@@ -10,9 +10,10 @@ import type { Log, LogFields } from '../../src/lib/log.ts';
 import { clientOf, serveCsi, temporaryDir } from './serving.ts';
 
 type Handler = (request: never, call: UnaryCall) => Promise<unknown>;
+type Line = readonly [level: string, message: string, fields: LogFields | undefined];
 type Lines = {
   readonly log: Log;
-  readonly lines: (readonly [level: string, message: string, fields?: LogFields])[];
+  readonly lines: readonly Line[];
 };
 
 const attached = { volume_id: 'a.x', node_id: 'n' };

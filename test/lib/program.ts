@@ -18,11 +18,8 @@ const behaviours: Readonly<Record<string, () => Promise<Running>>> = {
 };
 
 setInterval(() => {}, 1_000);
-await runProgram({
-  name: 'toy',
-  log: silentLog,
-  start: behaviours[process.argv[2] ?? ''] ?? (() => Promise.reject(new Error('unknown'))),
-});
+const start = behaviours[process.argv[2] ?? ''] ?? (() => Promise.reject(new Error('unknown behaviour')));
+await runProgram({ name: 'toy', log: silentLog, start });
 
 function up(close: () => Promise<void>): Running {
   return { ready: { toy: 'unix:///toy.sock' }, close };

@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import { createApp } from '../../gateway/app.ts';
+import { createAttachments, type Attachments } from '../../gateway/attachments.ts';
+import { createAuthenticate, type Algorithm, type Enrolment } from '../../gateway/authenticate.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import { backends } from '../../gateway/backends/index.ts';
+import { createNodes, type Nodes } from '../../gateway/nodes.ts';
+import { createRecovery, type Recovery } from '../../gateway/recovery.ts';
+import { migrate } from '../../gateway/schema.ts';
+import type { Engine } from '../../gateway/store.ts';
+import { openSqlite } from '../../gateway/stores/sqlite.ts';
+import { createVolumes, type Volumes } from '../../gateway/volumes.ts';
+import { createWork } from '../../gateway/work.ts';
+import type { Capability, VolumeSpec } from '../../src/api/resources.ts';
+import type { Log, LogFields } from '../../src/lib/log.ts';
+
+/** A directory that is gone when the test ends. */
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A log that keeps every line as text. */
+export function createMemoryLog(): { readonly log: Log; readonly lines: string[] } {
+  const lines: string[] = [];
+  const keep =
+    (level: string) =>
+    (message: string, fields: LogFields = {}): void => {
+      lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    };
+  return {
+    lines,
+    log: { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') },
+  };
+}
+
+/** A cluster's key, with what it takes to enrol it and to sign tokens with it. */
+export type Signer = {
+  readonly kid: string;
+  readonly publicKey: CryptoKey;
+  readonly publicJwk: JWK;
+  readonly privateJwk: JWK;
+  readonly algorithm: Algorithm;
+  sign(claims?: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
+};
+
+/** Makes a key; tokens are as a cluster of this name makes them, but for the claims given (undefined leaves one out). */
+export async function createSigner(cluster: string, algorithm: Algorithm = 'EdDSA'): Promise<Signer> {
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
+  const kid = `${cluster}-${algorithm}`;
+  return {
+    kid,
+    publicKey,
+    publicJwk: { ...(await exportJWK(publicKey)), kid },
+    privateJwk: { ...(await exportJWK(privateKey)), kid },
+    algorithm,
+    sign(claims = {}, header = {}) {
+      const now = Math.floor(Date.now() / 1_000);
+      const payload = { iss: cluster, aud: 'fairlead', iat: now, exp: now + 600, ...claims };
+      const given = Object.entries(payload).filter(([, value]) => value !== undefined);
+      return new SignJWT(Object.fromEntries(given))
+        .setProtectedHeader({ alg: algorithm, kid, ...header })
+        .sign(privateKey);
+    },
+  };
+}
+
+/** The enrolment of clusters that are named like their issuers. */
+export function enrol(signers: Readonly<Record<string, Signer>>): Enrolment {
+  return new Map(
+    Object.entries(signers).map(([name, { kid, publicKey: key, algorithm }]) => [
+      kid,
+      { cluster: { name, issuer: name, acceptAnyNode: name === 'any' }, key, algorithm },
+    ]),
+  );
+}
+
+/** What a gateway answered. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  // The shape is what each test is about.
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
+/** One gateway without its listener, with everything that tests look at. */
+export type Gateway = {
+  readonly engine: Engine;
+  readonly backend: Backend;
+  readonly volumes: Volumes;
+  readonly attachments: Attachments;
+  readonly nodes: Nodes;
+  readonly recovery: Recovery;
+  readonly logLines: readonly string[];
+  /** Asks as cluster `a`, unless told otherwise. */
+  ask(route: string, options?: AskOptions): Promise<Answer>;
+};
+
+/** `route` is a method and a path, such as `GET /v1/volumes`. */
+export type AskOptions = {
+  readonly as?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** `store` is the path of a database that gateways share; `leaseMs` how long their claims hold. */
+export type GatewayOptions = {
+  readonly backend?: Backend;
+  readonly store?: string;
+  readonly leaseMs?: number;
+};
+
+const clusterNames = ['a', 'b', 'any'] as const;
+
+/** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
+export async function makeGateway(t: TestContext, options: GatewayOptions = {}): Promise<Gateway> {
+  const backend = options.backend ?? (await openMemory());
+  const engine = openSqlite(options.store ?? join(temporaryDirectory(t), 'store.sqlite'));
+  t.after(() => engine.close());
+  await migrate(engine);
+  const { log, lines } = createMemoryLog();
+  const work = createWork({ engine, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
+  const services = {
+    volumes: createVolumes({ engine, backend, work }),
+    attachments: createAttachments({ engine, backend, work }),
+    nodes: createNodes(engine),
+  };
+  const signers = await allSigners();
+  const enrolment = enrol(signers);
+  const authenticate = createAuthenticate({ current: async () => enrolment }, 'fairlead');
+  const app = createApp({ backend, ...services, authenticate, version: '1.2.3', log });
+  return {
+    engine,
+    backend,
+    ...services,
+    recovery: createRecovery({ engine, ...services, log }),
+    logLines: lines,
+    async ask(route, { as = 'a', body, headers = {} } = {}) {
+      const [method = 'GET', path = '/'] = route.split(' ');
+      const token = await signers[as]?.sign();
+      const response = await app.request(path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...headers },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+      };
+    },
+  };
+}
+
+/** A memory backend with nothing in it. */
+export function openMemory(capacityBytes = 2 ** 40): Promise<Backend> {
+  return backends.memory.open({ 'memory-capacity': capacityBytes });
+}
+
+/** The usual way to use a volume. */
+export const mounted: Capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
+
+/** What is asked of a new volume, with what a test wants otherwise. */
+export function volumeSpec(name: string, spec: Partial<VolumeSpec> = {}): VolumeSpec {
+  return { name, requiredBytes: 2 ** 20, capabilities: [mounted], ...spec };
+}
+
+let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
+
+function allSigners(): Promise<Readonly<Record<string, Signer>>> {
+  signersOnce ??= Promise.all(clusterNames.map(async name => [name, await createSigner(name)] as const)).then(
+    Object.fromEntries,
+  );
+  return signersOnce;
+}

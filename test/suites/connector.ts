@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
+import type { Problem } from '../../src/api/problem.ts';
+import type { Connector } from '../../node-agent/connector.ts';
+import type { Host } from '../../node-agent/host.ts';
+
+/** A connector on one machine, and the means to put volumes before it. */
+export type ConnectorBench<P extends Protocol> = {
+  readonly host: Host;
+  /** Makes a volume of this name and says how to reach it. */
+  readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P>;
+  /** Uses the device until the returned function is called, so that it cannot be let go. */
+  readonly use: (devicePath: string) => Promise<() => Promise<void>>;
+};
+
+/** How the suite gets a machine; `skip` says why it cannot. */
+export type ConnectorSuite<P extends Protocol> = {
+  readonly name: string;
+  readonly skip: string | undefined;
+  readonly connector: Connector<P>;
+  readonly open: (t: TestContext) => ConnectorBench<P>;
+};
+
+const sizeBytes = 16 * 1024 * 1024;
+
+/** What every connector must do, on the real machine and on the fake one. */
+export function testConnector<P extends Protocol>({ name, skip, connector, open }: ConnectorSuite<P>): void {
+  const options = skip === undefined ? {} : { skip };
+  const check = (title: string, work: (bench: ConnectorBench<P>) => Promise<void>): void => {
+    test(`${name}: ${title}`, options, async t => work(open(t)));
+  };
+
+  check('connect gives a device of the size and number that the machine shows', async ({ host, attach }) => {
+    const attachment = attach('vol1', sizeBytes);
+    const device = await connector.connect(attachment, host);
+    assert.equal(device.sizeBytes, sizeBytes);
+    assert.equal(device.readonly, false);
+    assert.match(device.number, /^\d+:\d+$/);
+    assert.equal((await host.readText(`/sys/dev/block/${device.number}/dev`))?.trim(), device.number);
+    await connector.disconnect(attachment, host);
+  });
+
+  check('connect again gives the same device', async ({ host, attach }) => {
+    const attachment = attach('vol1', sizeBytes);
+    const first = await connector.connect(attachment, host);
+    assert.deepEqual(await connector.connect(attachment, host), first);
+    await connector.disconnect(attachment, host);
+  });
+
+  check('disconnect leaves no device, and again is fine', async ({ host, attach }) => {
+    const attachment = attach('vol1', sizeBytes);
+    const { number } = await connector.connect(attachment, host);
+    await connector.disconnect(attachment, host);
+    assert.equal(await connector.owns(attachment, number, host), false);
+    await connector.disconnect(attachment, host);
+  });
+
+  check('disconnect of a volume that was never connected is fine', async ({ host, attach }) => {
+    await connector.disconnect(attach('vol1', sizeBytes), host);
+  });
+
+  check('disconnect of a device in use is an error', async ({ host, attach, use }) => {
+    const attachment = attach('vol1', sizeBytes);
+    const { path } = await connector.connect(attachment, host);
+    const release = await use(path);
+    await assert.rejects(connector.disconnect(attachment, host), hasCode('UNAVAILABLE'));
+    await release();
+    await connector.disconnect(attachment, host);
+  });
+
+  check('a device belongs to its own volume and to none of a like name', async ({ host, attach }) => {
+    const one = attach('vol1', sizeBytes);
+    const ten = attach('vol10', sizeBytes);
+    const first = await connector.connect(one, host);
+    const second = await connector.connect(ten, host);
+    assert.notEqual(first.number, second.number);
+    assert.notEqual(first.identity, second.identity);
+    assert.equal(await connector.owns(one, first.number, host), true);
+    assert.equal(await connector.owns(one, second.number, host), false);
+    assert.equal(await connector.owns(ten, first.number, host), false);
+    await connector.disconnect(one, host);
+    assert.equal(await connector.owns(ten, second.number, host), true);
+    await connector.disconnect(ten, host);
+  });
+
+  check(
+    'a read-only attachment gives a device that the kernel keeps from writing',
+    async ({ host, attach }) => {
+      const attachment = { ...attach('vol1', sizeBytes), readonly: true };
+      const device = await connector.connect(attachment, host);
+      assert.equal(device.readonly, true);
+      await assert.rejects(connector.connect({ ...attachment, readonly: false }, host));
+      await connector.disconnect(attachment, host);
+    },
+  );
+
+  check('a device that is smaller than its volume is refused', async ({ host, attach }) => {
+    const attachment = { ...attach('vol1', sizeBytes), sizeBytes: sizeBytes + 512 };
+    await assert.rejects(connector.connect(attachment, host), hasCode('FAILED_PRECONDITION'));
+    await connector.disconnect(attachment, host);
+  });
+}
+
+function hasCode(code: string): (error: Problem) => boolean {
+  return error => error.code === code;
+}

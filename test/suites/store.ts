@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { Engine } from '../../gateway/store.ts';
+
+/** A database that is empty at first; each `open` gives one more engine on it, and all end with the test. */
+export type Database = { open(): Promise<Engine> };
+
+/** Makes the database for one test. */
+export type MakeDatabase = (t: TestContext) => Promise<Database>;
+
+/** Everything that a store's engine must do. */
+export function testStore(make: MakeDatabase): void {
+  const prepare = async (t: TestContext): Promise<{ database: Database; engine: Engine }> => {
+    const database = await make(t);
+    const engine = await database.open();
+    await engine.transaction(sql =>
+      sql.run('create table items (id text not null primary key, amount bigint, note text)'),
+    );
+    return { database, engine };
+  };
+  test('what is written is read back as it was, and a run tells how many rows it changed', async t => {
+    const { engine } = await prepare(t);
+    const row = { id: 'ä "quoted"; --', amount: Number.MAX_SAFE_INTEGER, note: null };
+    await engine.transaction(sql =>
+      sql.run('insert into items (id, amount, note) values (?, ?, ?)', row.id, row.amount, row.note),
+    );
+    const [found] = await engine.reader.all('select * from items');
+    assert.deepEqual({ ...found }, row);
+    assert.equal(await engine.transaction(sql => sql.run('update items set amount = 1')), 1);
+    assert.equal(await engine.transaction(sql => sql.run('delete from items where id = ?', 'none')), 0);
+  });
+
+  test('a transaction that throws leaves nothing, and the error is its own', async t => {
+    const { engine } = await prepare(t);
+    const reason = new Error('changed my mind');
+    const work = engine.transaction(async sql => {
+      await sql.run("insert into items (id) values ('half')");
+      throw reason;
+    });
+    await assert.rejects(work, error => error === reason);
+    assert.deepEqual(await ids(engine), []);
+  });
+
+  test('of many transactions at once only the failing ones leave nothing', async t => {
+    const { engine } = await prepare(t);
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) =>
+        engine.transaction(async sql => {
+          await sql.run('insert into items (id) values (?)', `item-${String(index).padStart(2, '0')}`);
+          if (index % 3 === 0) throw new Error(`refused ${index}`);
+          return index;
+        }),
+      ),
+    );
+    const kept = all.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    assert.equal(kept.length, 13);
+    assert.deepEqual(
+      await ids(engine),
+      kept.map(index => `item-${String(index).padStart(2, '0')}`),
+    );
+  });
+
+  test('a statement that breaks a rule of the tables fails only its own transaction', async t => {
+    const { engine } = await prepare(t);
+    await put(engine, 'one');
+    const [twice, other] = await Promise.allSettled([put(engine, 'one'), put(engine, 'two')]);
+    assert.equal(twice.status, 'rejected');
+    assert.equal(other.status, 'fulfilled');
+    assert.deepEqual(await ids(engine), ['one', 'two']);
+  });
+
+  test('what is not committed is seen by its own transaction and by nobody else', async t => {
+    const { engine } = await prepare(t);
+    await engine.transaction(async sql => {
+      await sql.run("insert into items (id) values ('new')");
+      assert.equal((await sql.all('select id from items')).length, 1);
+      assert.deepEqual(await ids(engine), []);
+    });
+    assert.deepEqual(await ids(engine), ['new']);
+  });
+
+  test('transactions that read and then write lose no update', async t => {
+    const { database, engine } = await prepare(t);
+    const second = await database.open();
+    await put(engine, 'counter', 0);
+    await Promise.all(Array.from({ length: 50 }, (_, index) => increment(index % 2 ? engine : second)));
+    const [row] = await engine.reader.all("select amount from items where id = 'counter'");
+    assert.equal(row?.amount, 50);
+  });
+
+  test('what one engine has committed another reads', async t => {
+    const { database, engine } = await prepare(t);
+    const second = await database.open();
+    await put(engine, 'one');
+    assert.deepEqual(await ids(second), ['one']);
+    await put(second, 'two');
+    assert.deepEqual(await ids(engine), ['one', 'two']);
+  });
+
+  test('what was committed is there after the engine was closed and opened again', async t => {
+    const { database, engine } = await prepare(t);
+    await put(engine, 'kept');
+    await engine.close();
+    assert.deepEqual(await ids(await database.open()), ['kept']);
+  });
+
+  test('an engine that was closed fails and does not hang', async t => {
+    const { engine } = await prepare(t);
+    await engine.close();
+    await assert.rejects(put(engine, 'late'));
+    await assert.rejects(engine.reader.all('select 1'));
+  });
+}
+
+function put(engine: Engine, id: string, amount = 1): Promise<number> {
+  return engine.transaction(sql => sql.run('insert into items (id, amount) values (?, ?)', id, amount));
+}
+
+function increment(engine: Engine): Promise<number> {
+  return engine.transaction(async sql => {
+    const [row] = await sql.all("select amount from items where id = 'counter'");
+    return sql.run("update items set amount = ? where id = 'counter'", Number(row?.amount) + 1);
+  });
+}
+
+async function ids(engine: Engine): Promise<readonly unknown[]> {
+  return (await engine.reader.all('select id from items order by id')).map(({ id }) => id);
+}
