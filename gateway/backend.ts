@@ -27,6 +27,18 @@ export interface Backend {
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
   /** Closes the way; returns once the node can no longer read or write. One that is not open is fine. */
   detach(volume: VolumeRef, nodeId: string): Promise<void>;
+  /** What a new volume may be filled from; absent means that volumes always start empty. */
+  readonly sources?: readonly VolumeSource['kind'][];
+  /**
+   * Grows the volume to a size within the bounds, attached or not; one that is large enough already is fine. It never
+   * shrinks. OUT_OF_RANGE and RESOURCE_EXHAUSTED as for `create`, with nothing changed.
+   */
+  expand?(volume: KnownVolume, bounds: SizeBounds): Promise<ExpandedVolume>;
+  readonly modification?: Modification;
+  readonly snapshots?: Snapshots;
+  readonly changes?: Changes;
+  /** What is wrong with the volume now; empty when nothing is. At most one entry for each status and reason. */
+  volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
   /** The room left for new volumes with these parameters. */
   capacity?(parameters: Readonly<Record<string, string>>): Promise<Capacity>;
   /** All volumes that are there, by id; what the gateway does not know is an orphan. */
@@ -36,16 +48,99 @@ export interface Backend {
   close?(): Promise<void>;
 }
 
+/** Changing a volume's mutable parameters (a VolumeAttributesClass's parameters). */
+export interface Modification {
+  /** Strict, as `Backend.parameters`. */
+  readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
+  /** Applies these parameters and leaves others as they are; INVALID_ARGUMENT only when nothing was changed. */
+  apply(volume: KnownVolume, parameters: Readonly<Record<string, string>>): Promise<void>;
+}
+
+/** Copies of volumes at one point in time. */
+export interface Snapshots {
+  /** The parameters of a snapshot (a VolumeSnapshotClass's parameters); strict. */
+  readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
+  /**
+   * Returns once the snapshot is cut: what is written to the volume from then on is not in it. `ready` is false while it
+   * cannot be used yet; the same call later tells how it goes on. FAILED_PRECONDITION, with the reason, when a cut
+   * would be torn, as when the volume is written meanwhile.
+   */
+  create(snapshot: NewSnapshot): Promise<CutSnapshot>;
+  /** Removes the snapshot and what an unfinished create left; one that is not there is fine. */
+  delete(snapshot: SnapshotRef): Promise<void>;
+  /** Cuts all members at one point in time or none, with the reason. Absent: groups are not offered. */
+  createGroup?(members: readonly NewSnapshot[]): Promise<readonly CutSnapshot[]>;
+  /** All snapshots that are there, by id. */
+  list?(): AsyncIterable<string>;
+}
+
+/** Which blocks of a snapshot hold data, and which differ between two snapshots of one volume. */
+export interface Changes {
+  /** Extents that are allocated, from the first that ends after `fromOffset`; increasing, without overlap. */
+  allocated(snapshot: KnownSnapshot, fromOffset: number): AsyncIterable<Extent>;
+  /** Extents that may differ, likewise: the base with these bytes of the target is the target. */
+  changed(
+    pair: { readonly base: KnownSnapshot; readonly target: KnownSnapshot },
+    fromOffset: number,
+  ): AsyncIterable<Extent>;
+}
+
+/** A stretch of bytes. */
+export type Extent = { readonly offset: number; readonly length: number };
+
+/** At least `requiredBytes` (0: no bound), at most `limitBytes` (0: no bound). */
+export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: number };
+
+/** The size there is now, and whether the node must grow the filesystem. */
+export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansionRequired: boolean };
+
+/** Names a snapshot. */
+export type SnapshotRef = { readonly id: string };
+
+/** A snapshot that was cut. */
+export type KnownSnapshot = SnapshotRef & { readonly volumeId: string; readonly sizeBytes: number };
+
+/** A snapshot to cut. */
+export type NewSnapshot = SnapshotRef & {
+  readonly volume: KnownVolume;
+  /** Some node may write to the volume now. */
+  readonly attachedForWriting: boolean;
+  readonly parameters: Readonly<Record<string, string>>;
+};
+
+/** What was cut: the volume's size at the cut, and when that was, in milliseconds since the epoch. */
+export type CutSnapshot = {
+  readonly sizeBytes: number;
+  readonly createdAtMs: number;
+  readonly ready: boolean;
+};
+
+/** What a new volume is filled from; it must be at least as large. */
+export type VolumeSource =
+  | { readonly kind: 'snapshot'; readonly snapshot: KnownSnapshot }
+  | { readonly kind: 'volume'; readonly volume: KnownVolume; readonly attachedForWriting: boolean };
+
+/** One thing that is wrong with a volume (CSI spec, "VolumeHealth"). */
+export type HealthEntry = {
+  readonly status: 'DEGRADED' | 'INACCESSIBLE' | 'DATA_LOSS';
+  /** One word in CamelCase for machines. */
+  readonly reason: string;
+  readonly message: string;
+};
+
 /** Names a volume. */
 export type VolumeRef = { readonly id: string };
 
 /** A volume to make: at least `requiredBytes` (0: the backend chooses), at most `limitBytes` (0: no limit). */
-export type NewVolume = VolumeRef & {
-  readonly requiredBytes: number;
-  readonly limitBytes: number;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly capabilities: readonly Capability[];
-};
+export type NewVolume = VolumeRef &
+  SizeBounds & {
+    readonly parameters: Readonly<Record<string, string>>;
+    /** Given only when `sources` names its kind. */
+    readonly source?: VolumeSource;
+    /** Given only when `modification` is there. */
+    readonly mutableParameters?: Readonly<Record<string, string>>;
+    readonly capabilities: readonly Capability[];
+  };
 
 /** What was made: the size allocated, and what nodes are told at every mount (not secret). */
 export type CreatedVolume = {
