@@ -134,11 +134,12 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   return parsed.data;
 }
 
+/** Changes when a file does; a file that cannot be looked at is left to whoever reads it. */
 async function signatureOf(paths: readonly string[]): Promise<string> {
   const parts = await Promise.all(
     paths.map(async path => {
-      const { mtimeMs, size, ino } = await stat(path);
-      return `${mtimeMs}:${size}:${ino}`;
+      const found = await stat(path).catch(() => undefined);
+      return found ? `${found.mtimeMs}:${found.size}:${found.ino}` : 'none';
     }),
   );
   return parts.join(' ');

@@ -44,12 +44,13 @@ const ownSettings = {
   'log-level': { doc: 'least severe lines that are logged', parse: choice(...logLevels), default: 'info' },
 } as const;
 
-/** All settings of the gateway, those of every backend included; `readGatewayConfig` reads them. */
-export const gatewaySettings: SettingsTable = Object.assign(
-  {},
-  ownSettings,
-  ...Object.values(backends).map(({ settings }) => settings),
-);
+/** All settings of the gateway, for a list of them; which of a backend's are required, only its choice tells. */
+export const gatewaySettings: SettingsTable = {
+  ...ownSettings,
+  ...Object.fromEntries(
+    Object.entries(backends).flatMap(([name, { settings }]) => listSettings(name, settings)),
+  ),
+};
 
 /** What the gateway runs with. `backend.values` are the chosen backend's own settings, read by its own table. */
 export type GatewayConfig = {
@@ -95,8 +96,20 @@ function findBackend(source: SettingsSource): BackendName | undefined {
   return found;
 }
 
+function listSettings(
+  backend: string,
+  settings: SettingsTable,
+): readonly (readonly [string, Setting<unknown>])[] {
+  return Object.entries(settings).map(([flag, setting]) => {
+    const required = setting.default === undefined && !setting.optional;
+    const doc = `backend ${backend}${required ? ', required there' : ''}: ${setting.doc}`;
+    return [flag, Object.assign({}, setting, { doc, ...(required && { optional: true }) })];
+  });
+}
+
 /** The table with the chosen backend's settings as they are, while the others' must not be given. */
 function tableFor(chosen: BackendName | undefined): SettingsTable {
+  if (chosen === undefined) return gatewaySettings;
   const others = Object.entries(backends).filter(([name]) => name !== chosen);
   const refused = others.flatMap(([name, { settings }]) =>
     Object.entries(settings as SettingsTable).map(([flag, { doc, secret }]) => {
@@ -111,12 +124,7 @@ function tableFor(chosen: BackendName | undefined): SettingsTable {
       return [flag, setting] as const;
     }),
   );
-  return {
-    ...ownSettings,
-    ...(chosen && backends[chosen].settings),
-    ...(chosen && Object.fromEntries(refused)),
-    ...(!chosen && gatewaySettings),
-  };
+  return { ...ownSettings, ...backends[chosen].settings, ...Object.fromEntries(refused) };
 }
 
 function storeLocation(value: string): StoreLocation {

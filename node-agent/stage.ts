@@ -130,7 +130,9 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
       'FAILED_PRECONDITION',
       `"${mount.path}" holds ${describe(mount)} with other options than asked`,
     );
-  await putChanged(agent, record);
+  // From here on there may be data, so that no mark may allow an mkfs.
+  const { formatting: _, ...unmarked } = record;
+  await putChanged(agent, unmarked);
 }
 
 function isMountedReadonly({ attachment, capability }: VolumeRecord): boolean {
@@ -160,7 +162,9 @@ async function bringUp(agent: Agent, record: VolumeRecord, place: Place): Promis
   if (record.capability.accessType === 'mount') {
     const filesystem = await prepareFilesystem(agent, record, device);
     if (place.kind === 'nothing') await host.makeDirectory(record.stagingPath);
-    await mountDevice(agent, record, { device, filesystem });
+    await mountDevice(agent, record, { device, filesystem }).catch(error =>
+      explainUnfinished(agent, record, error),
+    );
   }
   const { formatting: _, ...rest } = record;
   records.keep({ ...rest, device });
@@ -180,6 +184,17 @@ async function prepareFilesystem(agent: Agent, record: VolumeRecord, device: Dev
   });
   checkFlags(capability.mountFlags ?? [], filesystem);
   return filesystem;
+}
+
+/** Puts back the mark that was cleared for a mount that failed, and says what the mark means for it. */
+async function explainUnfinished({ records }: Agent, record: VolumeRecord, error: unknown): Promise<never> {
+  if (!record.formatting) throw error;
+  await records.put(record);
+  throw new Problem(
+    'UNAVAILABLE',
+    `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,
+    error,
+  );
 }
 
 type Prepared = { readonly device: Device; readonly filesystem: Filesystem };

@@ -17,6 +17,12 @@ export const loop: Connector<'loop'> = { protocol: 'loop', connect, disconnect, 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const device = await attach(attachment, host);
   refuseOther(device, attachment);
+  const names = await namesBackedBy([attachment.path], host);
+  if (names.length > 1)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `loop file "${attachment.path}" has more than one device: ${names.join(', ')}`,
+    );
   return device;
 }
 
@@ -54,16 +60,22 @@ function refuseOther(device: Device, { path, readonly, sizeBytes }: LoopAttachme
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  for (const name of await namesBackedBy(path, host)) {
-    await runWell(host, { command: 'losetup', args: ['--detach', `/dev/${name}`] });
-  }
-  // Detaching a device in use succeeds and only marks it: the device then goes with its last user, which may be
-  // a short-lived one such as udev.
+  const former = `${path} (deleted)`;
+  const names = await namesBackedBy([path, former], host);
+  for (const name of names) await runWell(host, { command: 'losetup', args: ['--detach', `/dev/${name}`] });
+  for (const name of names) await waitUntilGone(name, [path, former], host);
+}
+
+/**
+ * Detaching a device in use succeeds and only marks it: the device then goes with its last user, which may be a
+ * short-lived one such as udev.
+ */
+async function waitUntilGone(name: string, paths: readonly string[], host: Host): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const [left] = await namesBackedBy(path, host);
-    if (left === undefined) return;
+    const backing = await readBacking(`/sys/block/${name}`, host);
+    if (backing === undefined || !paths.includes(backing)) return;
     if (tries === detachTries)
-      throw new Problem('UNAVAILABLE', `"/dev/${left}" still uses "${path}" after it was detached`);
+      throw new Problem('UNAVAILABLE', `"/dev/${name}" still uses "${backing}" after it was detached`);
     await sleep(detachPauseMs);
   }
 }
@@ -96,11 +108,10 @@ async function readDevice(path: string, host: Host): Promise<Device> {
   };
 }
 
-/** The loop devices of a file, those of a file that was there before and is deleted included. */
-async function namesBackedBy(path: string, host: Host): Promise<readonly string[]> {
+async function namesBackedBy(paths: readonly string[], host: Host): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => name.startsWith('loop'));
   const backings = await Promise.all(names.map(name => readBacking(`/sys/block/${name}`, host)));
-  return names.filter((_, index) => backings[index] === path || backings[index] === `${path} (deleted)`);
+  return names.filter((_, index) => paths.includes(backings[index] ?? ''));
 }
 
 async function readBacking(place: string, host: Host): Promise<string | undefined> {

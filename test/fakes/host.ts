@@ -11,6 +11,8 @@ export type FakeImage = {
   content: string;
   /** Set by whoever writes data through a mount, so that a lost filesystem shows. */
   data?: string;
+  /** blkid sees the filesystem, but it does not mount. */
+  unfinished?: boolean;
 };
 
 /** A loop device that is set up. */

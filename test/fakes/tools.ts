@@ -64,6 +64,7 @@ function makeFilesystem(name: string): Tool {
     state.formatted.push(image.data ?? image.content);
     image.content = name;
     delete image.data;
+    image.unfinished = false;
     return 0;
   };
 }
@@ -74,7 +75,7 @@ function mountDevice(state: FakeState, args: readonly string[]): number {
   const options = args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
   const image = imageOf(state, device);
   const isWriting = !options.includes('ro');
-  if (image?.content !== type || !state.paths.has(path)) return 32;
+  if (image?.content !== type || image.unfinished || !state.paths.has(path)) return 32;
   if (isWriting && state.loops.get(indexOf(device))?.readonly) return 32;
   const number = type === 'btrfs' ? `0:${100 + indexOf(device)}` : `7:${indexOf(device)}`;
   const mode = isWriting ? 'rw' : 'ro';

@@ -82,10 +82,6 @@ type Side = readonly [mode: AccessMode, readonly: boolean];
 for (const { first, second, together } of shared) {
   test(`${first.join(' readonly:')} and ${second.join(' readonly:')} ${together ? 'go' : 'do not go'} together`, async t => {
     const { attach } = await prepare(t);
-    const specOf = ([accessMode, readonly]: Side): AttachmentSpec => ({
-      capability: { ...mounted, accessMode },
-      readonly,
-    });
     await attach('n1', specOf(first));
     const attaching = attach('n2', specOf(second));
     if (together) assert.equal((await attaching).attachment.state, 'attached');
@@ -231,6 +227,10 @@ test('attachVolume refuses what can be no node id', async t => {
   for (const nodeId of ['', 'x'.repeat(257), 'ä'.repeat(129), 'a\nb', '\0'])
     await assert.rejects(attach(nodeId), isProblem('INVALID_ARGUMENT'), JSON.stringify(nodeId));
 });
+
+function specOf([accessMode, readonly]: Side): AttachmentSpec {
+  return { capability: { ...mounted, accessMode }, readonly };
+}
 
 type Prepared = {
   readonly gateway: Gateway;

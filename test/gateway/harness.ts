@@ -14,7 +14,7 @@ import { migrate } from '../../gateway/schema.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { createVolumes, type Volumes } from '../../gateway/volumes.ts';
-import { createWork } from '../../gateway/work.ts';
+import { createWork, type Work } from '../../gateway/work.ts';
 import type { Capability, VolumeSpec } from '../../src/api/resources.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
 
@@ -96,6 +96,7 @@ export type Gateway = {
   readonly attachments: Attachments;
   readonly nodes: Nodes;
   readonly recovery: Recovery;
+  readonly work: Work;
   readonly logLines: readonly string[];
   /** Asks as cluster `a`, unless told otherwise. */
   ask(route: string, options?: AskOptions): Promise<Answer>;
@@ -137,6 +138,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   return {
     engine,
     backend,
+    work,
     ...services,
     recovery: createRecovery({ engine, ...services, log }),
     logLines: lines,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { proveBlank, superblockRanges } from '../../node-agent/blank.ts';
 import { loop } from '../../node-agent/connectors/loop.ts';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
@@ -107,6 +107,25 @@ test('the ranges lie on the device, in order and apart, and hold its start and i
     }),
   );
 });
+
+/** The first group boundary that mkfs.xfs 6.1 chose, alone and on stripes, by size of device and in bytes. */
+const xfsGroups: readonly (readonly [number, number])[] = [
+  [20 * 1024 * MiB, 1_310_720 * 4096],
+  [333 * 1024 * MiB, 21_823_488 * 4096],
+  [100 * 1024 * MiB, 1_638_384 * 4096],
+  [600 * 1024 * MiB, 4_915_136 * 4096],
+  [1024 * 1024 * MiB, 8_388_592 * 4096],
+  [5 * 1024 * 1024 * MiB, 268_435_455 * 4096],
+];
+
+for (const [sizeBytes, start] of xfsGroups) {
+  test(`the ranges of a device of ${sizeBytes} bytes hold the second superblock of its xfs`, () => {
+    const isHeld = superblockRanges(sizeBytes).some(
+      ({ offset, length }) => offset <= start && start + 512 <= offset + length,
+    );
+    assert.ok(isHeld);
+  });
+}
 
 function attachmentTo(path: string): AttachmentOf<'loop'> {
   return { protocol: 'loop', path, attachmentId: 'a', sizeBytes: 1, readonly: false, mayFormat: true };

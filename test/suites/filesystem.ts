@@ -122,9 +122,8 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
     async task => {
       const { sizeBytes, identity } = task.device;
       const mark = { attachmentId: 'a', sizeBytes, identity };
-      const refuse = (): never => assert.fail('nothing may be made');
       assert.equal(
-        await ensureFilesystem({ ...task, wanted: { ...filesystem, make: refuse }, mark }),
+        await ensureFilesystem({ ...task, wanted: { ...filesystem, make: refuseToMake }, mark }),
         filesystem,
       );
       assert.deepEqual(task.marks, [undefined]);
@@ -162,4 +161,8 @@ async function openTask(
     },
     end: () => loop.disconnect(attachment, host),
   };
+}
+
+function refuseToMake(): never {
+  assert.fail('nothing may be made');
 }

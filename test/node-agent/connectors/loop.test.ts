@@ -68,3 +68,15 @@ test('loop does not take a device of a replaced file for the file', real, async 
   assert.equal(await loop.owns(old, number, host), false);
   await loop.disconnect(old, host);
 });
+
+test('loop refuses a file that has two devices, and disconnect takes both', real, async t => {
+  const { host, makeImage } = openRealBench(t);
+  const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
+  for (let i = 0; i < 2; i++) await host.run('losetup', ['--find', '--', attachment.path]);
+  await assert.rejects(loop.connect(attachment, host), {
+    code: 'FAILED_PRECONDITION',
+    detail: /more than one device/,
+  });
+  await loop.disconnect(attachment, host);
+  assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
+});

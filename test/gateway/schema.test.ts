@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { migrate } from '../../gateway/schema.ts';
+import { openSqlite } from '../../gateway/stores/sqlite.ts';
+import { temporaryDirectory } from './harness.ts';
+
+test('the tables are made once, and found by the next start', async t => {
+  const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
+  t.after(() => engine.close());
+  await migrate(engine);
+  await engine.transaction(sql => sql.run("insert into nodes (cluster, id, spec) values ('a', 'n1', '{}')"));
+  await migrate(engine);
+  assert.equal((await engine.reader.all('select * from nodes')).length, 1);
+});
+
+test('two gateways that start at once on a new store both find the tables', async t => {
+  const path = join(temporaryDirectory(t), 'store.sqlite');
+  const engines = [openSqlite(path), openSqlite(path)];
+  t.after(() => Promise.all(engines.map(engine => engine.close())));
+  await Promise.all(engines.map(migrate));
+  for (const engine of engines) assert.deepEqual(await engine.reader.all('select * from volumes'), []);
+});
+
+test('a store that a newer gateway has changed is refused with one line', async t => {
+  const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
+  t.after(() => engine.close());
+  await migrate(engine);
+  await engine.transaction(sql => sql.run('update schema_version set version = 99'));
+  await assert.rejects(
+    migrate(engine),
+    /^Error: the store has schema version 99, but this gateway knows none after \d+$/,
+  );
+});

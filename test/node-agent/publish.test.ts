@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccessMode } from '../../src/api/resources.ts';
+import { publish, unpublish, type PublishRequest } from '../../node-agent/publish.ts';
+import { stage } from '../../node-agent/stage.ts';
+import { openFakeBench, requestFor, startAgent } from './bench.ts';
+
+async function openStaged(
+  accessMode: AccessMode = 'SINGLE_NODE_WRITER',
+  accessType: 'mount' | 'block' = 'mount',
+) {
+  const bench = openFakeBench();
+  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
+  const request = { ...base, capability: { accessType, accessMode } };
+  const agent = await startAgent(bench);
+  await stage(agent, request);
+  return { bench, request, agent };
+}
+
+test('publish of a volume that is not staged is FAILED_PRECONDITION', async () => {
+  const bench = openFakeBench();
+  const request = requestFor(bench, bench.makeImage('image'));
+  await assert.rejects(publish(await startAgent(bench), request), {
+    code: 'FAILED_PRECONDITION',
+    detail: `volume "c.v" is not staged at "${request.stagingPath}"`,
+  });
+});
+
+test('publish from another path than the staged one is FAILED_PRECONDITION', async () => {
+  const { request, agent } = await openStaged();
+  await assert.rejects(publish(agent, { ...request, stagingPath: `${request.stagingPath}-other` }), {
+    code: 'FAILED_PRECONDITION',
+  });
+});
+
+test('publish again with the same arguments is fine and mounts nothing more', async () => {
+  for (const accessType of ['mount', 'block'] as const) {
+    const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
+    await publish(agent, request);
+    const count = bench.host.state.mounts.length;
+    await publish(agent, request);
+    assert.equal(bench.host.state.mounts.length, count);
+  }
+});
+
+const changes: Readonly<Record<string, (request: PublishRequest) => Partial<PublishRequest>>> = {
+  readonly: () => ({ readonly: true }),
+  'another filesystem': ({ capability }) => ({ capability: { ...capability, fsType: 'xfs' } }),
+  'other mount flags': ({ capability }) => ({ capability: { ...capability, mountFlags: ['noexec'] } }),
+  'another access mode': ({ capability }) => ({
+    capability: { ...capability, accessMode: 'MULTI_NODE_MULTI_WRITER' },
+  }),
+};
+
+for (const [name, change] of Object.entries(changes)) {
+  test(`publish at a published path with ${name} is ALREADY_EXISTS`, async () => {
+    const { request, agent } = await openStaged();
+    await publish(agent, request);
+    await assert.rejects(publish(agent, { ...request, ...change(request) }), { code: 'ALREADY_EXISTS' });
+  });
+}
+
+const modes: Readonly<Record<AccessMode, 'OK' | 'FAILED_PRECONDITION'>> = {
+  SINGLE_NODE_WRITER: 'FAILED_PRECONDITION',
+  SINGLE_NODE_SINGLE_WRITER: 'FAILED_PRECONDITION',
+  SINGLE_NODE_READER_ONLY: 'FAILED_PRECONDITION',
+  SINGLE_NODE_MULTI_WRITER: 'OK',
+  MULTI_NODE_READER_ONLY: 'OK',
+  MULTI_NODE_SINGLE_WRITER: 'OK',
+  MULTI_NODE_MULTI_WRITER: 'OK',
+};
+
+for (const [mode, outcome] of Object.entries(modes)) {
+  test(`publish at a second path is ${outcome} for ${mode}`, async () => {
+    const { request, agent } = await openStaged(mode as AccessMode);
+    const second = { ...request, targetPath: `${request.targetPath}-2` };
+    await publish(agent, request);
+    if (outcome === 'OK') await publish(agent, second);
+    else {
+      await assert.rejects(publish(agent, second), { code: outcome });
+      await unpublish(agent, request);
+      await publish(agent, second);
+    }
+  });
+}
+
+test('a read-only publish that was cut short is finished, and never taken for done', async () => {
+  const { bench, request, agent } = await openStaged();
+  const readonly = { ...request, readonly: true };
+  await publish(agent, readonly);
+  await bench.host.run('umount', ['--', request.targetPath]);
+  await bench.host.run('mount', ['--bind', '--', request.stagingPath, request.targetPath]);
+  await publish(agent, readonly);
+  const mounts = bench.host.state.mounts.filter(({ path }) => path === request.targetPath);
+  assert.deepEqual(
+    mounts.map(({ options }) => options),
+    [['ro']],
+  );
+});
+
+test('a read-only publish of a writable block volume is refused, since nothing would enforce it', async () => {
+  const { request, agent } = await openStaged('SINGLE_NODE_WRITER', 'block');
+  await assert.rejects(publish(agent, { ...request, readonly: true }), {
+    code: 'FAILED_PRECONDITION',
+    detail: /no read-only publish of it can be enforced/,
+  });
+});
+
+test('a target that is a file is refused for a filesystem, and a directory for a block volume', async () => {
+  for (const accessType of ['mount', 'block'] as const) {
+    const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
+    await (accessType === 'mount'
+      ? bench.host.makeFile(request.targetPath)
+      : bench.host.makeDirectory(request.targetPath));
+    await assert.rejects(publish(agent, request), { code: 'FAILED_PRECONDITION' });
+  }
+});
+
+test("publish does not cover another volume's mount", async () => {
+  const { bench, request, agent } = await openStaged();
+  const other = {
+    ...request,
+    volumeId: 'c.other',
+    stagingPath: `${request.stagingPath}-other`,
+    attachment: { ...request.attachment, path: bench.makeImage('other', { content: 'ext4' }) },
+  };
+  await stage(agent, other);
+  await publish(agent, other);
+  await assert.rejects(publish(agent, request), {
+    code: 'FAILED_PRECONDITION',
+    detail: /is not volume "c.v"/,
+  });
+});
