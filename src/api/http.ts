@@ -53,6 +53,8 @@ export function createHttp(options: HttpOptions): Http {
   const base = url.pathname.replace(/\/+$/, '');
   const pool = new Pool(url.origin, {
     connections: options.connections ?? 64,
+    // Retries and limits are made for one request at a time on a connection.
+    allowH2: false,
     connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 4_000,
     headersTimeout: 0,

@@ -4,7 +4,7 @@ import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
 import type { ControllerDefinition } from './generated/csi/v1/Controller.ts';
 import type { IdentityDefinition } from './generated/csi/v1/Identity.ts';
 import type { NodeDefinition } from './generated/csi/v1/Node.ts';
-import { loadCsi } from './protocol.ts';
+import { loadCsi, type Csi } from './protocol.ts';
 
 /** A service's unary RPCs as functions; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
 export type CsiCalls<Definition> = {
@@ -31,9 +31,12 @@ const codesByNumber = new Map(
   Object.entries(problemTable).map(([code, row]) => [row.grpc as number, code as ProblemCode]),
 );
 
+/** The protocol, loaded at the first connection. */
+let loaded: Csi | undefined;
+
 /** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
 export function connectCsi(endpoint: string): CsiClient {
-  const csi = loadCsi();
+  const csi = (loaded ??= loadCsi());
   const identity = new csi.Identity(endpoint, credentials.createInsecure());
   const controller = new csi.Controller(endpoint, credentials.createInsecure());
   const node = new csi.Node(endpoint, credentials.createInsecure());

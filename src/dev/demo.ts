@@ -19,6 +19,9 @@ export const demoSettings = {
   },
 } as const;
 
+/** How long both sockets may take to be ready, in milliseconds. */
+const probeTimeoutMs = 15_000;
+
 /**
  * Walks one volume's life as kubelet and the sidecars do, on this machine and for real: first with a filesystem, then
  * as a raw block device. Returns the exit status: 0 only when every step worked and nothing was left behind.
@@ -93,11 +96,17 @@ async function runIn(
 }
 
 async function probe(...endpoints: readonly string[]): Promise<void> {
+  const deadlineMs = Date.now() + probeTimeoutMs;
   for (const endpoint of endpoints) {
     const client = connectCsi(endpoint);
-    while (!(await client.identity.Probe({})).ready?.value)
-      await new Promise(resolve => setTimeout(resolve, 20));
-    client.close();
+    try {
+      while (!(await client.identity.Probe({})).ready?.value) {
+        if (Date.now() > deadlineMs) throw new Error(`"${endpoint}" is not ready after ${probeTimeoutMs} ms`);
+        await new Promise(resolve => setTimeout(resolve, 20));
+      }
+    } finally {
+      client.close();
+    }
   }
 }
 

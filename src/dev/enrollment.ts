@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 
@@ -40,7 +40,10 @@ async function readJwk(path: string): Promise<JWK | undefined> {
 async function makeJwk(path: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), alg: 'EdDSA', use: 'sig', kid: crypto.randomUUID() };
-  await writeFile(path, json(jwk), { mode: 0o600, flag: 'wx' });
+  // A key that is cut short would have to be removed by hand.
+  const temporary = `${path}.new`;
+  await writeFile(temporary, json(jwk), { mode: 0o600, flush: true });
+  await rename(temporary, path);
   return jwk;
 }
 
