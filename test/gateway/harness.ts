@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -171,6 +172,16 @@ export const mounted: Capability = { accessType: 'mount', accessMode: 'SINGLE_NO
 /** What is asked of a new volume, with what a test wants otherwise. */
 export function volumeSpec(name: string, spec: Partial<VolumeSpec> = {}): VolumeSpec {
   return { name, requiredBytes: 2 ** 20, capabilities: [mounted], ...spec };
+}
+
+/** The answer is a problem document with this status and code. */
+export function assertProblem({ status, headers, body }: Answer, expected: number, code: string): void {
+  assert.equal(status, expected, JSON.stringify(body));
+  assert.equal(headers.get('content-type'), 'application/problem+json');
+  assert.equal(body['code'], code);
+  assert.equal(body['status'], expected);
+  assert.equal(body['requestId'], headers.get('x-request-id'));
+  assert.ok(body['type'] && body['title'] && body['detail']);
 }
 
 let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
