@@ -51,15 +51,7 @@ export class Crash extends Error {}
 
 /** A machine with the directories given and nothing mounted. */
 export function createFakeHost(directories: readonly string[] = []): FakeHost {
-  const state: FakeState = {
-    paths: new Map([['/', 'directory']]),
-    texts: new Map(),
-    images: new Map(),
-    loops: new Map(),
-    mounts: [],
-    formatted: [],
-    missing: new Set(),
-  };
+  const state = emptyState();
   for (const directory of directories) addDirectory(state, directory);
   const faults = createFaults();
   const step = faults.step;
@@ -92,6 +84,18 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
         make(state, path, 'file');
         state.texts.set(path, text);
       }),
+  };
+}
+
+function emptyState(): FakeState {
+  return {
+    paths: new Map([['/', 'directory']]),
+    texts: new Map(),
+    images: new Map(),
+    loops: new Map(),
+    mounts: [],
+    formatted: [],
+    missing: new Set(),
   };
 }
 
