@@ -1,31 +1,24 @@
-import { setFlagsFromString } from 'node:v8';
+import { createIdentity } from '../src/csi/identity.ts';
+import { loadNodeCsi } from '../src/csi/protocol.ts';
+import { serve } from '../src/csi/server.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import { findFilesystem } from './filesystems/index.ts';
+import type { Host } from './host.ts';
 import { createMachine } from './machine.ts';
+import { createNode } from './node.ts';
 import { openRecords } from './records.ts';
-
-/** Little is computed here, so that memory counts for more than speed: no optimizing compiler. */
-const memoryFlags = ['--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'];
 
 /** Starts the node agent. What was mounted by an earlier one is served on, and nothing is touched by the start. */
 export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Running> {
-  for (const flag of memoryFlags) setFlagsFromString(flag);
-  // Loaded after the flags are set, so that they hold for all of gRPC.
-  const [{ serve }, { loadNodeCsi }, { createIdentity }, { createNode }] = await Promise.all([
-    import('../src/csi/server.ts'),
-    import('../src/csi/protocol.ts'),
-    import('../src/csi/identity.ts'),
-    import('./node.ts'),
-  ]);
   const { endpoint: socketPath, 'node-id': nodeId } = config;
   const host = createMachine({ timeoutMs: config['command-timeout'] });
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
   const records = await openRecords(`${config['state-dir']}/volumes`, host);
-  const base = { named: config['kubelet-dir'], real: await host.realPath(config['kubelet-dir']) };
+  const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };
   const node = createNode(
     { host, records, base, defaultFilesystem },
     { nodeId, maxVolumes: config['max-volumes'] },
@@ -41,4 +34,14 @@ export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Runn
     log,
   });
   return { ready: { node: `unix://${socketPath}`, nodeId }, close: () => server.close() };
+}
+
+/** Kubelet's directory without symbolic links; where kubelet has not made it yet, as it is named. */
+async function resolveBase(path: string, host: Host): Promise<string> {
+  try {
+    return await host.realPath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path;
+    throw error;
+  }
 }

@@ -1,6 +1,3 @@
-#!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { runProgram, type Running } from './lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from './lib/log.ts';
 import {
@@ -36,7 +33,6 @@ const programs: Readonly<Record<string, Program>> = {
 await main(process.argv.slice(2));
 
 async function main([name, ...argv]: readonly string[]): Promise<void> {
-  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(help());
     process.exitCode = name === undefined ? 1 : 0;

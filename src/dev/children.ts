@@ -12,7 +12,7 @@ export interface Child {
   close(): Promise<void>;
 }
 
-const cli = fileURLToPath(new URL('../cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../fairlead.mjs', import.meta.url));
 const closeTimeoutMs = 4_500;
 
 /**

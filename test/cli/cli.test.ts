@@ -9,7 +9,7 @@ import { version } from '../../src/lib/version.ts';
 import { controllerSettings } from '../../src/controller/config.ts';
 import { exec, type ExecResult } from '../../src/lib/exec.ts';
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
 const programs = ['gateway', 'controller', 'node', 'dev', 'demo'];
 
 function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ExecResult> {

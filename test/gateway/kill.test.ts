@@ -10,7 +10,7 @@ import { Problem } from '../../src/api/problem.ts';
 import { createSigner, temporaryDirectory, volumeSpec } from './harness.ts';
 
 const signer = await createSigner('a');
-const cli = join(import.meta.dirname, '../../src/cli.ts');
+const cli = join(import.meta.dirname, '../../src/fairlead.mjs');
 /** The claims of a killed gateway hold for 15 seconds. */
 const patienceMs = 40_000;
 

@@ -19,7 +19,7 @@ export interface Dev {
 }
 
 /** Path of the command line's entry. */
-export const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+export const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
 
 /** Starts `fairlead dev` and waits for its line; the settings are flags without their dashes. */
 export async function startDev(settings: Readonly<Record<string, string>>): Promise<Dev> {

@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+// The entry is plain JavaScript, because what it does must be done before the first TypeScript file is loaded: from a
+// warm compile cache nothing is stripped, and the stripper, which takes some 20 MB, is never loaded.
+import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import module from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+
+// Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler.
+const thinFlags = ['--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'];
+
+if (!process.features.typescript) {
+  process.stderr.write(
+    `fairlead: Node ${process.versions.node} cannot run TypeScript; npx and npm scripts run on the Node 26 that npm ci installs\n`,
+  );
+  process.exit(1);
+}
+const isThin = process.argv[2] === 'node';
+if (isThin) for (const flag of thinFlags) setFlagsFromString(flag);
+module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
+if (isThin && !process.argv.includes('--help')) warmOnce();
+await import('./cli.ts');
+
+/** The first start on a machine lets a process that ends fill the cache, so that the one that stays is thin. */
+function warmOnce() {
+  const directory = module.getCompileCacheDir();
+  if (directory === undefined) return;
+  const mark = join(directory, 'warm');
+  if (existsSync(mark)) return;
+  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore' });
+  try {
+    writeFileSync(mark, '');
+  } catch {
+    // A cache that cannot be written stays cold; the agent works all the same.
+  }
+}
