@@ -9,6 +9,8 @@ export interface Connector<P extends Protocol> {
   readonly protocol: P;
   /** Connects and returns the device once it is there and proved to be this volume's. */
   connect(attachment: AttachmentOf<P>, host: Host): Promise<Device>;
+  /** Options with which umount disconnects the device as well, so that `disconnect` finds nothing left to do. */
+  readonly unmountOptions?: readonly string[];
   /** Disconnects and returns once no device of this volume is left; none there is fine, one in use is an error. */
   disconnect(attachment: AttachmentOf<P>, host: Host): Promise<void>;
   /** True when the block device with this number is this volume's now, by what the device says of itself. */

@@ -41,8 +41,8 @@ export async function mountAndSee(
   return mount;
 }
 
-/** Unmounts until mountinfo shows nothing at the path; what is mounted below it is a `Problem`, and stays. */
-export async function unmountAll(host: Host, path: string): Promise<void> {
+/** Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a `Problem`, and stays. */
+export async function unmountAll(host: Host, path: string, options: readonly string[] = []): Promise<void> {
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
     const [below] = mountsBelow(mounts, path);
@@ -55,7 +55,7 @@ export async function unmountAll(host: Host, path: string): Promise<void> {
     if (count === 0) return;
     if (count >= before)
       throw new Problem('UNAVAILABLE', `"${path}" is still mounted after it was unmounted`);
-    await runWell(host, { command: 'umount', args: ['--', path] });
+    await runWell(host, { command: 'umount', args: [...options, '--', path] });
     before = count;
   }
 }

@@ -234,8 +234,9 @@ function refuseUsed(
 }
 
 async function takeDown({ host, records }: Agent, record: VolumeRecord): Promise<void> {
-  await unmountAll(host, record.stagingPath);
-  await connectorFor(record.attachment).disconnect(record.attachment, host);
+  const connector = connectorFor(record.attachment);
+  await unmountAll(host, record.stagingPath, connector.unmountOptions);
+  await connector.disconnect(record.attachment, host);
   // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
   if (record.formatting) await records.put(record);
   else await records.remove(record.volumeId);

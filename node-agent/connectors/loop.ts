@@ -12,7 +12,13 @@ const detachTries = 10;
 const detachPauseMs = 50;
 
 /** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
-export const loop: Connector<'loop'> = { protocol: 'loop', connect, disconnect, owns };
+export const loop: Connector<'loop'> = {
+  protocol: 'loop',
+  unmountOptions: ['--detach-loop'],
+  connect,
+  disconnect,
+  owns,
+};
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const device = await attach(attachment, host);

@@ -27,7 +27,7 @@ const tools: Readonly<Record<string, Tool>> = {
   'mkfs.xfs': makeFilesystem('xfs'),
   'mkfs.btrfs': makeFilesystem('btrfs'),
   mount: (state, args) => (args.includes('-t') ? mountDevice(state, args) : bind(state, args)),
-  umount: (state, args) => unmount(state, args.at(-1) ?? ''),
+  umount,
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
   stat: (state, args) =>
     state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1,
@@ -108,10 +108,11 @@ function addMount(state: FakeState, mount: Omit<Mount, 'id' | 'parentId' | 'supe
   state.mounts.push({ ...mount, id: state.mounts.length + 1, parentId: 1, superOptions: ['rw'] });
 }
 
-function unmount(state: FakeState, path: string): number {
-  const index = state.mounts.findLastIndex(mount => mount.path === path);
-  if (index < 0) return 32;
-  state.mounts.splice(index, 1);
+function umount(state: FakeState, args: readonly string[]): number {
+  const index = state.mounts.findLastIndex(mount => mount.path === args.at(-1));
+  const [mount] = index < 0 ? [] : state.mounts.splice(index, 1);
+  if (!mount) return 32;
+  if (args.includes('--detach-loop')) detach(state, mount.source);
   return 0;
 }
 
