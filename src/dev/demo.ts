@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../api/problem.ts';
-import { connectCsi } from '../csi/client.ts';
+import { connectCsi, type CsiClient } from '../csi/client.ts';
 import { choice } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { startChild } from './children.ts';
@@ -96,17 +96,20 @@ async function runIn(
 }
 
 async function probe(...endpoints: readonly string[]): Promise<void> {
-  const deadlineMs = Date.now() + probeTimeoutMs;
   for (const endpoint of endpoints) {
     const client = connectCsi(endpoint);
     try {
-      while (!(await client.identity.Probe({})).ready?.value) {
-        if (Date.now() > deadlineMs) throw new Error(`"${endpoint}" is not ready after ${probeTimeoutMs} ms`);
-        await new Promise(resolve => setTimeout(resolve, 20));
-      }
+      await untilReady(client, Date.now() + probeTimeoutMs);
     } finally {
       client.close();
     }
+  }
+}
+
+async function untilReady({ identity }: CsiClient, deadlineMs: number): Promise<void> {
+  while (!(await identity.Probe({})).ready?.value) {
+    if (Date.now() > deadlineMs) throw new Error(`a program is not ready after ${probeTimeoutMs} ms`);
+    await new Promise(resolve => setTimeout(resolve, 20));
   }
 }
 

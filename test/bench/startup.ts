@@ -30,7 +30,18 @@ async function measureStartup(): Promise<readonly Figure[]> {
     const controllerSocket = join(dir, 'controller.sock');
     const log = ['--log-level', 'error'];
     const node: Started = {
-      argv: ['node', '--endpoint', nodeSocket, '--node-id', 'n', '--state-dir', join(dir, 'state'), '--kubelet-dir', dir, ...log],
+      argv: [
+        'node',
+        '--endpoint',
+        nodeSocket,
+        '--node-id',
+        'n',
+        '--state-dir',
+        join(dir, 'state'),
+        '--kubelet-dir',
+        dir,
+        ...log,
+      ],
       answered: () => untilProbed(nodeSocket),
     };
     const gatewayUrl = 'http://127.0.0.1:17700';
