@@ -1,0 +1,82 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { gatewaySettings } from '../gateway/config.ts';
+import { nodeSettings } from '../node-agent/config.ts';
+import { problemTable } from '../src/api/problem.ts';
+import { controllerSettings } from '../src/controller/config.ts';
+import { devSettings } from '../src/dev/config.ts';
+import type { SettingsTable } from '../src/lib/settings.ts';
+
+const usage = `Usage: node docs/generate.ts [--check]
+
+Writes docs/errors.md and docs/config.md from the tables in the source; --check fails when one is stale.
+`;
+
+const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
+if (values.help) process.stdout.write(usage);
+else
+  for (const [name, text] of Object.entries({ 'errors.md': errors(), 'config.md': config() }))
+    keep(name, text);
+
+function keep(name: string, text: string): void {
+  const path = fileURLToPath(new URL(name, import.meta.url));
+  if (!values.check) return writeFileSync(path, text);
+  if (readIfThere(path) === text) return;
+  process.stderr.write(`docs/${name} is stale; run npm run generate\n`);
+  process.exitCode = 1;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function errors(): string {
+  const rows = Object.entries(problemTable).map(
+    ([code, { grpc, http, title, final }]) =>
+      `| ${code} | ${grpc} | ${http} | ${final ? 'no' : 'yes'} | ${title} |`,
+  );
+  return `# Errors
+
+Generated from \`src/api/problem.ts\`. Over HTTP an error is an RFC 9457 problem document whose \`code\` decides; the status is
+a hint. Over gRPC it is the code with this number. Only codes marked "may still run" leave open whether the operation goes on.
+
+| code | gRPC | HTTP | may still run | meaning |
+|---|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+function config(): string {
+  const programs = {
+    gateway: gatewaySettings,
+    controller: controllerSettings,
+    node: nodeSettings,
+    // The node's id is this machine's name, which differs from one machine to the next.
+    dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
+  };
+  const sections = Object.entries(programs).map(
+    ([name, table]) => `## fairlead ${name}\n\n${toTable(table)}`,
+  );
+  return `# Settings
+
+Generated from each program's \`config.ts\`. Every setting is a flag \`--name\` or a variable \`FAIRLEAD_NAME\`; the flag wins. Secrets
+may also be given as files, with \`--name-file\` or \`FAIRLEAD_NAME_FILE\`.
+
+${sections.join('\n\n')}
+`;
+}
+
+function toTable(table: SettingsTable): string {
+  const rows = Object.entries(table).map(([name, setting]) => {
+    const state =
+      setting.default === undefined ? (setting.optional ? 'optional' : 'required') : `\`${setting.default}\``;
+    const also = setting.variable === undefined ? '' : ` (also \`${setting.variable}\`)`;
+    return `| \`--${name}\` | ${state} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')}${also} |`;
+  });
+  return `| setting | default | what it does |\n|---|---|---|\n${rows.join('\n')}`;
+}
