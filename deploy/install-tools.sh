@@ -11,10 +11,11 @@ need() { # need TOOL PACKAGE
 need losetup mount
 need mount mount
 need blkid util-linux
-need findmnt util-linux
-need blockdev util-linux
+need fallocate util-linux
+need setpriv util-linux
 need cmp diffutils
 need mkfs.ext4 e2fsprogs
+need filefrag e2fsprogs
 need mkfs.xfs xfsprogs
 need mkfs.btrfs btrfs-progs
 
