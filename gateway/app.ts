@@ -12,21 +12,19 @@ import { Problem } from '../src/api/problem.ts';
 import { routes } from '../src/api/routes.ts';
 import type { Log } from '../src/lib/log.ts';
 import { answerAccepted, answerProblem, outcomeOf, type Env } from './answer.ts';
-import type { Attachments } from './attachments.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Backend } from './backend.ts';
-import type { Nodes } from './nodes.ts';
+import { featuresOf } from './features.ts';
 import { readPageQuery } from './paging.ts';
 import { parseBody, readBody, requestIdOf } from './request.ts';
 import { checkParameters, offers } from './requirements.ts';
-import type { Volumes } from './volumes.ts';
+import { routeGroups, routeSnapshots } from './routes/snapshots.ts';
+import { routeVolumeChanges } from './routes/volume-changes.ts';
+import type { Services } from './services.ts';
 
 /** What the app serves. */
-export type AppDeps = {
+export type AppDeps = Services & {
   readonly backend: Backend;
-  readonly volumes: Volumes;
-  readonly attachments: Attachments;
-  readonly nodes: Nodes;
   readonly authenticate: Authenticate;
   readonly version: string;
   readonly log: Log;
@@ -45,6 +43,9 @@ export function createApp(deps: AppDeps): Hono<Env> {
   });
   routeStorage(app, deps);
   routeVolumes(app, deps);
+  routeVolumeChanges(app, deps, deps.log);
+  routeSnapshots(app, deps, deps.log);
+  routeGroups(app, deps, deps.log);
   routeAttachments(app, deps);
   routeNodes(app, deps);
   app.notFound(c => {
@@ -72,7 +73,7 @@ function routeStorage(app: Hono<Env>, { backend, version }: AppDeps): void {
       version,
       accessModes: [...accessModes],
       accessTypes: [...accessTypes],
-      capacity: backend.capacity !== undefined,
+      features: featuresOf(backend),
     };
     return c.json(capabilities);
   });

@@ -11,8 +11,9 @@ import {
   removeAttachment,
   type AttachmentRecord,
 } from './records/attachments.ts';
+import type { Claim } from './records/claims.ts';
 import { findNode } from './records/nodes.ts';
-import { claimVolume, findVolume, releaseVolume, type Claim, type VolumeRecord } from './records/volumes.ts';
+import { claimVolume, findVolume, releaseVolume, type VolumeRecord } from './records/volumes.ts';
 import { checkCapabilities } from './requirements.ts';
 import type { Sql } from './store.ts';
 import type { ServiceOptions } from './volumes.ts';
@@ -92,7 +93,8 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
   }
 
   async function free(sql: Sql, volumeId: string): Promise<void> {
-    requireHeld(await releaseVolume(sql, { id: volumeId, state: 'ready' }, work.owner), volumeId);
+    const held = await releaseVolume(sql, { id: volumeId, state: 'ready' }, work.owner);
+    requireHeld(held, { kind: 'volume', id: volumeId });
   }
 
   return {
@@ -108,11 +110,12 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
         capability,
         readonly,
         reach: undefined,
+        sizeBytes: undefined,
         attachmentId: crypto.randomUUID(),
         state: 'attaching',
       };
       const done = await work.run<Attaching, Reach, Attached>({
-        volumeId,
+        resources: [{ kind: 'volume', id: volumeId }],
         operation: 'attach',
         subject: { nodeId, capability, readonly },
         intend: (sql, claim) => intendAttach(sql, { cluster, asked }, claim),
@@ -123,7 +126,12 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
           ),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
           await free(sql, volumeId);
-          const attached: AttachmentRecord = { ...attachment, state: 'attached', reach };
+          const attached: AttachmentRecord = {
+            ...attachment,
+            state: 'attached',
+            reach,
+            sizeBytes: volume.sizeBytes,
+          };
           await putAttachment(sql, attached);
           return { volume, attachment: attached, created: true };
         },
@@ -147,7 +155,7 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
       const { cluster, volumeId, nodeId } = key;
       if (clusterOf(volumeId) !== cluster.name) return;
       await work.run<readonly AttachmentRecord[], void, void>({
-        volumeId,
+        resources: [{ kind: 'volume', id: volumeId }],
         operation: 'detach',
         subject: { nodeId },
         intend: (sql, claim) => intendDetach(sql, key, claim),
@@ -227,10 +235,13 @@ function notFound(volumeId: string): Problem {
   return new Problem('NOT_FOUND', `there is no volume "${volumeId}"`);
 }
 
-function toResource(record: AttachmentRecord, { sizeBytes }: VolumeRecord): AttachmentResource {
+/** Its context stays the same for as long as it is attached, whatever becomes of the volume. */
+function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentResource {
   const { volumeId, nodeId, state, readonly, attachmentId, reach } = record;
   const resource = { volumeId, nodeId, state, readonly };
   if (state !== 'attached' || !reach) return resource;
-  const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat: true };
+  const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
+  const mayFormat = volume.spec.source === undefined;
+  const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat };
   return { ...resource, attachment };
 }

@@ -8,17 +8,15 @@ import type { Log } from '../src/lib/log.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 import { version } from '../src/lib/version.ts';
 import { createApp } from './app.ts';
-import { createAttachments } from './attachments.ts';
 import { createAuthenticate } from './authenticate.ts';
 import type { Backend, BackendPlugin } from './backend.ts';
 import { backends } from './backends/index.ts';
 import { openClusters } from './clusters.ts';
 import type { GatewayConfig } from './config.ts';
-import { createNodes } from './nodes.ts';
 import { createRecovery, type Recovery } from './recovery.ts';
 import { migrate } from './schema.ts';
+import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
-import { createVolumes } from './volumes.ts';
 import { createWork } from './work.ts';
 
 /** How long work that runs may take to end when the gateway ends, in milliseconds. */
@@ -49,13 +47,11 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
     opened.push(() => engine.close());
     await migrate(engine);
     const work = createWork({ engine });
-    const volumes = createVolumes({ engine, backend, work });
-    const attachments = createAttachments({ engine, backend, work });
-    const nodes = createNodes(engine);
+    const services = createServices({ engine, backend, work });
     const authenticate = createAuthenticate(clusters, config.audience);
-    const app = createApp({ backend, volumes, attachments, nodes, authenticate, version, log });
+    const app = createApp({ backend, ...services, authenticate, version, log });
     const server = await listen(app.fetch, { ...config.listen, tls });
-    const sweeps = startSweeps(createRecovery({ engine, volumes, attachments, log }), log);
+    const sweeps = startSweeps(createRecovery({ engine, services, log }), log);
     opened.push(() => endWithin(closeGraceMs, server, [sweeps.close(), work.idle()]));
     return { ready: { gateway: urlOf(server, config) }, close: closeOpened };
   } catch (error) {

@@ -6,7 +6,10 @@ import { maxBodyBytes, maxPageEntries } from '../src/api/routes.ts';
 /** Which page of a list: at most `limit` entries after what `pageToken` names. */
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
 
-const tokenPrefix = '1:';
+/** The lists that have pages. A token of one is no token of another. */
+export type ListName = 'volumes' | 'snapshots' | 'health';
+
+const tokenPrefixes: Readonly<Record<ListName, string>> = { volumes: '1:', snapshots: 's:', health: 'h:' };
 /** A page is cut before its text passes this many characters; half of what one answer may have, in bytes. */
 const pageTextCap = maxBodyBytes / 4;
 
@@ -22,32 +25,44 @@ export function readPageQuery(query: Readonly<Record<string, string>>): PageQuer
 }
 
 /** The id after which the page begins. ABORTED when this list of this cluster gave no such token. */
-export function fromPageToken(cluster: string, pageToken: string): string {
+export function fromPageToken(cluster: string, pageToken: string, list: ListName = 'volumes'): string {
   const text = decode(pageToken);
-  const afterId = text?.startsWith(tokenPrefix) ? text.slice(tokenPrefix.length) : '';
+  const prefix = tokenPrefixes[list];
+  const afterId = text?.startsWith(prefix) ? text.slice(prefix.length) : '';
   if (clusterOf(afterId) !== cluster)
     throw new Problem('ABORTED', 'the page token is not one that this list gave; begin anew');
   return afterId;
 }
 
-/** As many of the volumes as one page may hold; a token for the rest when there are more. */
-export function cutPage(volumes: readonly Volume[], limit: number): VolumePage {
+/** As many of the entries as one page may hold; a token for the rest when there are more. */
+export function cutEntries<T extends { readonly id: string }>(
+  entries: readonly T[],
+  limit: number,
+  list: ListName,
+): { readonly entries: readonly T[]; readonly nextPageToken?: string } {
   let length = 0;
   let count = 0;
-  for (const volume of volumes.slice(0, limit)) {
-    length += JSON.stringify(volume).length;
+  for (const entry of entries.slice(0, limit)) {
+    length += JSON.stringify(entry).length;
     if (count > 0 && length > pageTextCap) break;
     count++;
   }
-  const page = volumes.slice(0, count);
+  const page = entries.slice(0, count);
   const last = page.at(-1);
-  return last && count < volumes.length
-    ? { volumes: page, nextPageToken: toPageToken(last.id) }
-    : { volumes: page };
+  return last && count < entries.length
+    ? { entries: page, nextPageToken: toPageToken(last.id, list) }
+    : { entries: page };
 }
 
-function toPageToken(lastId: string): string {
-  return btoa(tokenPrefix + lastId)
+/** One page of volumes. */
+export function cutPage(volumes: readonly Volume[], limit: number): VolumePage {
+  const { entries, ...rest } = cutEntries(volumes, limit, 'volumes');
+  return { volumes: [...entries], ...rest };
+}
+
+/** A token for the page that begins after the id. */
+export function toPageToken(lastId: string, list: ListName): string {
+  return btoa(tokenPrefixes[list] + lastId)
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replace(/=+$/, '');

@@ -1,33 +1,53 @@
 import { asProblem } from '../src/api/problem.ts';
 import type { Log } from '../src/lib/log.ts';
-import type { Attachments } from './attachments.ts';
 import { findAttachments } from './records/attachments.ts';
+import type { Resource } from './records/claims.ts';
+import { listUnfinishedGroups, type GroupRecord } from './records/groups.ts';
+import { findMembers, listUnfinishedSnapshots, type SnapshotRecord } from './records/snapshots.ts';
 import { listUnfinished, type VolumeRecord } from './records/volumes.ts';
-import type { Engine } from './store.ts';
-import type { Volumes } from './volumes.ts';
+import type { Services } from './services.ts';
+import type { Engine, Reader } from './store.ts';
 
 /** Finishes what a gateway began and did not end. */
 export interface Recovery {
-  /** Goes once over everything that is unfinished and claimed by nobody; returns how many volumes that were. */
+  /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
   sweep(): Promise<number>;
 }
 
 /** What is needed to find and to finish work. */
 export type RecoveryOptions = {
   readonly engine: Engine;
-  readonly volumes: Volumes;
-  readonly attachments: Attachments;
+  readonly services: Services;
   readonly log: Log;
 };
+
+type Unfinished = Resource & { readonly cluster: string };
+type List<T> = (
+  sql: Reader,
+  page: { afterId: string; limit: number; nowMs: number },
+) => Promise<readonly T[]>;
 
 const concurrency = 4;
 const pageSize = 100;
 
 /** Makes the recovery. It makes the same calls that a cluster would make again, so it follows the same rules. */
-export function createRecovery({ engine, volumes, attachments, log }: RecoveryOptions): Recovery {
-  async function finish({ id, cluster, state, name, spec }: VolumeRecord): Promise<void> {
+export function createRecovery({ engine, services, log }: RecoveryOptions): Recovery {
+  const { volumes, expansion, modification, snapshots, groups } = services;
+
+  async function finishVolume(volume: VolumeRecord): Promise<void> {
+    const { id, cluster, state, name, spec, pending } = volume;
     if (state === 'creating') await volumes.create(cluster, id, { name, ...spec });
     if (state === 'deleting') await volumes.delete(cluster, id);
+    if (state !== 'ready') return;
+    const { expansion: bounds, modification: parameters } = pending;
+    await finishAll([
+      async () => bounds && expansion.expand(cluster, id, bounds),
+      async () => parameters && modification.modify(cluster, id, parameters),
+      () => finishAttachments(volume),
+    ]);
+  }
+
+  async function finishAttachments({ id }: VolumeRecord): Promise<void> {
     for (const attachment of await findAttachments(engine.reader, id)) {
       const { nodeId, capability, readonly } = attachment;
       // The node was accepted when the work was begun.
@@ -36,37 +56,68 @@ export function createRecovery({ engine, volumes, attachments, log }: RecoveryOp
         volumeId: id,
         nodeId,
       };
-      if (attachment.state === 'attaching') await attachments.attach(key, { capability, readonly });
-      if (attachment.state === 'detaching') await attachments.detach(key);
+      if (attachment.state === 'attaching') await services.attachments.attach(key, { capability, readonly });
+      if (attachment.state === 'detaching') await services.attachments.detach(key);
     }
   }
 
-  async function tryFinish(volume: VolumeRecord): Promise<void> {
-    const { id: volumeId, cluster } = volume;
+  async function finishSnapshot(snapshot: SnapshotRecord): Promise<void> {
+    const { id, cluster, state, name, volumeId, parameters } = snapshot;
+    if (state === 'deleting') await snapshots.delete(cluster, id);
+    else await snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
+  }
+
+  async function finishGroup({ id, cluster, state, name, parameters }: GroupRecord): Promise<void> {
+    if (state === 'deleting') return groups.delete(cluster, id);
+    const volumeIds = (await findMembers(engine.reader, id)).map(({ volumeId }) => volumeId);
+    await groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } });
+  }
+
+  async function tryFinish(unfinished: Unfinished, finish: () => Promise<void>): Promise<void> {
+    const { kind, id, cluster } = unfinished;
+    const fields = { [`${kind}Id`]: id, cluster };
     try {
-      await finish(volume);
-      log.info('finished what was left unfinished', { volumeId, cluster });
+      await finish();
+      log.info('finished what was left unfinished', fields);
     } catch (error) {
       const { code, detail } = asProblem(error);
-      log.warn('could not finish what was left unfinished', { volumeId, cluster, code, detail });
+      log.warn('could not finish what was left unfinished', { ...fields, code, detail });
+    }
+  }
+
+  async function sweepOver<T extends Unfinished>(
+    list: List<T>,
+    finish: (unfinished: T) => Promise<void>,
+  ): Promise<number> {
+    let count = 0;
+    let afterId = '';
+    for (;;) {
+      const page = await list(engine.reader, { afterId, limit: pageSize, nowMs: Date.now() });
+      const queue = page.values();
+      const drain = async (): Promise<void> => {
+        for (const unfinished of queue) await tryFinish(unfinished, () => finish(unfinished));
+      };
+      await Promise.all(Array.from({ length: concurrency }, drain));
+      count += page.length;
+      if (page.length < pageSize) return count;
+      afterId = page.at(-1)?.id ?? afterId;
     }
   }
 
   return {
     async sweep() {
-      let count = 0;
-      let afterId = '';
-      for (;;) {
-        const page = await listUnfinished(engine.reader, { afterId, limit: pageSize, nowMs: Date.now() });
-        const queue = page.values();
-        const drain = async (): Promise<void> => {
-          for (const volume of queue) await tryFinish(volume);
-        };
-        await Promise.all(Array.from({ length: concurrency }, drain));
-        count += page.length;
-        if (page.length < pageSize) return count;
-        afterId = page.at(-1)?.id ?? afterId;
-      }
+      return (
+        (await sweepOver(listUnfinished, finishVolume)) +
+        (await sweepOver(listUnfinishedSnapshots, finishSnapshot)) +
+        (await sweepOver(listUnfinishedGroups, finishGroup))
+      );
     },
   };
+}
+
+/** Does all of them, one after the other; one that fails holds up no other. */
+async function finishAll(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) await step().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

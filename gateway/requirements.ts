@@ -35,13 +35,35 @@ export function checkCapabilities(backend: Backend, capabilities: readonly Capab
 
 /** The parameters as the backend reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */
 export function checkParameters(
-  backend: Backend,
+  { parameters: schema }: Pick<Backend, 'parameters'>,
+  parameters: Readonly<Record<string, string>> = {},
+  root = 'parameters',
+): Record<string, string> {
+  const parsed = schema.safeParse(parameters);
+  if (!parsed.success) throw new Problem('INVALID_ARGUMENT', describeIssue(parsed.error, { root }));
+  return { ...parsed.data };
+}
+
+/** A new volume's mutable parameters likewise; INVALID_ARGUMENT when there are some and the backend takes none. */
+export function checkMutableParameters(
+  { name, modification }: Pick<Backend, 'name' | 'modification'>,
   parameters: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const parsed = backend.parameters.safeParse(parameters);
-  if (!parsed.success)
-    throw new Problem('INVALID_ARGUMENT', describeIssue(parsed.error, { root: 'parameters' }));
-  return { ...parsed.data };
+  if (modification) return checkParameters(modification, parameters, 'mutableParameters');
+  if (Object.keys(parameters).length === 0) return {};
+  throw new Problem('INVALID_ARGUMENT', `mutableParameters: backend "${name}" has none`);
+}
+
+/** True when a size lies within the bounds; 0 or absent is no bound. */
+export function isWithin(
+  sizeBytes: number,
+  { requiredBytes = 0, limitBytes = 0 }: Parameters<typeof checkRange>[0],
+): boolean {
+  return (
+    Number.isSafeInteger(sizeBytes) &&
+    sizeBytes >= requiredBytes &&
+    (limitBytes === 0 || sizeBytes <= limitBytes)
+  );
 }
 
 /** The first thing that is wrong, as `path: what`. Values are not told: some may be secret. */

@@ -42,6 +42,47 @@ const steps: readonly (readonly string[])[] = [
       primary key (cluster, id)
     )`,
   ],
+  [
+    'alter table volumes add column source text',
+    `alter table volumes add column mutable_parameters text not null default '{}'`,
+    'alter table volumes add column node_expansion integer not null default 0',
+    'alter table volumes add column pending text',
+    'create index volumes_pending on volumes (id) where pending is not null',
+    'alter table attachments add column size_bytes bigint',
+    `create table snapshot_groups (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      state text not null,
+      parameters text not null,
+      created_at bigint not null,
+      claim_owner text,
+      claim_operation text,
+      claim_since bigint,
+      claim_until bigint
+    )`,
+    `create index snapshot_groups_unfinished on snapshot_groups (id) where state <> 'ready'`,
+    `create table snapshots (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      volume_id text not null,
+      group_id text,
+      member integer not null,
+      state text not null,
+      parameters text not null,
+      size_bytes bigint not null,
+      created_at bigint not null,
+      claim_owner text,
+      claim_operation text,
+      claim_since bigint,
+      claim_until bigint
+    )`,
+    'create index snapshots_by_cluster on snapshots (cluster, id)',
+    'create index snapshots_by_volume on snapshots (volume_id, id)',
+    'create index snapshots_by_group on snapshots (group_id, member) where group_id is not null',
+    `create index snapshots_unfinished on snapshots (id) where state <> 'ready'`,
+  ],
 ];
 
 /** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */

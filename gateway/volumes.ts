@@ -3,8 +3,19 @@ import { Problem, problemTable } from '../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../src/api/resources.ts';
 import type { Backend, CreatedVolume } from './backend.ts';
 import { sameJson } from './json.ts';
+import {
+  makeWithin,
+  newRecord,
+  requireFitting,
+  requireNotSmaller,
+  requireSame,
+  type Made,
+  type Making,
+} from './making.ts';
 import { cutPage, fromPageToken, type PageQuery } from './paging.ts';
-import { findAttachments, listAttachments, type AttachmentRecord } from './records/attachments.ts';
+import { notFound, requireOwnNew } from './ownership.ts';
+import { findAttachments, listAttachments } from './records/attachments.ts';
+import type { Claim, Resource } from './records/claims.ts';
 import {
   claimVolume,
   findVolume,
@@ -13,11 +24,11 @@ import {
   listVolumes,
   releaseVolume,
   removeVolume,
-  type Claim,
-  type RecordedSpec,
   type VolumeRecord,
 } from './records/volumes.ts';
-import { checkCapabilities, checkParameters, checkRange } from './requirements.ts';
+import { checkCapabilities, checkMutableParameters, checkParameters, checkRange } from './requirements.ts';
+import { toVolume } from './show.ts';
+import { checkSource, claimedSource, freeSource, requireUnneeded, useSource } from './sources.ts';
 import type { Engine, Sql } from './store.ts';
 import { requireHeld, type Intended, type Work } from './work.ts';
 
@@ -45,17 +56,17 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
 
   async function get(cluster: string, id: string): Promise<Volume> {
     const volume = await find(cluster, id);
-    if (!volume) throw notFound(id);
+    if (!volume) throw notFound(volumeOf(id));
     return volume;
   }
 
   /** A volume that is there is compared; one that is half made is made as it was first asked for. */
-  async function intendCreate(
-    sql: Sql,
-    record: VolumeRecord,
-    claim: Claim,
-  ): Promise<Intended<VolumeRecord, Made>> {
-    if (await insertVolume(sql, record, claim)) return { intent: record };
+  async function intendCreate(sql: Sql, record: VolumeRecord, claim: Claim): Promise<Intended<Making, Made>> {
+    if (await insertVolume(sql, record, claim)) {
+      const source = await useSource(sql, { volume: record, work, claim });
+      requireNotSmaller(record, source);
+      return { intent: { record, source } };
+    }
     const known = await findVolume(sql, record.id);
     if (!known) throw new Problem('ABORTED', `volume "${record.id}" is changing`);
     if (known.state === 'deleting')
@@ -64,7 +75,7 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
     if (known.state === 'ready') return { result: { record: known, created: false } };
     work.requireFree(known);
     await claimVolume(sql, known, claim);
-    return { intent: known };
+    return { intent: { record: known, source: await useSource(sql, { volume: known, work, claim }) } };
   }
 
   async function intendDelete(sql: Sql, id: string, claim: Claim): Promise<Intended<VolumeRecord, void>> {
@@ -74,6 +85,7 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
     const nodes = (await findAttachments(sql, id)).map(({ nodeId }) => `"${nodeId}"`);
     if (nodes.length > 0)
       throw new Problem('FAILED_PRECONDITION', `volume "${id}" is attached to node ${nodes.join(', ')}`);
+    await requireUnneeded(sql, known);
     await claimVolume(sql, { id, state: 'deleting' }, claim);
     return { intent: known };
   }
@@ -83,34 +95,29 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
     get,
 
     async create(cluster, id, { name, ...asked }) {
-      requireOwnNew(cluster, id);
+      requireOwnNew(cluster, volumeOf(id));
       checkRange(asked);
       checkCapabilities(backend, asked.capabilities);
-      const spec = { ...asked, parameters: checkParameters(backend, asked.parameters) };
-      const asNew: VolumeRecord = {
-        id,
-        cluster,
-        name,
-        spec,
-        state: 'creating',
-        sizeBytes: 0,
-        context: {},
-        createdAtMs: Date.now(),
-        claim: undefined,
-      };
-      const { record, created } = await work.run<VolumeRecord, CreatedVolume, Made>({
-        volumeId: id,
+      if (asked.source) checkSource(backend, cluster, asked.source);
+      const mutableParameters = checkMutableParameters(backend, asked.mutableParameters);
+      const spec = { ...asked, parameters: checkParameters(backend, asked.parameters), mutableParameters };
+      const asNew = newRecord({ id, cluster, name, spec });
+      const { record, created } = await work.run<Making, CreatedVolume, Made>({
+        resources: [volumeOf(id), ...claimedSource(spec.source)],
         operation: 'create',
         subject: { name, spec },
         intend: (sql, claim) => intendCreate(sql, asNew, claim),
         act: intent => makeWithin(backend, intent),
         async succeed(sql, { intent, effect: { sizeBytes, context = {} } }) {
-          const made: VolumeRecord = { ...intent, state: 'ready', sizeBytes, context };
-          requireHeld(await finishVolume(sql, made, work.owner), id);
+          const made: VolumeRecord = { ...intent.record, state: 'ready', sizeBytes, context };
+          requireHeld(await finishVolume(sql, made, work.owner), made);
+          await freeSource(sql, made, work.owner);
           return { record: made, created: true };
         },
-        async fail(sql, { problem }) {
-          if (problemTable[problem.code].final) requireHeld(await removeVolume(sql, id, work.owner), id);
+        async fail(sql, { intent, problem }) {
+          await freeSource(sql, intent.record, work.owner);
+          if (problemTable[problem.code].final)
+            requireHeld(await removeVolume(sql, id, work.owner), intent.record);
           else await releaseVolume(sql, { id, state: 'creating' }, work.owner);
         },
       });
@@ -132,10 +139,11 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
       );
     },
 
-    async validate(cluster, id, { capabilities, parameters, context }) {
+    async validate(cluster, id, { capabilities, parameters, context, mutableParameters }) {
       const volume = await get(cluster, id);
       try {
         checkCapabilities(backend, capabilities);
+        checkMutableParameters(backend, mutableParameters);
       } catch (error) {
         if (error instanceof Problem) return { confirmed: false, message: error.detail };
         throw error;
@@ -150,12 +158,12 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
     async delete(cluster, id) {
       if (clusterOf(id) !== cluster) return;
       await work.run<VolumeRecord, void, void>({
-        volumeId: id,
+        resources: [volumeOf(id)],
         operation: 'delete',
         subject: undefined,
         intend: (sql, claim) => intendDelete(sql, id, claim),
         act: () => backend.delete({ id }),
-        succeed: async sql => requireHeld(await removeVolume(sql, id, work.owner), id),
+        succeed: async sql => requireHeld(await removeVolume(sql, id, work.owner), volumeOf(id)),
         async fail(sql, { intent, problem }) {
           const refused = problem.code === 'FAILED_PRECONDITION';
           await releaseVolume(sql, { id, state: refused ? intent.state : 'deleting' }, work.owner);
@@ -165,70 +173,6 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
   };
 }
 
-type Made = { readonly record: VolumeRecord; readonly created: boolean };
-
-/** NOT_FOUND for another cluster's id, as for one that is nowhere; INVALID_ARGUMENT for what can be no id. */
-function requireOwnNew(cluster: string, id: string): void {
-  const owner = clusterOf(id);
-  if (owner === undefined)
-    throw new Problem('INVALID_ARGUMENT', `"${id}" is not a volume id such as "${cluster}.name"`);
-  if (owner !== cluster) throw notFound(id);
-}
-
-/** What the recorded volume was asked to be must be what is asked now; its size is compared once it is made. */
-function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
-  if (known.name !== asked.name)
-    throw new Problem('ALREADY_EXISTS', `volume "${known.id}" is there with the name "${known.name}"`);
-  if (!sameJson(known.spec.parameters, asked.spec.parameters))
-    throw new Problem('ALREADY_EXISTS', `volume "${known.id}" is there with other parameters`);
-}
-
-/** A volume of a size outside the bounds is never reported as made, whoever made it. */
-async function makeWithin(backend: Backend, { id, spec }: VolumeRecord): Promise<CreatedVolume> {
-  const { requiredBytes = 0, limitBytes = 0, parameters = {}, capabilities } = spec;
-  const made = await backend.create({ id, requiredBytes, limitBytes, parameters, capabilities });
-  if (!fits(made.sizeBytes, spec))
-    throw new Problem(
-      'UNAVAILABLE',
-      `the storage made volume "${id}" with ${made.sizeBytes} bytes, which was not asked for`,
-    );
-  return made;
-}
-
-function requireFitting({ id, sizeBytes }: VolumeRecord, { spec }: VolumeRecord): void {
-  if (!fits(sizeBytes, spec))
-    throw new Problem(
-      'ALREADY_EXISTS',
-      `volume "${id}" is there with ${sizeBytes} bytes, outside of the size asked for`,
-    );
-}
-
-function fits(sizeBytes: number, { requiredBytes = 0, limitBytes = 0 }: RecordedSpec): boolean {
-  return (
-    Number.isSafeInteger(sizeBytes) &&
-    sizeBytes >= requiredBytes &&
-    (limitBytes === 0 || sizeBytes <= limitBytes)
-  );
-}
-
-function notFound(id: string): Problem {
-  return new Problem('NOT_FOUND', `there is no volume "${id}"`);
-}
-
-function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
-  const { id, name, state, sizeBytes, spec, context, createdAtMs } = record;
-  return {
-    id,
-    name,
-    state,
-    sizeBytes,
-    parameters: spec.parameters ?? {},
-    context: { ...context },
-    attachments: attachments.map(({ nodeId, state: attached, readonly }) => ({
-      nodeId,
-      readonly,
-      state: attached,
-    })),
-    createdAt: new Date(createdAtMs).toISOString(),
-  };
+function volumeOf(id: string): Resource {
+  return { kind: 'volume', id };
 }

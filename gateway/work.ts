@@ -1,15 +1,16 @@
 import { asProblem, Problem } from '../src/api/problem.ts';
 import { sameJson } from './json.ts';
-import { renewClaim, type Claim, type VolumeRecord } from './records/volumes.ts';
+import { renewClaims, type Claim, type Claimed, type Resource } from './records/claims.ts';
 import type { Engine, Sql } from './store.ts';
 
 /**
- * One operation on one volume, in the order of its members: record the intent under a claim, act, record the outcome
- * and free the volume. `intend`, `succeed` and `fail` are transactions; `act` runs between them, alone for this volume
- * over all replicas.
+ * One operation, in the order of its members: record the intent under a claim, act, record the outcome and free what
+ * was claimed. `intend`, `succeed` and `fail` are transactions; `act` runs between them, alone for these resources over
+ * all replicas.
  */
 export interface Task<Intent, Effect, Result> {
-  readonly volumeId: string;
+  /** What the operation is about, and then what it needs for itself beside that. */
+  readonly resources: readonly [Resource, ...Resource[]];
   readonly operation: string;
   /** What was asked, as plain data: the same operation with the same subject joins the one that runs. */
   readonly subject: unknown;
@@ -23,14 +24,14 @@ export interface Task<Intent, Effect, Result> {
 /** Either what is to be done, now recorded, or the result because nothing is to be done. */
 export type Intended<Intent, Result> = { readonly intent: Intent } | { readonly result: Result };
 
-/** Runs tasks: one at a time for each volume, over all replicas that share the store. */
+/** Runs tasks: one at a time for each resource, over all replicas that share the store. */
 export interface Work {
   /** Names this process in claims. */
   readonly owner: string;
   /** Joins the same task when it runs already; ABORTED at once, naming what runs, when another does. */
   run<Intent, Effect, Result>(task: Task<Intent, Effect, Result>): Promise<Result>;
-  /** ABORTED when another process works on the volume. */
-  requireFree(volume: VolumeRecord): void;
+  /** ABORTED when another process works on the resource. */
+  requireFree(resource: Claimed): void;
   /** Resolves once nothing runs in this process. */
   idle(): Promise<void>;
 }
@@ -39,6 +40,8 @@ export interface Work {
 export type WorkOptions = { readonly engine: Engine; readonly leaseMs?: number };
 
 type Running = {
+  /** What the operation is about, as `keyOf` has it. */
+  readonly key: string;
   readonly operation: string;
   readonly subject: unknown;
   readonly sinceMs: number;
@@ -60,7 +63,7 @@ export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): W
     const { intent } = intended;
     let effect: E;
     try {
-      effect = await whileRenewed(task.volumeId, () => task.act(intent));
+      effect = await whileRenewed(task.resources, () => task.act(intent));
     } catch (error) {
       const problem = asProblem(error);
       await engine.transaction(sql => task.fail(sql, { intent, problem }));
@@ -69,11 +72,11 @@ export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): W
     return engine.transaction(sql => task.succeed(sql, { intent, effect }));
   }
 
-  async function whileRenewed<T>(volumeId: string, act: () => Promise<T>): Promise<T> {
+  async function whileRenewed<T>(resources: readonly Resource[], act: () => Promise<T>): Promise<T> {
     const renew = (): void => {
       const untilMs = Date.now() + leaseMs;
       // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
-      engine.transaction(sql => renewClaim(sql, volumeId, { owner, untilMs })).catch(() => undefined);
+      engine.transaction(sql => renewClaims(sql, resources, { owner, untilMs })).catch(() => undefined);
     };
     const timer = setInterval(renew, leaseMs / 3);
     try {
@@ -86,17 +89,22 @@ export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): W
   return {
     owner,
     run<I, E, R>(task: Task<I, E, R>): Promise<R> {
-      const current = running.get(task.volumeId);
-      if (current?.operation === task.operation && sameJson(current.subject, task.subject))
-        return current.promise as Promise<R>;
-      if (current) return Promise.reject(busy(task.volumeId, current));
-      const promise = perform(task).finally(() => running.delete(task.volumeId));
-      const { operation, subject } = task;
-      running.set(task.volumeId, { operation, subject, sinceMs: Date.now(), promise });
+      const { resources, operation, subject } = task;
+      const keys = resources.map(keyOf);
+      const [key = ''] = keys;
+      const same = running.get(key);
+      if (same?.key === key && same.operation === operation && sameJson(same.subject, subject))
+        return same.promise as Promise<R>;
+      for (const resource of resources) {
+        const current = running.get(keyOf(resource));
+        if (current) return Promise.reject(busy(resource, current));
+      }
+      const promise = perform(task).finally(() => keys.forEach(used => running.delete(used)));
+      for (const used of keys) running.set(used, { key, operation, subject, sinceMs: Date.now(), promise });
       return promise;
     },
-    requireFree({ id, claim }) {
-      if (claim && claim.owner !== owner && claim.untilMs > Date.now()) throw busy(id, claim);
+    requireFree({ kind, id, claim }) {
+      if (claim && claim.owner !== owner && claim.untilMs > Date.now()) throw busy({ kind, id }, claim);
     },
     async idle() {
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));
@@ -105,14 +113,17 @@ export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): W
 }
 
 /** The outcome of work may be recorded only by whoever still holds the claim: ABORTED otherwise. */
-export function requireHeld(held: boolean, volumeId: string): void {
-  if (!held)
-    throw new Problem('ABORTED', `the work on volume "${volumeId}" took too long and was taken over`);
+export function requireHeld(held: boolean, { kind, id }: Resource): void {
+  if (!held) throw new Problem('ABORTED', `the work on ${kind} "${id}" took too long and was taken over`);
 }
 
-function busy(volumeId: string, { operation, sinceMs }: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
+function busy({ kind, id }: Resource, { operation, sinceMs }: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
   return new Problem(
     'ABORTED',
-    `volume "${volumeId}" is busy: ${operation} runs since ${new Date(sinceMs).toISOString()}`,
+    `${kind} "${id}" is busy: ${operation} runs since ${new Date(sinceMs).toISOString()}`,
   );
+}
+
+function keyOf({ kind, id }: Resource): string {
+  return `${kind} ${id}`;
 }

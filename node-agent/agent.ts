@@ -1,12 +1,18 @@
 import type { Filesystem } from './filesystem.ts';
 import type { Host } from './host.ts';
+import type { Memory } from './memory.ts';
 import type { Base } from './paths.ts';
+import type { Unmounting } from './mounting.ts';
 import type { Records } from './records.ts';
+import type { Watch } from './watch.ts';
 
 /** What the work on every volume shares. */
 export type Agent = {
   readonly host: Host;
   readonly records: Records;
+  readonly memory: Memory;
+  readonly watch: Watch;
+  readonly unmounting: Unmounting;
   readonly base: Base;
   /** What a blank volume is formatted with when no filesystem is asked for. */
   readonly defaultFilesystem: Filesystem;

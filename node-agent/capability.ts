@@ -3,6 +3,7 @@ import type { Capability } from '../src/api/resources.ts';
 import type { Filesystem } from './filesystem.ts';
 import { filesystems, findFilesystem } from './filesystems/index.ts';
 import { checkFlags } from './mount-flags.ts';
+import type { VolumeRecord } from './records.ts';
 
 /** The filesystem that a capability asks for; undefined when it leaves the choice. Unknown ones are INVALID_ARGUMENT. */
 export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
@@ -34,6 +35,14 @@ function passes(flags: readonly string[], filesystem: Filesystem): boolean {
 /** True when the capability alone forbids writing. */
 export function isReaderOnly({ accessMode }: Capability): boolean {
   return accessMode === 'SINGLE_NODE_READER_ONLY' || accessMode === 'MULTI_NODE_READER_ONLY';
+}
+
+/** True when the volume is mounted such that nothing can be written. */
+export function isMountedReadonly({
+  attachment,
+  capability,
+}: Pick<VolumeRecord, 'attachment' | 'capability'>): boolean {
+  return attachment.readonly || isReaderOnly(capability) || capability.mountFlags?.includes('ro') === true;
 }
 
 /** True when the volume may be published at more than one path (CSI spec, "NodePublishVolume"). */

@@ -7,8 +7,8 @@ import type { Host } from './host.ts';
 export type Ended = ExecResult & { readonly status: number };
 
 /** Runs a command to its end, whatever its exit status; one that is missing or was killed is a `Problem`. */
-export async function runToEnd(host: Host, { command, args }: CommandLine): Promise<Ended> {
-  const result = await host.run(command, args);
+export async function runToEnd(host: Host, { command, args, timeoutMs }: CommandLine): Promise<Ended> {
+  const result = await host.run(command, args, { timeoutMs });
   const { status } = result;
   if (result.missing) throw new Problem('FAILED_PRECONDITION', `"${command}" is not installed on this node`);
   if (result.timedOut)

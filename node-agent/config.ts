@@ -1,6 +1,6 @@
 import { defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
 import { logLevels } from '../src/lib/log.ts';
-import { absolutePath, choice, durationMs, integer, text, unixSocket } from '../src/lib/parsers.ts';
+import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 import { filesystems } from './filesystems/index.ts';
 
@@ -44,6 +44,26 @@ export const nodeSettings = {
     doc: 'how long one command such as mount or mkfs may take before it is killed; below the 2m that kubelet waits',
     parse: commandTimeout,
     default: '60s',
+  },
+  'lazy-unmount': {
+    doc: 'whether a hung mount that does not come off by force may be cut loose: true or false',
+    parse: choice('true', 'false'),
+    default: 'false',
+  },
+  'registration-dir': {
+    doc: "kubelet's plugin registry, such as /var/lib/kubelet/plugins_registry, to register there; without it a node-driver-registrar must",
+    parse: absolutePath,
+    optional: true,
+  },
+  'kubelet-endpoint': {
+    doc: "the CSI socket's path as kubelet sees it, where that is not the path in --endpoint",
+    parse: unixSocket,
+    optional: true,
+  },
+  'metrics-listen': {
+    doc: 'host:port to serve /healthz and /metrics on, over HTTP; without it neither is served',
+    parse: hostPort,
+    optional: true,
   },
   'log-level': {
     doc: 'the least level of what is logged: debug, info, warn, error or silent',

@@ -13,6 +13,8 @@ export interface Connector<P extends Protocol> {
   readonly unmountOptions?: readonly string[];
   /** Disconnects and returns once no device of this volume is left; none there is fine, one in use is an error. */
   disconnect(attachment: AttachmentOf<P>, host: Host): Promise<void>;
+  /** Has the machine look at the size of the connected device anew; the size may be seen a little later. */
+  rescan?(attachment: AttachmentOf<P>, host: Host): Promise<void>;
   /** True when the block device with this number is this volume's now, by what the device says of itself. */
   owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }

@@ -18,7 +18,45 @@ export interface Filesystem {
    * value, which is `''` where the flag has none.
    */
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
+  /** Grows it to the size of its device while it is mounted; run again it changes nothing. */
+  growMounted(place: MountedPlace): CommandLine;
+  /** The capability without which the kernel refuses to grow it while it is mounted. */
+  readonly growCapability?: 'CAP_SYS_RESOURCE';
+  /** How it is looked at, mended and grown while it is not mounted; absent where mounting does all of that. */
+  readonly unmounted?: UnmountedTools;
+  /** A directory that is there while a filesystem of that UUID is mounted, where one hinders another. */
+  twinDirectory?(uuid: string): string;
 }
 
-/** A command and its arguments. */
-export type CommandLine = { readonly command: string; readonly args: readonly string[] };
+/** Where a filesystem is mounted, and from which device. */
+export type MountedPlace = { readonly device: string; readonly path: string };
+
+/** The tools of a filesystem that is not mounted. */
+export interface UnmountedTools {
+  /** Prints what `readInspection` reads. */
+  inspect(device: string): CommandLine;
+  /** Undefined for what it does not understand. */
+  readInspection(output: string): Inspection | undefined;
+  /** Mends what needs no decision. Status bits: 1 and 2 mended, 4 left damaged, others did not run. */
+  mend(device: string): CommandLine;
+  /** Checks all of it, mends as `mend` does, and grows it to its device; in order. Run again they change nothing. */
+  check(device: string): CommandLine;
+  grow(device: string): CommandLine;
+}
+
+/** What is known of a filesystem that is not mounted. */
+export type Inspection = {
+  /** Where it ends on its device. */
+  readonly endBytes: number;
+  /** Room behind its end, in bytes, that it may be unable to use. */
+  readonly slackBytes: number;
+  /** The kernel found an error in it and asks for a check. */
+  readonly hasErrors: boolean;
+};
+
+/** A command and its arguments; `timeoutMs` where the machine's deadline for a command is too short. */
+export type CommandLine = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly timeoutMs?: number;
+};

@@ -24,32 +24,48 @@ export type FormatTask = {
   readonly setMark: (mark: FormattingMark | undefined) => Promise<void>;
 };
 
+/** The filesystem on a device, and what is known of it without a further look. */
+export type Found = {
+  readonly filesystem: Filesystem;
+  /** It was made just now, as large as its device. */
+  readonly isNew: boolean;
+  readonly uuid?: string | undefined;
+  /** Where it ends on its device, in bytes; not every version of blkid tells. */
+  readonly endBytes?: number | undefined;
+};
+
 /**
  * Finds the filesystem on a device, and makes one only on a device that is proved blank. The mark is on disk before
  * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
  */
-export async function ensureFilesystem(task: FormatTask): Promise<Filesystem> {
+export async function ensureFilesystem(task: FormatTask): Promise<Found> {
   const { host, device, wanted, fallback, mark, setMark } = task;
   const found = await probe(device, host);
   if (found === undefined) {
     await make(task, wanted ?? fallback);
     await setMark(undefined);
-    return wanted ?? fallback;
+    return { filesystem: wanted ?? fallback, isNew: true };
   }
-  const filesystem = filesystems.find(({ name }) => name === found);
+  const { format, ...facts } = found;
+  const filesystem = filesystems.find(({ name }) => name === format);
   if (!filesystem || (wanted && filesystem.name !== wanted.name)) {
     const asked = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
     throw new Problem(
       'FAILED_PRECONDITION',
-      `device "${device.path}" holds ${found}, but ${asked} was asked for`,
+      `device "${device.path}" holds ${format}, but ${asked} was asked for`,
     );
   }
   if (mark) await setMark(undefined);
-  return filesystem;
+  return { filesystem, isNew: false, ...facts };
 }
 
-/** What a device holds by blkid: a filesystem's name, another format's name, or undefined when blkid sees nothing. */
-async function probe(device: Device, host: Host): Promise<string | undefined> {
+type Probed = Pick<Found, 'uuid' | 'endBytes'> & {
+  /** A filesystem's name, or another format's. */
+  readonly format: string;
+};
+
+/** What a device holds by blkid; undefined when blkid sees nothing. */
+async function probe(device: Device, host: Host): Promise<Probed | undefined> {
   const line = { command: 'blkid', args: ['-p', '-o', 'export', '--', device.path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return readProbe(result.stdout);
@@ -60,7 +76,7 @@ async function probe(device: Device, host: Host): Promise<string | undefined> {
   throw new Problem('UNAVAILABLE', describeFailure(line, result));
 }
 
-function readProbe(output: string): string {
+function readProbe(output: string): Probed {
   const values = new Map(
     output.split('\n').map(line => {
       const equals = line.indexOf('=');
@@ -68,7 +84,12 @@ function readProbe(output: string): string {
     }),
   );
   const partitions = values.get('PTTYPE');
-  return values.get('TYPE') ?? (partitions ? `a ${partitions} partition table` : 'an unknown format');
+  const endBytes = Number(values.get('FSLASTBLOCK')) * Number(values.get('FSBLOCKSIZE'));
+  return {
+    format: values.get('TYPE') ?? (partitions ? `a ${partitions} partition table` : 'an unknown format'),
+    uuid: values.get('UUID'),
+    endBytes: Number.isSafeInteger(endBytes) ? endBytes : undefined,
+  };
 }
 
 async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {

@@ -7,8 +7,8 @@ import type { Mount } from './mountinfo.ts';
  * throws an Error whose `code` is the system's, such as ENOTEMPTY.
  */
 export interface Host {
-  /** Runs a command with a deadline; resolves always (see `exec`). */
-  run(command: string, args: readonly string[]): Promise<ExecResult>;
+  /** Runs a command with a deadline, by default the machine's; resolves always (see `exec`). */
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<ExecResult>;
   /** What is mounted on this machine now, in the order of mounting. */
   mounts(): Promise<readonly Mount[]>;
   /** A file's text, or undefined when there is none. For /sys and the agent's own records only. */
@@ -30,6 +30,9 @@ export interface Host {
   /** Replaces a file as a whole, durable on return. For the agent's own records only. */
   writeDurably(path: string, text: string): Promise<void>;
 }
+
+/** `timeoutMs` bounds the command in place of the machine's own deadline. */
+export type RunOptions = { readonly timeoutMs?: number | undefined };
 
 /** What lies at a path. */
 export type PathKind = 'nothing' | 'directory' | 'file' | 'link' | 'other';

@@ -11,7 +11,7 @@ export type MachineOptions = { readonly timeoutMs: number };
 /** The machine that this process runs on. */
 export function createMachine({ timeoutMs }: MachineOptions): Host {
   return {
-    run: (command, args) => exec(command, args, { timeoutMs }),
+    run: (command, args, options) => exec(command, args, { timeoutMs: options?.timeoutMs ?? timeoutMs }),
     mounts: async () => parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')),
     readText: async path => readText(path),
     kindOf,

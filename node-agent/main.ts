@@ -7,20 +7,34 @@ import type { NodeConfig } from './config.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './machine.ts';
+import { createMemory } from './memory.ts';
+import type { Metrics } from './metrics.ts';
 import { createNode } from './node.ts';
 import { openRecords } from './records.ts';
+import { createWatch } from './watch.ts';
 
 /** Starts the node agent. What was mounted by an earlier one is served on, and nothing is touched by the start. */
 export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Running> {
   const { endpoint: socketPath, 'node-id': nodeId } = config;
-  const host = createMachine({ timeoutMs: config['command-timeout'] });
+  // Loaded only where it is asked for: the agent is to cost little.
+  const metrics = config['metrics-listen'] && (await import('./metrics.ts')).createMetrics();
+  const machine = createMachine({ timeoutMs: config['command-timeout'] });
+  const host = metrics ? metrics.observeHost(machine) : machine;
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
   const records = await openRecords(`${config['state-dir']}/volumes`, host);
   const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };
   const node = createNode(
-    { host, records, base, defaultFilesystem },
+    {
+      host,
+      records,
+      base,
+      defaultFilesystem,
+      memory: createMemory(),
+      watch: createWatch(),
+      unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] === 'true' },
+    },
     { nodeId, maxVolumes: config['max-volumes'] },
   );
   const { Identity, Node } = loadNodeCsi();
@@ -32,8 +46,45 @@ export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Runn
       { definition: Node.service, handlers: node },
     ],
     log,
+    observe: metrics?.observeRpc,
   });
-  return { ready: { node: `unix://${socketPath}`, nodeId }, close: () => server.close() };
+  try {
+    const extras = await startExtras(config, { log, host, metrics });
+    const close = async (): Promise<void> => {
+      await extras.close();
+      await server.close();
+    };
+    return { ready: { node: `unix://${socketPath}`, nodeId, ...extras.ready }, close };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+type Shared = { readonly log: Log; readonly host: Host; readonly metrics: Metrics | undefined };
+
+/** What is optional and needs the CSI server to answer: the registration with kubelet, and the HTTP pages. */
+async function startExtras(config: NodeConfig, { log, host, metrics }: Shared): Promise<Running> {
+  const { endpoint: socketPath, 'registration-dir': directory, 'metrics-listen': listen } = config;
+  const endpoint = config['kubelet-endpoint'] ?? socketPath;
+  const driverName = config['driver-name'];
+  const registration =
+    directory === undefined
+      ? undefined
+      : await (await import('./registration.ts')).startRegistration({ directory, driverName, endpoint, log });
+  if (!listen || !metrics) return { ready: {}, close: async () => registration?.close() };
+  try {
+    const recordsDir = `${config['state-dir']}/volumes`;
+    const { startObservability } = await import('./observability.ts');
+    const http = await startObservability({ listen, socketPath, recordsDir, host, metrics, registration });
+    const close = async (): Promise<void> => {
+      await Promise.all([registration?.close(), http.close()]);
+    };
+    return { ready: { metrics: http.address }, close };
+  } catch (error) {
+    await registration?.close();
+    throw error;
+  }
 }
 
 /** Kubelet's directory without symbolic links; where kubelet has not made it yet, as it is named. */

@@ -1,6 +1,16 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Filesystem } from './filesystem.ts';
 
+/** A sensitivity, or a range of them, each with its categories. */
+const level = (separator: string): string => {
+  const one = `s\\d{1,2}(?::c\\d{1,4}(?:[.${separator}]c\\d{1,4}){0,15})?`;
+  return `${one}(?:-${one})?`;
+};
+const owner = '[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}';
+
+/** An SELinux context as kubelet gives it: in quotes, within which alone `mount` takes a comma for its own. */
+const selinuxContext = new RegExp(`^(?:"${owner}:${level(',')}"|${owner}:${level('')})$`);
+
 /** Flags that every filesystem knows. */
 const commonFlags: Readonly<Record<string, RegExp>> = {
   ro: /^$/,
@@ -14,6 +24,7 @@ const commonFlags: Readonly<Record<string, RegExp>> = {
   noexec: /^$/,
   sync: /^$/,
   dirsync: /^$/,
+  context: selinuxContext,
 };
 
 /** Refuses a flag that is not on the list: `mount` would split it at a comma, or take it for something else. */

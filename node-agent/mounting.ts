@@ -1,4 +1,6 @@
-import { Problem } from '../src/api/problem.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asProblem, Problem } from '../src/api/problem.ts';
+import type { Agent } from './agent.ts';
 import { runWell } from './commands.ts';
 import type { Host } from './host.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from './mountinfo.ts';
@@ -41,8 +43,27 @@ export async function mountAndSee(
   return mount;
 }
 
-/** Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a `Problem`, and stays. */
-export async function unmountAll(host: Host, path: string, options: readonly string[] = []): Promise<void> {
+const forceTries = 10;
+const forcePauseMs = 50;
+
+/** How far an unmount may go. */
+export type Unmounting = {
+  /** Something waits on the volume already: what is not forced would only wait as well. */
+  readonly isHung: boolean;
+  /** A mount that does not come off by force may be cut loose, though its filesystem then lives on unseen. */
+  readonly allowsLazy: boolean;
+};
+
+/**
+ * Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a
+ * `Problem`, and stays. What hangs is unmounted by force, what is refused never is.
+ */
+export async function unmountAll(
+  agent: Pick<Agent, 'host' | 'unmounting'>,
+  path: string,
+  options: readonly string[] = [],
+): Promise<void> {
+  const { host } = agent;
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
     const [below] = mountsBelow(mounts, path);
@@ -55,8 +76,45 @@ export async function unmountAll(host: Host, path: string, options: readonly str
     if (count === 0) return;
     if (count >= before)
       throw new Problem('UNAVAILABLE', `"${path}" is still mounted after it was unmounted`);
-    await runWell(host, { command: 'umount', args: [...options, '--', path] });
+    await unmountTop(agent, path, { options, count });
     before = count;
+  }
+}
+
+type Top = { readonly options: readonly string[]; readonly count: number };
+
+/** Takes the topmost mount off: as usual, by force what hangs, and loose what does not come off even so. */
+async function unmountTop(
+  { host, unmounting }: Pick<Agent, 'host' | 'unmounting'>,
+  path: string,
+  { options, count }: Top,
+): Promise<void> {
+  const run = (way: readonly string[]) =>
+    runWell(host, { command: 'umount', args: [...options, ...way, '--', path] });
+  for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
+    const error = await problemOf(run(tries > 0 ? ['--force'] : []));
+    if (!error) return;
+    const hasTimedOut = error.code === 'DEADLINE_EXCEEDED';
+    if (tries === 0 && !hasTimedOut) throw error;
+    // One that hangs may have taken the mount off all the same, and waits for the filesystem to end.
+    if (mountsAt(await host.mounts(), path).length < count) return;
+    // The first force frees who waits on the filesystem; once they are gone, another takes the mount off.
+    const isLast = tries > 0 && (hasTimedOut || tries === forceTries);
+    if (isLast && !unmounting.allowsLazy) throw error;
+    if (isLast) {
+      await run(['--lazy']);
+      return;
+    }
+    await sleep(forcePauseMs);
+  }
+}
+
+async function problemOf(work: Promise<unknown>): Promise<Problem | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return asProblem(error);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Problem } from '../src/api/problem.ts';
+import { isMountedReadonly } from './capability.ts';
 import { connectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
 import type { Mount } from './mountinfo.ts';
@@ -22,6 +23,15 @@ export async function refuseForeign(mount: Mount, record: VolumeRecord, host: Ho
   const number = await deviceNumberOf(mount, host);
   const isThere = number === undefined || (await host.readText(`/sys/dev/block/${number}/dev`)) !== undefined;
   if (isThere) throw foreign(mount, record.volumeId);
+}
+
+/**
+ * True when the kernel made the filesystem read-only that was mounted writable, as it does after an error: shown as
+ * `ro`, and for an ext4 of later kernels as `emergency_ro`.
+ */
+export function isTurnedReadonly(record: VolumeRecord, { superOptions }: Mount): boolean {
+  const isTurned = superOptions.includes('ro') || superOptions.includes('emergency_ro');
+  return isTurned && !isMountedReadonly(record);
 }
 
 /** The problem that a path holds something else than the volume. */

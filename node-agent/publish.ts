@@ -6,7 +6,7 @@ import { connectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
 import { mountsAt, topMount, type Mount } from './mountinfo.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
-import { foreign, ownNumber } from './ownership.ts';
+import { foreign, isTurnedReadonly, ownNumber } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
 import type { Target, VolumeRecord } from './records.ts';
 
@@ -53,7 +53,7 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
   const look = { host, base, field: 'target_path' };
   const place = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
   if (place.kind === 'mountpoint') {
-    await unmountAll(host, targetPath);
+    await unmountAll(agent, targetPath);
     const left = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
     await removeLeftover(host, targetPath, left);
   } else await removeLeftover(host, targetPath, place);
@@ -102,6 +102,7 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
     const number = await ownNumber(mount, record, host);
     if (number === undefined) throw foreign(mount, volumeId);
+    refuseTurned(record, mount);
     return { path: stagingPath, number, readonly: mount.options.includes('ro') };
   }
   const connector = connectorFor(attachment);
@@ -110,6 +111,15 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
   const found = await connector.connect(attachment, host);
   records.keep({ ...record, device: found });
   return found;
+}
+
+/** A kernel that meets an error makes the filesystem read-only; a writer is told so, and not left to find out. */
+function refuseTurned(record: VolumeRecord, mount: Mount): void {
+  if (isTurnedReadonly(record, mount))
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `the ${mount.type} of volume "${record.volumeId}" turned read-only after an error; it is checked when the volume is next staged`,
+    );
 }
 
 /** A read-only bind protects a filesystem, but writes to a device node pass through it. */
@@ -151,7 +161,7 @@ async function isPublished(
       'ALREADY_EXISTS',
       `volume "${record.volumeId}" is published at "${path}" ${isReadonly ? 'read-only' : 'writable'}`,
     );
-  await unmountAll(agent.host, path);
+  await unmountAll(agent, path);
   return false;
 }
 

@@ -2,22 +2,19 @@ import type { Attachment } from '../src/api/attachment.ts';
 import { asProblem, Problem, problemTable } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Agent } from './agent.ts';
+import { bringUp, finishMounted } from './bring-up.ts';
 import {
   checkCapability,
   differencesOf,
   factsOf,
+  isMountedReadonly,
   isReaderOnly,
-  readFilesystem,
   type Facts,
 } from './capability.ts';
-import type { Device } from './connector.ts';
 import { connectorFor } from './connectors/index.ts';
-import type { Filesystem } from './filesystem.ts';
-import { ensureFilesystem } from './format.ts';
-import { checkFlags } from './mount-flags.ts';
 import { mountsAt, topMount, type Mount } from './mountinfo.ts';
-import { describe, mountAndSee, unmountAll } from './mounting.ts';
-import { foreign, ownNumber, refuseForeign } from './ownership.ts';
+import { describe, unmountAll } from './mounting.ts';
+import { foreign, isTurnedReadonly, ownNumber, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
 import type { VolumeRecord } from './records.ts';
 
@@ -57,7 +54,7 @@ export async function stage(agent: Agent, request: StageRequest): Promise<void> 
   refuseUnusable(place, stagingPath);
   await putChanged(agent, record);
   try {
-    await bringUp(agent, record, place);
+    await bringUp(agent, record, place.kind === 'nothing');
   } catch (error) {
     // A final error tells the caller that nothing is left here, and no unstage follows.
     if (!known && problemTable[asProblem(error).code].final) await takeDown(agent, record).catch(() => {});
@@ -84,6 +81,7 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
       `volume "${volumeId}" is staged at "${record.stagingPath}" and not at "${stagingPath}"`,
     );
   if (mount) await refuseForeign(mount, record, host);
+  if (mount && isTurnedReadonly(record, mount)) agent.memory.forget(volumeId);
   refuseUsed(agent, record, mounts);
   await takeDown(agent, record);
 }
@@ -133,10 +131,8 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
   // From here on there may be data, so that no mark may allow an mkfs.
   const { formatting: _, ...unmarked } = record;
   await putChanged(agent, unmarked);
-}
-
-function isMountedReadonly({ attachment, capability }: VolumeRecord): boolean {
-  return attachment.readonly || capability.mountFlags?.includes('ro') === true;
+  // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
+  if (records.get(record.volumeId)?.device === undefined) await finishMounted(agent, unmarked, mount.type);
 }
 
 function refuseUnusable({ kind, missingParent }: Place, path: string): void {
@@ -156,67 +152,6 @@ async function putChanged({ records }: Agent, record: VolumeRecord): Promise<voi
   if (JSON.stringify(rest) !== JSON.stringify(record)) await records.put(record);
 }
 
-async function bringUp(agent: Agent, record: VolumeRecord, place: Place): Promise<void> {
-  const { host, records } = agent;
-  const device = await connectorFor(record.attachment).connect(record.attachment, host);
-  if (record.capability.accessType === 'mount') {
-    const filesystem = await prepareFilesystem(agent, record, device);
-    if (place.kind === 'nothing') await host.makeDirectory(record.stagingPath);
-    await mountDevice(agent, record, { device, filesystem }).catch(error =>
-      explainUnfinished(agent, record, error),
-    );
-  }
-  const { formatting: _, ...rest } = record;
-  records.keep({ ...rest, device });
-}
-
-async function prepareFilesystem(agent: Agent, record: VolumeRecord, device: Device): Promise<Filesystem> {
-  const { host, records, defaultFilesystem } = agent;
-  const { attachment, capability, formatting } = record;
-  const filesystem = await ensureFilesystem({
-    host,
-    device,
-    attachment,
-    wanted: readFilesystem(capability),
-    fallback: defaultFilesystem,
-    mark: formatting,
-    setMark: mark => records.put({ ...record, formatting: mark }),
-  });
-  checkFlags(capability.mountFlags ?? [], filesystem);
-  return filesystem;
-}
-
-/** Puts back the mark that was cleared for a mount that failed, and says what the mark means for it. */
-async function explainUnfinished({ records }: Agent, record: VolumeRecord, error: unknown): Promise<never> {
-  if (!record.formatting) throw error;
-  await records.put(record);
-  throw new Problem(
-    'UNAVAILABLE',
-    `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,
-    error,
-  );
-}
-
-type Prepared = { readonly device: Device; readonly filesystem: Filesystem };
-
-async function mountDevice(
-  agent: Agent,
-  record: VolumeRecord,
-  { device, filesystem }: Prepared,
-): Promise<void> {
-  const { host } = agent;
-  const { attachment, capability, stagingPath: path } = record;
-  if (!(await connectorFor(attachment).owns(attachment, device.number, host)))
-    throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${record.volumeId}"`);
-  const options = [
-    ...filesystem.mountOptions,
-    ...(attachment.readonly ? ['ro', ...filesystem.readonlyOptions] : []),
-    ...(capability.mountFlags ?? []),
-  ];
-  const args = ['-t', filesystem.name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
-  await mountAndSee(host, [...args, '--', device.path, path], { path, number: device.number });
-}
-
 function refuseUsed(
   { base }: Agent,
   { volumeId, stagingPath, targets }: VolumeRecord,
@@ -233,10 +168,12 @@ function refuseUsed(
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${user.path}"`);
 }
 
-async function takeDown({ host, records }: Agent, record: VolumeRecord): Promise<void> {
+async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
+  const { host, records } = agent;
   const connector = connectorFor(record.attachment);
-  await unmountAll(host, record.stagingPath, connector.unmountOptions);
+  await unmountAll(agent, record.stagingPath, connector.unmountOptions);
   await connector.disconnect(record.attachment, host);
+  agent.memory.forgetUsage(record.volumeId);
   // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
   if (record.formatting) await records.put(record);
   else await records.remove(record.volumeId);

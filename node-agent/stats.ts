@@ -1,8 +1,7 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
-import { runWell } from './commands.ts';
-import { topMount } from './mountinfo.ts';
-import { ownNumber } from './ownership.ts';
+import { locate, readSizeBytes, type PathOfVolume } from './locate.ts';
+import type { Readings } from './readings.ts';
 
 /** How full a volume is. Inodes are absent where the filesystem has no fixed number of them. */
 export type Usage = {
@@ -13,26 +12,31 @@ export type Usage = {
 /** A block volume knows its total alone. */
 export type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
 
-/** Which volume, and one of the paths it is staged or published at. */
-export type StatsRequest = { readonly volumeId: string; readonly path: string };
-
-/** Measures a volume at a path; NOT_FOUND when the volume is not there. The path is read by a command alone. */
-export async function measure({ host, records }: Agent, { volumeId, path }: StatsRequest): Promise<Usage> {
-  const record = records.get(volumeId);
-  const paths = record ? [record.stagingPath, ...record.targets.map(target => target.path)] : [];
-  const mount = paths.includes(path) ? topMount(await host.mounts(), path) : undefined;
-  const number = record && mount && (await ownNumber(mount, record, host));
-  if (number === undefined)
-    throw new Problem('NOT_FOUND', `volume "${volumeId}" is neither staged nor published at "${path}"`);
-  if (record?.capability.accessType === 'block') {
-    const sectors = await host.readText(`/sys/dev/block/${number}/size`);
-    return { bytes: { total: Number(sectors) * 512 } };
-  }
-  const { stdout } = await runWell(host, {
+/**
+ * Measures a volume at a path; NOT_FOUND when the volume is not there. The path is read by a command alone; where
+ * that hangs, the last good answer is given within a second.
+ */
+export async function measure(agent: Agent, readings: Readings, at: PathOfVolume): Promise<Usage> {
+  const { volumeId, path } = at;
+  const { record, number } = await locate(agent, at);
+  if (record.capability.accessType === 'block')
+    return { bytes: { total: await readSizeBytes(agent, number) } };
+  const answer = await readings({
+    volumeId,
+    operation: 'NodeGetVolumeStats',
     command: 'stat',
     args: ['--file-system', '--format', '%S %b %f %a %c %d', '--', path],
   });
-  return readUsage(stdout);
+  if ('hangs' in answer) {
+    const usage = agent.memory.lastUsage(volumeId);
+    if (usage) return usage;
+    throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${answer.hangs}`);
+  }
+  const { status, stdout, stderr } = answer.result;
+  if (status !== 0) throw new Problem('UNAVAILABLE', `volume "${volumeId}" cannot be read: ${stderr.trim()}`);
+  const usage = readUsage(stdout);
+  agent.memory.setUsage(volumeId, usage);
+  return usage;
 }
 
 function readUsage(stdout: string): Usage {

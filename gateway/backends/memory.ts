@@ -3,8 +3,17 @@ import { Problem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/resources.ts';
 import { bytes } from '../../src/lib/parsers.ts';
 import type { SettingsOf } from '../../src/lib/settings.ts';
-import type { Backend, BackendPlugin } from '../backend.ts';
+import type {
+  Backend,
+  BackendPlugin,
+  Changes,
+  CutSnapshot,
+  NewSnapshot,
+  NewVolume,
+  Snapshots,
+} from '../backend.ts';
 import { chooseSize } from '../sizes.ts';
+import { allocated, changed, read, write, type Disk } from './memory/disk.ts';
 
 const settings = {
   'memory-capacity': {
@@ -20,23 +29,43 @@ export const memory: BackendPlugin<typeof settings> = {
   open: async values => openMemory(values),
 };
 
-function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof settings>): Backend {
-  const volumes = new Map<string, number>();
-  const available = (): number => [...volumes.values()].reduce((left, size) => left - size, totalBytes);
+/** The backend, and what stands in for a node that writes to its volumes and reads them. */
+export interface MemoryBackend extends Backend {
+  write(volumeId: string, offset: number, bytes: Uint8Array): void;
+  read(volumeId: string, offset: number, length: number): Uint8Array;
+}
+
+type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>> };
+type Snapshot = Disk & CutSnapshot;
+type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<string, Snapshot> };
+
+const empty: Disk = { sizeBytes: 0, blocks: new Map() };
+
+/** Opens a backend that holds nothing. */
+export function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof settings>): MemoryBackend {
+  const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
+  const { volumes } = shelf;
+  const available = (): number =>
+    [...volumes.values()].reduce((left, disk) => left - disk.sizeBytes, totalBytes);
   const bounds = { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1, maximumBytes: totalBytes };
+  const requireRoom = (sizeBytes: number): void => {
+    if (sizeBytes <= available()) return;
+    const found = `${sizeBytes} bytes do not fit into the ${available()} that are left`;
+    throw new Problem('RESOURCE_EXHAUSTED', found);
+  };
   return {
     name: 'memory',
     accessModes,
     accessTypes,
     parameters: z.strictObject({}),
-    async create({ id, ...asked }) {
-      const sizeBytes = volumes.get(id) ?? chooseSize(asked, bounds);
-      if (!volumes.has(id) && sizeBytes > available())
-        throw new Problem(
-          'RESOURCE_EXHAUSTED',
-          `${sizeBytes} bytes do not fit into the ${available()} that are left`,
-        );
-      volumes.set(id, sizeBytes);
+    sources: ['snapshot', 'volume'],
+    async create(volume) {
+      const { id, mutableParameters = {} } = volume;
+      const known = volumes.get(id);
+      if (known) return { sizeBytes: known.sizeBytes };
+      const sizeBytes = chooseSize(volume, bounds);
+      requireRoom(sizeBytes);
+      volumes.set(id, { ...sourceOf(shelf, volume), sizeBytes, mutableParameters });
       return { sizeBytes };
     },
     async delete({ id }) {
@@ -46,6 +75,30 @@ function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof setting
       return { protocol: 'loop', path: `/dev/shm/${id}.img` };
     },
     detach: async () => {},
+    async expand({ id }, asked) {
+      const volume = requireThere(volumes.get(id), id);
+      const least = Math.max(asked.requiredBytes, volume.sizeBytes);
+      const sizeBytes = chooseSize({ ...asked, requiredBytes: least }, bounds);
+      requireRoom(sizeBytes - volume.sizeBytes);
+      volumes.set(id, { ...volume, sizeBytes });
+      return { sizeBytes, nodeExpansionRequired: true };
+    },
+    modification: {
+      parameters: z.strictObject({
+        tier: z.enum(['standard', 'fast']).exactOptional(),
+        label: z.string().max(64).exactOptional(),
+      }),
+      async apply({ id }, parameters) {
+        const volume = requireThere(volumes.get(id), id);
+        volumes.set(id, { ...volume, mutableParameters: { ...volume.mutableParameters, ...parameters } });
+      },
+    },
+    snapshots: createSnapshots(shelf),
+    changes: createChanges(shelf),
+    async volumeHealth({ id }) {
+      if (volumes.has(id)) return [];
+      return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
+    },
     capacity: async () => ({
       availableBytes: available(),
       minimumVolumeBytes: bounds.minimumBytes,
@@ -54,5 +107,60 @@ function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof setting
     async *list() {
       yield* volumes.keys();
     },
+    write(id, offset, content) {
+      const volume = requireThere(volumes.get(id), id);
+      volumes.set(id, { ...volume, ...write(volume, offset, content) });
+    },
+    read: (id, offset, length) => read(requireThere(volumes.get(id), id), offset, length),
   };
+}
+
+function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
+  const cut = ({ id, volume }: NewSnapshot): CutSnapshot => {
+    const { sizeBytes, blocks } = requireThere(volumes.get(volume.id), volume.id);
+    const snapshot = snapshots.get(id) ?? { sizeBytes, blocks, createdAtMs: Date.now(), ready: true };
+    snapshots.set(id, snapshot);
+    return { sizeBytes: snapshot.sizeBytes, createdAtMs: snapshot.createdAtMs, ready: true };
+  };
+  return {
+    parameters: z.strictObject({}),
+    create: async snapshot => cut(snapshot),
+    async delete({ id }) {
+      snapshots.delete(id);
+    },
+    async createGroup(members) {
+      for (const { volume } of members) requireThere(volumes.get(volume.id), volume.id);
+      return members.map(cut);
+    },
+    async *list() {
+      yield* snapshots.keys();
+    },
+  };
+}
+
+function createChanges({ snapshots }: Shelf): Changes {
+  return {
+    async *allocated({ id }, fromOffset) {
+      yield* allocated(requireThere(snapshots.get(id), id), fromOffset);
+    },
+    async *changed({ base, target }, fromOffset) {
+      const pair = {
+        base: requireThere(snapshots.get(base.id), base.id),
+        target: requireThere(snapshots.get(target.id), target.id),
+      };
+      yield* changed(pair, fromOffset);
+    },
+  };
+}
+
+function sourceOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk {
+  if (!source) return empty;
+  return source.kind === 'snapshot'
+    ? requireThere(snapshots.get(source.snapshot.id), source.snapshot.id)
+    : requireThere(volumes.get(source.volume.id), source.volume.id);
+}
+
+function requireThere<T>(found: T | undefined, id: string): T {
+  if (found === undefined) throw new Problem('FAILED_PRECONDITION', `"${id}" is not there`);
+  return found;
 }

@@ -9,6 +9,8 @@ export type AttachmentRecord = AttachmentId & {
   readonly capability: Capability;
   readonly readonly: boolean;
   readonly reach: Reach | undefined;
+  /** The volume's size when it was attached; undefined where that was not recorded. */
+  readonly sizeBytes: number | undefined;
 };
 
 /** Names one attachment. */
@@ -48,19 +50,21 @@ export async function listVolumesOnNode(
 
 /** Records the attachment, in place of what was recorded for the same volume and node. */
 export async function putAttachment(sql: Sql, attachment: AttachmentRecord): Promise<void> {
-  const { attachmentId, state, capability, reach } = attachment;
+  const { attachmentId, state, capability, reach, sizeBytes } = attachment;
   await sql.run(
-    `insert into attachments (volume_id, cluster, node_id, attachment_id, state, capability, readonly, reach)
-     values (?, ?, ?, ?, ?, ?, ?, ?)
+    `insert into attachments (volume_id, cluster, node_id, attachment_id, state, capability, readonly, reach,
+       size_bytes)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict (volume_id, cluster, node_id) do update set attachment_id = excluded.attachment_id,
        state = excluded.state, capability = excluded.capability, readonly = excluded.readonly,
-       reach = excluded.reach`,
+       reach = excluded.reach, size_bytes = excluded.size_bytes`,
     ...attachmentKey(attachment),
     attachmentId,
     state,
     JSON.stringify(capability),
     attachment.readonly ? 1 : 0,
     reach ? JSON.stringify(reach) : null,
+    sizeBytes ?? null,
   );
 }
 
@@ -86,5 +90,6 @@ function toAttachment(row: SqlRow): AttachmentRecord {
     capability: JSON.parse(String(row.capability)) as Capability,
     readonly: row.readonly === 1,
     reach: row.reach === null ? undefined : (JSON.parse(String(row.reach)) as Reach),
+    sizeBytes: row.size_bytes === null ? undefined : Number(row.size_bytes),
   };
 }

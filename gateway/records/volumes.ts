@@ -1,20 +1,20 @@
-import type { Volume, VolumeSpec } from '../../src/api/resources.ts';
+import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/resources.ts';
+import type { SizeBounds } from '../backend.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';
-
-/** Who works on a volume, on what, and until when nobody else may. Times are milliseconds since the epoch. */
-export type Claim = {
-  readonly owner: string;
-  readonly operation: string;
-  readonly sinceMs: number;
-  readonly untilMs: number;
-};
+import { claimValues, toClaim, type Claim, type Claimed } from './claims.ts';
 
 /** What was asked when the volume was made; its name stands beside it. */
 export type RecordedSpec = Omit<VolumeSpec, 'name'>;
 
+/** What was begun on a volume that is ready, and must be finished. */
+export type Pending = {
+  readonly expansion?: SizeBounds | undefined;
+  readonly modification?: Readonly<Record<string, string>> | undefined;
+};
+
 /** A volume as it is recorded. */
-export type VolumeRecord = {
-  readonly id: string;
+export type VolumeRecord = Claimed & {
+  readonly kind: 'volume';
   readonly cluster: string;
   readonly name: string;
   readonly state: Volume['state'];
@@ -22,24 +22,26 @@ export type VolumeRecord = {
   readonly sizeBytes: number;
   readonly context: Readonly<Record<string, string>>;
   readonly createdAtMs: number;
-  readonly claim: Claim | undefined;
+  /** The mutable parameters as they are now, as far as that is certain. */
+  readonly mutableParameters: Readonly<Record<string, string>>;
+  readonly nodeExpansionRequired: boolean;
+  readonly pending: Pending;
 };
 
 /** Records a new volume in state creating, under a claim. False when the id is taken; nothing is changed then. */
 export async function insertVolume(sql: Sql, volume: VolumeRecord, claim: Claim): Promise<boolean> {
   const changed = await sql.run(
-    `insert into volumes (id, cluster, name, state, spec, size_bytes, context, created_at,
+    `insert into volumes (id, cluster, name, state, spec, source, mutable_parameters, size_bytes, context, created_at,
       claim_owner, claim_operation, claim_since, claim_until)
-     values (?, ?, ?, 'creating', ?, 0, '{}', ?, ?, ?, ?, ?) on conflict (id) do nothing`,
+     values (?, ?, ?, 'creating', ?, ?, ?, 0, '{}', ?, ?, ?, ?, ?) on conflict (id) do nothing`,
     volume.id,
     volume.cluster,
     volume.name,
     JSON.stringify(volume.spec),
+    sourceKey(volume.spec.source),
+    JSON.stringify(volume.mutableParameters),
     volume.createdAtMs,
-    claim.owner,
-    claim.operation,
-    claim.sinceMs,
-    claim.untilMs,
+    ...claimValues(claim),
   );
   return changed === 1;
 }
@@ -72,6 +74,7 @@ export async function listUnfinished(
   const rows = await sql.all(
     `select * from volumes where id in (
        select id from volumes where state <> 'ready'
+       union select id from volumes where pending is not null
        union select volume_id from attachments where state <> 'attached'
      ) and id > ? and (claim_owner is null or claim_until <= ?) order by id limit ?`,
     afterId,
@@ -91,21 +94,9 @@ export async function claimVolume(
     `update volumes set state = ?, claim_owner = ?, claim_operation = ?, claim_since = ?, claim_until = ?
      where id = ?`,
     state,
-    claim.owner,
-    claim.operation,
-    claim.sinceMs,
-    claim.untilMs,
+    ...claimValues(claim),
     id,
   );
-}
-
-/** Lengthens the claim while it is still the owner's. */
-export async function renewClaim(
-  sql: Sql,
-  id: string,
-  { owner, untilMs }: Pick<Claim, 'owner' | 'untilMs'>,
-): Promise<void> {
-  await sql.run('update volumes set claim_until = ? where id = ? and claim_owner = ?', untilMs, id, owner);
 }
 
 /** Records what was made and frees the volume. False when the claim is the owner's no more. */
@@ -144,8 +135,51 @@ export async function removeVolume(sql: Sql, id: string, owner: string): Promise
   return (await sql.run('delete from volumes where id = ? and claim_owner = ?', id, owner)) === 1;
 }
 
+/** One of the volumes that are being made from the source, or undefined when there is none. */
+export async function findVolumeMadeFrom(sql: Reader, source: VolumeSource): Promise<string | undefined> {
+  const [row] = await sql.all(
+    `select id from volumes where state <> 'ready' and state = 'creating' and source = ? limit 1`,
+    sourceKey(source),
+  );
+  return row && String(row.id);
+}
+
+/** Records what is begun on the volume and not done yet. */
+export async function putPending(sql: Sql, id: string, pending: Pending): Promise<void> {
+  const text = JSON.stringify(pending);
+  await sql.run('update volumes set pending = ? where id = ?', text === '{}' ? null : text, id);
+}
+
+/** Records the size that the volume has grown to. */
+export async function putSize(
+  sql: Sql,
+  { id, sizeBytes, nodeExpansionRequired }: Pick<VolumeRecord, 'id' | 'sizeBytes' | 'nodeExpansionRequired'>,
+): Promise<void> {
+  await sql.run(
+    'update volumes set size_bytes = ?, node_expansion = ? where id = ?',
+    sizeBytes,
+    nodeExpansionRequired ? 1 : 0,
+    id,
+  );
+}
+
+/** Records the mutable parameters that the volume has now. */
+export async function putMutableParameters(
+  sql: Sql,
+  { id, mutableParameters }: Pick<VolumeRecord, 'id' | 'mutableParameters'>,
+): Promise<void> {
+  const text = JSON.stringify(mutableParameters);
+  await sql.run('update volumes set mutable_parameters = ? where id = ?', text, id);
+}
+
+function sourceKey(source: VolumeSource | undefined): string | null {
+  if (!source) return null;
+  return source.kind === 'snapshot' ? `snapshot ${source.snapshotId}` : `volume ${source.volumeId}`;
+}
+
 function toVolume(row: SqlRow): VolumeRecord {
   return {
+    kind: 'volume',
     id: String(row.id),
     cluster: String(row.cluster),
     name: String(row.name),
@@ -154,15 +188,9 @@ function toVolume(row: SqlRow): VolumeRecord {
     sizeBytes: Number(row.size_bytes),
     context: JSON.parse(String(row.context)) as Record<string, string>,
     createdAtMs: Number(row.created_at),
-    claim: row.claim_owner === null ? undefined : toClaim(row),
-  };
-}
-
-function toClaim(row: SqlRow): Claim {
-  return {
-    owner: String(row.claim_owner),
-    operation: String(row.claim_operation),
-    sinceMs: Number(row.claim_since),
-    untilMs: Number(row.claim_until),
+    mutableParameters: JSON.parse(String(row.mutable_parameters)) as Record<string, string>,
+    nodeExpansionRequired: row.node_expansion === 1,
+    pending: row.pending === null ? {} : (JSON.parse(String(row.pending)) as Pending),
+    claim: toClaim(row),
   };
 }

@@ -17,11 +17,14 @@ export const loop: Connector<'loop'> = {
   unmountOptions: ['--detach-loop'],
   connect,
   disconnect,
+  rescan,
   owns,
 };
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
-  const device = await attach(attachment, host);
+  const attached = await attach(attachment, host);
+  const device =
+    attached.sizeBytes < attachment.sizeBytes ? await lookAnew(attachment, attached, host) : attached;
   refuseOther(device, attachment);
   const names = await namesBackedBy([attachment.path], host);
   if (names.length > 1)
@@ -30,6 +33,12 @@ async function connect(attachment: LoopAttachment, host: Host): Promise<Device> 
       `loop file "${attachment.path}" has more than one device: ${names.join(', ')}`,
     );
   return device;
+}
+
+/** A device that was there before its file grew shows the old size. */
+async function lookAnew(attachment: LoopAttachment, { path }: Device, host: Host): Promise<Device> {
+  await rescan(attachment, host);
+  return readDevice(path, host);
 }
 
 async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<Device> {
@@ -84,6 +93,11 @@ async function waitUntilGone(name: string, paths: readonly string[], host: Host)
       throw new Problem('UNAVAILABLE', `"/dev/${name}" still uses "${backing}" after it was detached`);
     await sleep(detachPauseMs);
   }
+}
+
+async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
+  for (const name of await namesBackedBy([path], host))
+    await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {

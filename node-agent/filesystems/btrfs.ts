@@ -1,6 +1,6 @@
 import type { Filesystem } from '../filesystem.ts';
 
-/** The btrfs filesystem. Kernels refuse to mount a btrfs clone beside its source: both have one identity. */
+/** The btrfs filesystem. Kernels before 6.7 refuse to mount a clone beside its source: both have one UUID. */
 export const btrfs: Filesystem = {
   name: 'btrfs',
   make: device => ({ command: 'mkfs.btrfs', args: ['-q', '-K', '--', device] }),
@@ -30,4 +30,7 @@ export const btrfs: Filesystem = {
     skip_balance: /^$/,
     user_subvol_rm_allowed: /^$/,
   },
+  // btrfs takes no `--`; both operands are known not to start with a dash.
+  growMounted: ({ path }) => ({ command: 'btrfs', args: ['filesystem', 'resize', 'max', path] }),
+  twinDirectory: uuid => `/sys/fs/btrfs/${uuid}`,
 };

@@ -1,4 +1,4 @@
-import type { Filesystem } from '../filesystem.ts';
+import type { Filesystem, Inspection } from '../filesystem.ts';
 
 /**
  * Every feature by name, all known to kernels since 4.5 and to e2fsprogs since 1.43: a newer mke2fs has newer
@@ -21,6 +21,9 @@ const features = [
   'extra_isize',
   'metadata_csum',
 ];
+
+/** A whole check takes minutes on a large device, and cutting off a resize would damage it. */
+const patienceMs = 60 * 60_000;
 
 /** The ext4 filesystem. */
 export const ext4: Filesystem = {
@@ -54,4 +57,28 @@ export const ext4: Filesystem = {
     grpquota: /^$/,
     prjquota: /^$/,
   },
+  growMounted: ({ device }) => ({ command: 'resize2fs', args: ['--', device], timeoutMs: patienceMs }),
+  growCapability: 'CAP_SYS_RESOURCE',
+  unmounted: {
+    inspect: device => ({ command: 'dumpe2fs', args: ['-h', '--', device] }),
+    readInspection,
+    mend: device => ({ command: 'e2fsck', args: ['-p', '--', device], timeoutMs: patienceMs }),
+    check: device => ({ command: 'e2fsck', args: ['-f', '-p', '--', device], timeoutMs: patienceMs }),
+    grow: device => ({ command: 'resize2fs', args: ['--', device], timeoutMs: patienceMs }),
+  },
 };
+
+/** A last group too small for its own tables stays unused, and those tables are less than 2048 blocks. */
+const slackBlocks = 2048;
+
+function readInspection(output: string): Inspection | undefined {
+  const field = (name: string): string | undefined => output.match(new RegExp(`^${name}: +(.+)$`, 'm'))?.[1];
+  const blocks = Number(field('Block count'));
+  const blockBytes = Number(field('Block size'));
+  if (!Number.isSafeInteger(blocks * blockBytes)) return undefined;
+  return {
+    endBytes: blocks * blockBytes,
+    slackBytes: slackBlocks * blockBytes,
+    hasErrors: field('Filesystem state')?.endsWith('with errors') === true,
+  };
+}

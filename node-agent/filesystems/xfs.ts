@@ -44,4 +44,5 @@ export const xfs: Filesystem = {
     grpquota: /^$/,
     prjquota: /^$/,
   },
+  growMounted: ({ path }) => ({ command: 'xfs_growfs', args: ['-d', '--', path] }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { attachmentFields, commonAttachmentFields, type Attachment, type Protocol } from './attachment.ts';
-import { maxIdBytes } from './ids.ts';
+import { name, sizeBytes, stringMap } from './fields.ts';
 import { isProblemCode } from './problem.ts';
 
 /** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
@@ -23,20 +23,6 @@ export const accessTypes = ['mount', 'block'] as const;
 /** One of `accessTypes`. */
 export type AccessType = (typeof accessTypes)[number];
 
-const encoder = new TextEncoder();
-
-const name = z
-  .string()
-  .min(1)
-  .refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
-const sizeBytes = z.int().nonnegative();
-const stringMap = z
-  .record(z.string(), z.string())
-  .refine(
-    map => Object.entries(map).reduce((sum, [k, v]) => sum + byteLength(k) + byteLength(v), 0) <= 4096,
-    'must have at most 4096 bytes',
-  );
-
 /** One way to use a volume. */
 export const capabilitySchema = z.strictObject({
   accessType: z.enum(accessTypes),
@@ -44,6 +30,12 @@ export const capabilitySchema = z.strictObject({
   fsType: z.string().max(128).optional(),
   mountFlags: z.array(z.string().max(4096)).max(64).optional(),
 });
+
+/** What a new volume is filled from. */
+export const volumeSourceSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('snapshot'), snapshotId: z.string().min(1) }),
+  z.strictObject({ kind: z.literal('volume'), volumeId: z.string().min(1) }),
+]);
 
 /** What is asked of a new volume: the body of PUT /v1/volumes/{id}. */
 export const volumeSpecSchema = z.strictObject({
@@ -55,7 +47,20 @@ export const volumeSpecSchema = z.strictObject({
   limitBytes: sizeBytes.optional(),
   capabilities: z.array(capabilitySchema).min(1).max(64),
   parameters: stringMap.optional(),
+  /** Absent: the volume starts empty. */
+  source: volumeSourceSchema.optional(),
+  /** What can be changed later, as it is to be at first. */
+  mutableParameters: stringMap.optional(),
 });
+
+/** The size that a volume is to have at least and at most: the body of PUT /v1/volumes/{id}/size. */
+export const sizeSpecSchema = z.strictObject({
+  requiredBytes: sizeBytes.optional(),
+  limitBytes: sizeBytes.optional(),
+});
+
+/** What is to be changed, others staying as they are: the body of PUT /v1/volumes/{id}/parameters. */
+export const parametersSpecSchema = z.strictObject({ mutableParameters: stringMap });
 
 const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
 const nodeId = z.string().min(1).max(256);
@@ -72,6 +77,12 @@ export const volumeSchema = z.object({
   context: stringMap,
   attachments: z.array(z.object({ nodeId, state: attachmentState, readonly: z.boolean() })),
   createdAt: z.string(),
+  source: volumeSourceSchema.optional(),
+  mutableParameters: stringMap.optional(),
+  /** The volume has grown since it was made, and nodes must grow the filesystem. */
+  nodeExpansionRequired: z.boolean().optional(),
+  /** What was begun on a volume that is ready otherwise, and is not done yet. */
+  pending: z.array(z.enum(['expansion', 'modification'])).optional(),
 });
 
 /** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
@@ -119,7 +130,8 @@ export const capabilitiesSchema = z.object({
   version: z.string(),
   accessModes: z.array(z.enum(accessModes)),
   accessTypes: z.array(z.enum(accessTypes)),
-  capacity: z.boolean(),
+  /** Words of features.ts; those of a newer gateway mean nothing here. */
+  features: z.array(z.string()),
 });
 
 /** A question that changes nothing: can these capabilities and parameters be had? */
@@ -127,6 +139,7 @@ export const validationSpecSchema = z.strictObject({
   capabilities: z.array(capabilitySchema).min(1).max(64),
   parameters: stringMap.optional(),
   context: stringMap.optional(),
+  mutableParameters: stringMap.optional(),
 });
 
 /** The answer to a validation: confirmed, or the reason why not. */
@@ -145,6 +158,24 @@ export const capacitySchema = z.object({
   minimumVolumeBytes: sizeBytes.optional(),
 });
 
+/** What is wrong with a volume; no entries: nothing that is known. */
+export const healthSchema = z.object({
+  volumeId: z.string(),
+  entries: z.array(
+    z.object({
+      status: z.enum(['DEGRADED', 'INACCESSIBLE', 'DATA_LOSS']),
+      reason: z.string(),
+      message: z.string(),
+    }),
+  ),
+});
+
+/** One page of the volumes with which something is wrong; it may have few, or none, and yet a next page. */
+export const healthPageSchema = z.object({
+  volumes: z.array(healthSchema),
+  nextPageToken: z.string().optional(),
+});
+
 /** An RFC 9457 problem document. */
 export const problemSchema = z.object({
   code: z.custom(isProblemCode),
@@ -153,6 +184,10 @@ export const problemSchema = z.object({
 });
 
 export type Capability = z.infer<typeof capabilitySchema>;
+export type VolumeSource = z.infer<typeof volumeSourceSchema>;
+export type SizeSpec = z.infer<typeof sizeSpecSchema>;
+export type Health = z.infer<typeof healthSchema>;
+export type HealthPage = z.infer<typeof healthPageSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
 export type Volume = z.infer<typeof volumeSchema>;
 export type VolumePage = z.infer<typeof volumePageSchema>;
@@ -171,8 +206,4 @@ function fieldSchemas(
 ): Record<string, z.ZodType> {
   const schemas = { text: z.string().min(1), bytes: sizeBytes, flag: z.boolean() };
   return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, schemas[kind]]));
-}
-
-function byteLength(text: string): number {
-  return encoder.encode(text).length;
 }

@@ -1,12 +1,10 @@
 import { toPublishContext } from '../api/attachment.ts';
 import type { StorageClient } from '../api/client.ts';
+import { hasFeature } from '../api/features.ts';
 import { resourceId } from '../api/names.ts';
 import { Problem } from '../api/problem.ts';
-import type { Capabilities, Volume } from '../api/resources.ts';
+import type { Volume, VolumeSpec } from '../api/resources.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
-import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
-import type { CreateVolumeRequest__Output } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
-import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import {
   readCapabilities,
   readCapability,
@@ -18,6 +16,10 @@ import {
 } from '../csi/read.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { CapabilitySource } from './capabilities.ts';
+import { readPage, readParameters, readSource, refuseTopology, toCsiVolume, unoffered } from './messages.ts';
+import { offeredRpcs, requireFeature } from './offered.ts';
+import { createSnapshots } from './snapshots.ts';
+import { createVolumeChanges } from './volume-changes.ts';
 
 /** What the service works with. */
 export type ControllerOptions = {
@@ -26,29 +28,24 @@ export type ControllerOptions = {
   readonly cluster: string;
 };
 
-/** Parameters that the provisioner adds to tell whose volume it is; they are no business of a backend. */
-const metadataParameters = new Set([
-  'csi.storage.k8s.io/pvc/name',
-  'csi.storage.k8s.io/pvc/namespace',
-  'csi.storage.k8s.io/pv/name',
-]);
-
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
-export function createController({
-  client,
-  capabilities,
-  cluster,
-}: ControllerOptions): UnaryHandlers<ControllerHandlers> {
+export function createController(options: ControllerOptions): UnaryHandlers<ControllerHandlers> {
+  const { client, capabilities, cluster } = options;
   return {
     async CreateVolume(request, call) {
       const name = readName(request.name);
+      const source = readSource(request.volume_content_source);
+      const mutable = readMap(request.mutable_parameters, 'mutable_parameters');
       const spec = {
         name,
         ...readCapacityRange(request.capacity_range),
         capabilities: readCapabilities(request.volume_capabilities),
         parameters: readParameters(request.parameters),
+        ...(source && { source }),
+        ...(Object.keys(mutable).length > 0 && { mutableParameters: { ...mutable } }),
       };
-      refuseUnoffered(request);
+      refuseTopology(request.accessibility_requirements);
+      refuseUnoffered(capabilities, spec);
       const volume = await client.createVolume(resourceId(cluster, name), spec, call);
       if (volume.state !== 'ready')
         throw new Problem('ABORTED', `volume "${volume.id}" is ${volume.state} still`);
@@ -85,26 +82,23 @@ export function createController({
     async ValidateVolumeCapabilities(request, call) {
       const { volume_capabilities, volume_context, parameters, mutable_parameters } = request;
       const volumeId = readId(request.volume_id, 'volume_id');
+      const mutable = readMap(mutable_parameters, 'mutable_parameters');
       const spec = {
         capabilities: readCapabilities(volume_capabilities),
         parameters: readParameters(parameters),
         context: readMap(volume_context, 'volume_context'),
+        ...(Object.keys(mutable).length > 0 && { mutableParameters: { ...mutable } }),
       };
       const { confirmed, message } = await client.validateVolume(volumeId, spec, call);
-      if (Object.keys(mutable_parameters).length > 0)
+      if (spec.mutableParameters && !hasFeature(capabilities.get(), 'modify'))
         return { message: 'mutable parameters are not offered' };
       return confirmed
-        ? { confirmed: { volume_capabilities, volume_context, parameters } }
+        ? { confirmed: { volume_capabilities, volume_context, parameters, mutable_parameters } }
         : { message: message ?? 'not supported' };
     },
 
     async ListVolumes(request, call) {
-      if (request.max_entries < 0)
-        throw new Problem('INVALID_ARGUMENT', `max_entries is ${request.max_entries}, less than 0`);
-      const page = await client.listVolumes(
-        { limit: request.max_entries, pageToken: request.starting_token },
-        call,
-      );
+      const page = await client.listVolumes(readPage(request), call);
       const ready = page.volumes.filter(volume => volume.state === 'ready');
       return {
         entries: ready.map(volume => ({ volume: toCsiVolume(volume), status: toStatus(volume) })),
@@ -113,8 +107,7 @@ export function createController({
     },
 
     async GetCapacity(request, call) {
-      if (!capabilities.get().capacity)
-        throw new Problem('UNIMPLEMENTED', 'the backend does not tell its capacity');
+      requireFeature(capabilities, 'capacity');
       if (Object.keys(request.accessible_topology?.segments ?? {}).length > 0)
         throw unoffered('accessible_topology');
       const { volume_capabilities: wanted } = request;
@@ -142,44 +135,20 @@ export function createController({
       const volume = await client.getVolume(readId(request.volume_id, 'volume_id'), call);
       return { volume: toCsiVolume(volume), status: toStatus(volume) };
     },
+
+    ...createSnapshots(options),
+    ...createVolumeChanges(options),
   };
 }
 
-function offeredRpcs(offered: Capabilities): RpcType[] {
-  return [
-    'CREATE_DELETE_VOLUME',
-    'PUBLISH_UNPUBLISH_VOLUME',
-    'LIST_VOLUMES',
-    'PUBLISH_READONLY',
-    'LIST_VOLUMES_PUBLISHED_NODES',
-    'GET_VOLUME',
-    ...(offered.capacity ? (['GET_CAPACITY'] as const) : []),
-    ...(offered.accessModes.includes('SINGLE_NODE_MULTI_WRITER')
-      ? (['SINGLE_NODE_MULTI_WRITER'] as const)
-      : []),
-  ];
-}
-
-function refuseUnoffered(request: CreateVolumeRequest__Output): void {
-  const { requisite = [], preferred = [] } = request.accessibility_requirements ?? {};
-  if (requisite.length + preferred.length > 0) throw unoffered('accessibility_requirements');
-  if (request.volume_content_source) throw unoffered('volume_content_source');
-  if (Object.keys(request.mutable_parameters).length > 0) throw unoffered('mutable_parameters');
-}
-
-function unoffered(field: string): Problem {
-  return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
-}
-
-function readParameters(parameters: Readonly<Record<string, string>>): Record<string, string> {
-  const own = Object.entries(readMap(parameters, 'parameters')).filter(
-    ([key]) => !metadataParameters.has(key),
-  );
-  return Object.fromEntries(own);
-}
-
-function toCsiVolume(volume: Volume): CsiVolume {
-  return { volume_id: volume.id, capacity_bytes: volume.sizeBytes, volume_context: volume.context };
+/** INVALID_ARGUMENT for a source or for mutable parameters that the storage does not take. */
+function refuseUnoffered(
+  capabilities: CapabilitySource,
+  { source, mutableParameters }: Pick<VolumeSpec, 'source' | 'mutableParameters'>,
+): void {
+  if (source && !hasFeature(capabilities.get(), source.kind === 'snapshot' ? 'restore' : 'clone'))
+    throw unoffered('volume_content_source');
+  if (mutableParameters && !hasFeature(capabilities.get(), 'modify')) throw unoffered('mutable_parameters');
 }
 
 /** A node counts until its detaching is done, and not before its attaching is. */

@@ -7,9 +7,11 @@ import type { Log } from '../lib/log.ts';
 import { createCapabilitySource } from './capabilities.ts';
 import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
+import { createGroupController } from './group-controller.ts';
+import { createSnapshotMetadata } from './snapshot-metadata.ts';
 import { createTokenSource, readKey } from './tokens.ts';
 
-/** Starts the controller: CSI Identity and Controller on a UNIX socket, translated into Storage API calls. */
+/** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */
 export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
   await readKey(config['key-file']);
   const token = createTokenSource({
@@ -25,10 +27,12 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     driverName: config['driver-name'],
     isReady: () => capabilities.isKnown(),
   });
-  const controller = createController({ client, capabilities, cluster: config.cluster });
+  const options = { client, capabilities, cluster: config.cluster };
   const services = [
     { definition: csi.Identity.service, handlers: identity },
-    { definition: csi.Controller.service, handlers: controller },
+    { definition: csi.Controller.service, handlers: createController(options) },
+    { definition: csi.GroupController.service, handlers: createGroupController(options) },
+    { definition: csi.SnapshotMetadata.service, streams: createSnapshotMetadata(options) },
   ];
   const server = await serve({ socketPath: config.endpoint, services, log }).catch(async (error: unknown) => {
     capabilities.close();

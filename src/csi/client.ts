@@ -1,9 +1,11 @@
-import { credentials, type Client, type ServiceError } from '@grpc/grpc-js';
+import { credentials, type Client, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
 import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
 import type { ControllerDefinition } from './generated/csi/v1/Controller.ts';
+import type { GroupControllerDefinition } from './generated/csi/v1/GroupController.ts';
 import type { IdentityDefinition } from './generated/csi/v1/Identity.ts';
 import type { NodeDefinition } from './generated/csi/v1/Node.ts';
+import type { SnapshotMetadataDefinition } from './generated/csi/v1/SnapshotMetadata.ts';
 import { loadCsi, type Csi } from './protocol.ts';
 
 /** A service's unary RPCs as functions; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
@@ -18,10 +20,24 @@ export type CsiCalls<Definition> = {
     : never;
 };
 
+/** A service's streaming RPCs as functions: all messages, or what ended the stream early. */
+export type CsiStreams<Definition> = {
+  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends MethodDefinition<
+    infer Request,
+    infer _Response,
+    infer _RequestOut,
+    infer ResponseOut
+  >
+    ? (request: Request, timeoutMs?: number) => AsyncIterable<ResponseOut>
+    : never;
+};
+
 /** The CSI services of one socket, as a sidecar or kubelet calls them. */
 export interface CsiClient {
   readonly identity: CsiCalls<IdentityDefinition>;
   readonly controller: CsiCalls<ControllerDefinition>;
+  readonly groupController: CsiCalls<GroupControllerDefinition>;
+  readonly snapshotMetadata: CsiStreams<SnapshotMetadataDefinition>;
   readonly node: CsiCalls<NodeDefinition>;
   close(): void;
 }
@@ -39,12 +55,16 @@ export function connectCsi(endpoint: string): CsiClient {
   const csi = (loaded ??= loadCsi());
   const identity = new csi.Identity(endpoint, credentials.createInsecure());
   const controller = new csi.Controller(endpoint, credentials.createInsecure());
+  const groups = new csi.GroupController(endpoint, credentials.createInsecure());
+  const metadata = new csi.SnapshotMetadata(endpoint, credentials.createInsecure());
   const node = new csi.Node(endpoint, credentials.createInsecure());
   return {
     identity: toCalls(identity, csi.Identity.service),
     controller: toCalls(controller, csi.Controller.service),
+    groupController: toCalls(groups, csi.GroupController.service),
+    snapshotMetadata: toStreams(metadata, csi.SnapshotMetadata.service),
     node: toCalls(node, csi.Node.service),
-    close: () => [identity, controller, node].forEach(client => client.close()),
+    close: () => [identity, controller, groups, metadata, node].forEach(client => client.close()),
   };
 }
 
@@ -67,6 +87,29 @@ function toCalls<Definition extends object>(client: Client, definition: Definiti
     return [rpc, call];
   });
   return Object.fromEntries(calls) as CsiCalls<Definition>;
+}
+
+type InvokeStream = (request: unknown, options: object) => ClientReadableStream<unknown>;
+
+function toStreams<Definition extends object>(
+  client: Client,
+  definition: Definition,
+): CsiStreams<Definition> {
+  const methods = client as unknown as Readonly<Record<string, InvokeStream>>;
+  const calls = Object.keys(definition).map(rpc => {
+    const call = async function* (request: unknown, timeoutMs = defaultTimeoutMs): AsyncGenerator<unknown> {
+      const stream = methods[rpc]?.call(client, request, { deadline: Date.now() + timeoutMs });
+      try {
+        yield* stream ?? [];
+      } catch (error) {
+        throw toProblem(error as ServiceError);
+      } finally {
+        stream?.cancel();
+      }
+    };
+    return [rpc, call];
+  });
+  return Object.fromEntries(calls) as CsiStreams<Definition>;
 }
 
 function toProblem(error: ServiceError): Problem {

@@ -9,6 +9,8 @@ export type ExecResult = {
   readonly timedOut: boolean;
   /** The command is not installed. */
   readonly missing: boolean;
+  /** Set for one that could not be killed and was left behind; resolves once it is gone. */
+  readonly gone?: Promise<void>;
 };
 
 /** `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). */
@@ -22,6 +24,13 @@ export type ExecOptions = {
 const graceMs = 1_000;
 /** What is kept of each output stream, in characters. */
 const outputCap = 64 * 1024;
+
+let abandoned = 0;
+
+/** How many children of this process did not die when they were killed, and are still there. */
+export function countAbandoned(): number {
+  return abandoned;
+}
 
 /**
  * Runs one command, never through a shell. It resolves always: what went wrong is in the result. At the deadline the
@@ -39,17 +48,19 @@ export function exec(command: string, args: readonly string[], options: ExecOpti
     const stderr = collect(child.stderr);
     let timedOut = false;
     let abandon: NodeJS.Timeout | undefined;
+    let gone: Promise<void> | undefined;
     const finish = (status: number | undefined, fault?: NodeJS.ErrnoException): void => {
       clearTimeout(deadline);
       clearTimeout(abandon);
       const missing = fault?.code === 'ENOENT';
-      resolve({ status, stdout: stdout(), stderr: fault?.message ?? stderr(), timedOut, missing });
+      const said = { stdout: stdout(), stderr: fault?.message ?? stderr() };
+      resolve({ status, ...said, timedOut, missing, ...(gone && { gone }) });
     };
     const deadline = setTimeout(() => {
       timedOut = true;
       killGroup(child);
       abandon = setTimeout(() => {
-        release(child);
+        gone = release(child);
         finish(undefined);
       }, graceMs);
     }, options.timeoutMs);
@@ -92,10 +103,19 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-function release(child: ChildProcess): void {
+function release(child: ChildProcess): Promise<void> | undefined {
   child.stdin?.destroy();
   child.stdout?.destroy();
   child.stderr?.destroy();
   child.removeAllListeners();
   child.unref();
+  // One that is dead and whose output an escaped child of its own holds open is not stuck.
+  if (child.exitCode !== null || child.signalCode !== null) return undefined;
+  abandoned++;
+  return new Promise(resolve => {
+    child.once('exit', () => {
+      abandoned--;
+      resolve();
+    });
+  });
 }

@@ -23,7 +23,7 @@ const attachment = {
   path: '/x',
 };
 const attached = { volumeId: 'a.x', nodeId: 'n', state: 'attached', readonly: false, attachment };
-const offered = { backend: 'memory', version: '1', accessModes: [], accessTypes: [], capacity: false };
+const offered = { backend: 'memory', version: '1', accessModes: [], accessTypes: [], features: [] };
 
 type Row = readonly [name: string, schema: z.ZodType, value: unknown];
 
@@ -40,6 +40,7 @@ const good: readonly Row[] = [
   ],
   ['a node that tells nothing', nodeSpecSchema, {}],
   ['capabilities', capabilitiesSchema, offered],
+  ['a feature of a later version', capabilitiesSchema, { ...offered, features: ['later'] }],
 ];
 
 const bad: readonly Row[] = [
@@ -89,7 +90,7 @@ const bad: readonly Row[] = [
     { ...attached, attachment: { ...attachment, path: undefined } },
   ],
   ['a node that can hold no volume', nodeSpecSchema, { maxVolumes: 0 }],
-  ['capabilities that say nothing of capacity', capabilitiesSchema, { ...offered, capacity: undefined }],
+  ['capabilities that say nothing of features', capabilitiesSchema, { ...offered, features: undefined }],
 ];
 
 for (const [name, schema, value] of good) {

@@ -217,10 +217,14 @@ test('the capabilities are those of the storage behind', async t => {
     'LIST_VOLUMES_PUBLISHED_NODES',
     'GET_VOLUME',
   ];
-  const multi = { ...offered, capacity: false, accessModes: ['SINGLE_NODE_MULTI_WRITER' as const] };
+  const multi = {
+    ...offered,
+    features: new Array<string>(),
+    accessModes: ['SINGLE_NODE_MULTI_WRITER' as const],
+  };
   for (const [capabilities, expected] of [
     [offered, [...always, 'GET_CAPACITY']],
-    [{ ...offered, capacity: false }, always],
+    [{ ...offered, features: new Array<string>() }, always],
     [multi, [...always, 'SINGLE_NODE_MULTI_WRITER']],
   ] as const) {
     const { csi } = await serveController(t, {}, capabilities);
@@ -230,7 +234,7 @@ test('the capabilities are those of the storage behind', async t => {
 });
 
 test('GetCapacity is UNIMPLEMENTED where the backend does not tell its capacity', async t => {
-  const { csi, asked } = await serveController(t, {}, { ...offered, capacity: false });
+  const { csi, asked } = await serveController(t, {}, { ...offered, features: [] });
   await assert.rejects(csi.controller.GetCapacity({}), { code: 'UNIMPLEMENTED' });
   assert.deepEqual(asked, []);
 });

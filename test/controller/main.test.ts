@@ -85,7 +85,7 @@ test('a controller whose gateway is down starts, is not ready, says why, and hea
     code: 'UNAVAILABLE',
     detail: /the gateway has not told what it can do/,
   });
-  await startStorageApi(t, [json(200, { ...offered, capacity: false })], { ...place, port: gone.port });
+  await startStorageApi(t, [json(200, { ...offered, features: [] })], { ...place, port: gone.port });
   await untilReady(csi);
   const { capabilities } = await csi.controller.ControllerGetCapabilities({});
   const types = capabilities.map(({ rpc }) => rpc?.type);

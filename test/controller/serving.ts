@@ -1,13 +1,16 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { StorageClient } from '../../src/api/client.ts';
+import { features } from '../../src/api/features.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capabilities } from '../../src/api/resources.ts';
 import type { CapabilitySource } from '../../src/controller/capabilities.ts';
 import { createController } from '../../src/controller/controller.ts';
+import { createGroupController } from '../../src/controller/group-controller.ts';
+import { createSnapshotMetadata } from '../../src/controller/snapshot-metadata.ts';
 import type { CsiClient } from '../../src/csi/client.ts';
 import { clientOf, serveCsi, temporaryDir } from '../csi/serving.ts';
-import { sampleVolume } from '../fakes/storage-api.ts';
+import { sampleGroup, sampleSnapshot, sampleVolume } from '../fakes/storage-api.ts';
 
 /** What the storage can do where a test says nothing of it. */
 export const offered: Capabilities = {
@@ -15,8 +18,11 @@ export const offered: Capabilities = {
   version: '1',
   accessModes: ['SINGLE_NODE_WRITER'],
   accessTypes: ['mount', 'block'],
-  capacity: true,
+  features: ['capacity'],
 };
+
+/** A storage that can do everything. */
+export const everything: Capabilities = { ...offered, features: [...features] };
 
 /** One call of the Storage API: its name, and what it was given without the call itself. */
 export type Asked = readonly [name: string, ...args: unknown[]];
@@ -48,13 +54,17 @@ export async function serveController(
       return (answer as (...given: unknown[]) => unknown)(...args);
     },
   ]);
-  const controller = createController({
+  const options = {
     client: Object.fromEntries(recording) as StorageClient,
     capabilities: source,
     cluster: 'a',
-  });
+  };
   const socketPath = join(await temporaryDir(t), 'csi.sock');
-  await serveCsi(t, socketPath, { controller });
+  await serveCsi(t, socketPath, {
+    controller: createController(options),
+    groups: createGroupController(options),
+    metadata: createSnapshotMetadata(options),
+  });
   return { csi: clientOf(t, socketPath), asked };
 }
 
@@ -83,5 +93,18 @@ function calmClient(): Partial<StorageClient> {
       attachment,
     }),
     detachVolume: async () => {},
+    expandVolume: async (id, { requiredBytes = 0 }) =>
+      sampleVolume({ id, sizeBytes: requiredBytes, nodeExpansionRequired: true }),
+    modifyVolume: async (id, mutableParameters) => sampleVolume({ id, mutableParameters }),
+    getVolumeHealth: async volumeId => ({ volumeId, entries: [] }),
+    listVolumeHealth: async () => ({ volumes: [] }),
+    createSnapshot: async (id, { name, volumeId }) => sampleSnapshot({ id, name, volumeId }),
+    getSnapshot: async id => sampleSnapshot({ id }),
+    listSnapshots: async () => ({ snapshots: [] }),
+    deleteSnapshot: async () => {},
+    createGroup: async (id, { name }) => sampleGroup({ id, name }),
+    getGroup: async id => sampleGroup({ id }),
+    deleteGroup: async () => {},
+    getBlocks: async () => ({ sizeBytes: 1_048_576, blocks: [] }),
   };
 }

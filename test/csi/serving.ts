@@ -15,17 +15,27 @@ export async function temporaryDir(t: TestContext): Promise<string> {
   return dir;
 }
 
-/** Identity and the Controller handlers given, on a socket. */
+/** Handlers of the services beside Identity; none where a test is not about them. */
+export type Handlers = {
+  readonly controller?: NonNullable<Service['handlers']>;
+  readonly groups?: NonNullable<Service['handlers']>;
+  readonly metadata?: NonNullable<Service['streams']>;
+  readonly log?: Log;
+};
+
+/** Identity and the handlers given, on a socket. */
 export async function serveCsi(
   t: TestContext,
   socketPath: string,
-  { controller = {}, log = silentLog }: { controller?: Service['handlers']; log?: Log } = {},
+  { controller = {}, groups = {}, metadata = {}, log = silentLog }: Handlers = {},
 ): Promise<GrpcServer> {
   const csi = loadCsi();
   const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
   const services = [
     { definition: csi.Identity.service, handlers: identity },
     { definition: csi.Controller.service, handlers: controller },
+    { definition: csi.GroupController.service, handlers: groups },
+    { definition: csi.SnapshotMetadata.service, streams: metadata },
   ];
   const server = await serve({ socketPath, services, log });
   t.after(() => server.close());

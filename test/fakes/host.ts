@@ -13,10 +13,14 @@ export type FakeImage = {
   data?: string;
   /** blkid sees the filesystem, but it does not mount. */
   unfinished?: boolean;
+  /** How much of the image its filesystem takes; absent: all of it. */
+  filesystemBytes?: number;
+  /** `errors` asks for a check, `broken` does not mount before one, `lost` is beyond one. */
+  damage?: 'errors' | 'broken' | 'lost';
 };
 
 /** A loop device that is set up. */
-export type FakeLoop = { readonly backing: string; readonly readonly: boolean };
+export type FakeLoop = { readonly backing: string; readonly readonly: boolean; sizeBytes: number };
 
 /** A machine held in memory that behaves as the real tools do. */
 export type FakeState = {
@@ -29,6 +33,8 @@ export type FakeState = {
   readonly formatted: string[];
   /** Commands that answer as if they were not installed. */
   readonly missing: Set<string>;
+  /** Whether blkid tells where a filesystem ends, as util-linux does since 2.39. */
+  tellsEnd: boolean;
 };
 
 /** Which step fails, whether its effect happened, and how: by an error, by a command killed, or by the agent's end. */
@@ -96,6 +102,7 @@ function emptyState(): FakeState {
     mounts: [],
     formatted: [],
     missing: new Set(),
+    tellsEnd: false,
   };
 }
 
@@ -172,7 +179,7 @@ function readText(state: FakeState, path: string): string | undefined {
     'loop/backing_file': loop.backing,
     dev: `7:${index}`,
     ro: loop.readonly ? '1' : '0',
-    size: String((state.images.get(loop.backing)?.sizeBytes ?? 0) / 512),
+    size: String(loop.sizeBytes / 512),
   };
   const fact = facts[match[2] ?? ''];
   return fact === undefined ? undefined : `${fact}\n`;

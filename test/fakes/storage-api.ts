@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { Problem, toDocument, type ProblemCode } from '../../src/api/problem.ts';
 import type { Volume } from '../../src/api/resources.ts';
+import type { Group, Snapshot } from '../../src/api/snapshot-resources.ts';
 
 /** What was asked, as it came over the wire. */
 export type Received = {
@@ -117,6 +118,28 @@ export function sampleVolume(fields: Partial<Volume> = {}): Volume {
     createdAt: '2026-01-01T00:00:00.000Z',
     ...fields,
   };
+}
+
+/** A snapshot as the API shows it. */
+export function sampleSnapshot(fields: Partial<Snapshot> = {}): Snapshot {
+  return {
+    id: 'a.snap-1',
+    name: 'snap-1',
+    volumeId: 'a.pvc-1',
+    state: 'ready',
+    sizeBytes: 1_048_576,
+    createdAt: '2026-01-01T00:00:00.250Z',
+    ...fields,
+  };
+}
+
+/** A group with two members as the API shows it. */
+export function sampleGroup(fields: Partial<Group> = {}): Group {
+  const members = ['a.one', 'a.two'].map(volumeId =>
+    sampleSnapshot({ id: `${volumeId}-cut`, volumeId, groupId: 'a.group-1' }),
+  );
+  const createdAt = '2026-01-01T00:00:00.250Z';
+  return { id: 'a.group-1', name: 'group-1', state: 'ready', snapshots: members, createdAt, ...fields };
 }
 
 function answer(response: ServerResponse, step: Exclude<Step, (...args: never[]) => unknown>): void {

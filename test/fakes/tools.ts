@@ -16,8 +16,16 @@ export function runFakeTool(state: FakeState, command: string, args: readonly st
 }
 
 const tools: Readonly<Record<string, Tool>> = {
-  losetup: (state, args) => (args[0] === '--detach' ? detach(state, args[1] ?? '') : attach(state, args)),
-  blkid: (state, args) => probe(imageOf(state, args.at(-1))),
+  losetup: (state, args) => {
+    if (args[0] === '--detach') return detach(state, args[1] ?? '');
+    return args[0] === '--set-capacity' ? rescan(state, args[1] ?? '') : attach(state, args);
+  },
+  blkid: (state, args) => probe(state, imageOf(state, args.at(-1))),
+  dumpe2fs: (state, args) => inspect(imageOf(state, args.at(-1))),
+  e2fsck: (state, args) => mend(imageOf(state, args.at(-1))),
+  resize2fs: (state, args) => growMountedExt4(state, args.at(-1) ?? ''),
+  xfs_growfs: (state, args) => growAt(state, args.at(-1) ?? ''),
+  btrfs: (state, args) => growAt(state, args.at(-1) ?? ''),
   cmp: (state, args) => {
     const image = imageOf(state, args.at(-2));
     if (!image) return 2;
@@ -40,7 +48,8 @@ function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> 
   const known = [...state.loops].find(([, loop]) => loop.backing === backing);
   if (known) return known[1].readonly && !readonly ? 1 : { stdout: `/dev/loop${known[0]}\n` };
   const index = [...Array(64).keys()].find(number => !state.loops.has(number)) ?? 64;
-  state.loops.set(index, { backing, readonly });
+  const sizeBytes = state.images.get(backing)?.sizeBytes ?? 0;
+  state.loops.set(index, { backing, readonly, sizeBytes });
   return { stdout: `/dev/loop${index}\n` };
 }
 
@@ -52,9 +61,59 @@ function detach(state: FakeState, device: string): number {
   return 0;
 }
 
-function probe(image: FakeImage | undefined): Partial<ExecResult> | number {
+function rescan(state: FakeState, device: string): number {
+  const loop = state.loops.get(indexOf(device));
+  if (!loop) return 1;
+  loop.sizeBytes = state.images.get(loop.backing)?.sizeBytes ?? 0;
+  return 0;
+}
+
+const blockBytes = 1024;
+
+function inspect(image: FakeImage | undefined): Partial<ExecResult> | number {
+  if (image?.content !== 'ext4') return 1;
+  const state = image.damage === 'errors' ? 'clean with errors' : 'clean';
+  const blocks = (image.filesystemBytes ?? image.sizeBytes) / blockBytes;
+  return {
+    stdout: `Filesystem state:         ${state}\nBlock count:              ${blocks}\nBlock size:               ${blockBytes}\n`,
+  };
+}
+
+function mend(image: FakeImage | undefined): number {
+  if (image?.content !== 'ext4') return 8;
+  if (image.damage === 'lost' || image.unfinished) return 4;
+  const isMended = image.damage !== undefined;
+  delete image.damage;
+  return isMended ? 1 : 0;
+}
+
+/** Online growth is refused as on a machine without CAP_SYS_RESOURCE. */
+function growMountedExt4(state: FakeState, device: string): number {
+  const image = imageOf(state, device);
+  const loop = state.loops.get(indexOf(device));
+  if (image?.content !== 'ext4' || !loop) return 1;
+  const isFull = (image.filesystemBytes ?? loop.sizeBytes) >= loop.sizeBytes;
+  if (!isFull && isMounted(state, indexOf(device))) return 1;
+  image.filesystemBytes = loop.sizeBytes;
+  return 0;
+}
+
+function growAt(state: FakeState, path: string): number {
+  const mount = state.mounts.findLast(({ path: other }) => other === path);
+  const loop = mount && state.loops.get(indexOf(mount.source));
+  const image = loop && state.images.get(loop.backing);
+  if (!image || mount.options.includes('ro')) return 1;
+  image.filesystemBytes = loop.sizeBytes;
+  return 0;
+}
+
+function probe(state: FakeState, image: FakeImage | undefined): Partial<ExecResult> | number {
   if (!image || !formats.has(image.content)) return 2;
-  return { stdout: image.content === 'gpt' ? 'PTTYPE=gpt\n' : `DEVNAME=x\nTYPE=${image.content}\n` };
+  const blocks = (image.filesystemBytes ?? image.sizeBytes) / blockBytes;
+  const end = state.tellsEnd ? `FSLASTBLOCK=${blocks}\nFSBLOCKSIZE=${blockBytes}\n` : '';
+  return {
+    stdout: image.content === 'gpt' ? 'PTTYPE=gpt\n' : `DEVNAME=x\nUUID=u\nTYPE=${image.content}\n${end}`,
+  };
 }
 
 function makeFilesystem(name: string): Tool {
@@ -65,6 +124,7 @@ function makeFilesystem(name: string): Tool {
     image.content = name;
     delete image.data;
     image.unfinished = false;
+    delete image.filesystemBytes;
     return 0;
   };
 }
@@ -75,12 +135,16 @@ function mountDevice(state: FakeState, args: readonly string[]): number {
   const options = args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
   const image = imageOf(state, device);
   const isWriting = !options.includes('ro');
-  if (image?.content !== type || image.unfinished || !state.paths.has(path)) return 32;
+  if (image?.content !== type || !isMountable(image) || !state.paths.has(path)) return 32;
   if (isWriting && state.loops.get(indexOf(device))?.readonly) return 32;
   const number = type === 'btrfs' ? `0:${100 + indexOf(device)}` : `7:${indexOf(device)}`;
   const mode = isWriting ? 'rw' : 'ro';
   addMount(state, { device: number, root: '/', path, options: [mode], type, source: device });
   return 0;
+}
+
+function isMountable({ unfinished, damage }: FakeImage): boolean {
+  return !unfinished && damage !== 'broken' && damage !== 'lost';
 }
 
 function bind(state: FakeState, args: readonly string[]): number {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { features } from '../../src/api/features.ts';
 import { createFaultyBackend } from './faulty-backend.ts';
 import { assertProblem, makeGateway, mounted, openMemory, volumeSpec } from './harness.ts';
 
@@ -41,7 +42,7 @@ test('the capabilities are those of the backend', async t => {
     version: '1.2.3',
     accessModes: backend.accessModes,
     accessTypes: backend.accessTypes,
-    capacity: true,
+    features,
   });
 });
 

@@ -1,7 +1,16 @@
-import type { Backend } from '../../gateway/backend.ts';
+import type { Backend, Modification, Snapshots } from '../../gateway/backend.ts';
 
 /** A method that can be made to fail. */
-export type Method = 'create' | 'delete' | 'attach' | 'detach';
+export type Method =
+  | 'create'
+  | 'delete'
+  | 'attach'
+  | 'detach'
+  | 'expand'
+  | 'modify'
+  | 'cut'
+  | 'uncut'
+  | 'cutGroup';
 
 /** When a call goes wrong: before the storage changes, or after it has, when the answer is lost. */
 export type Moment = 'before' | 'after';
@@ -43,9 +52,35 @@ export function createFaultyBackend(inner: Backend): FaultyBackend {
     return value;
   }
 
+  function wrapSnapshots(snapshots: Snapshots): Snapshots {
+    const { createGroup } = snapshots;
+    return {
+      ...snapshots,
+      create: snapshot => call('cut', snapshot.id, () => snapshots.create(snapshot)),
+      delete: snapshot => call('uncut', snapshot.id, () => snapshots.delete(snapshot)),
+      ...(createGroup && {
+        createGroup: members =>
+          call('cutGroup', members.map(({ volume }) => volume.id).join(' '), () => createGroup(members)),
+      }),
+    };
+  }
+
+  function wrapModification(modification: Modification): Modification {
+    return {
+      ...modification,
+      apply: (volume, parameters) => call('modify', volume.id, () => modification.apply(volume, parameters)),
+    };
+  }
+
+  const { expand, snapshots, modification } = inner;
   return {
     ...inner,
     calls,
+    ...(expand && {
+      expand: (volume, bounds) => call('expand', volume.id, () => expand(volume, bounds)),
+    }),
+    ...(snapshots && { snapshots: wrapSnapshots(snapshots) }),
+    ...(modification && { modification: wrapModification(modification) }),
     create: volume => call('create', volume.id, () => inner.create(volume)),
     delete: volume => call('delete', volume.id, () => inner.delete(volume)),
     attach: (volume, access) => call('attach', volume.id, () => inner.attach(volume, access)),

@@ -5,16 +5,14 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 import { createApp } from '../../gateway/app.ts';
-import { createAttachments, type Attachments } from '../../gateway/attachments.ts';
 import { createAuthenticate, type Algorithm, type Enrolment } from '../../gateway/authenticate.ts';
 import type { Backend } from '../../gateway/backend.ts';
-import { backends } from '../../gateway/backends/index.ts';
-import { createNodes, type Nodes } from '../../gateway/nodes.ts';
+import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../gateway/recovery.ts';
 import { migrate } from '../../gateway/schema.ts';
+import { createServices, type Services } from '../../gateway/services.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
-import { createVolumes, type Volumes } from '../../gateway/volumes.ts';
 import { createWork, type Work } from '../../gateway/work.ts';
 import type { Capability, VolumeSpec } from '../../src/api/resources.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
@@ -90,12 +88,9 @@ export type Answer = {
 };
 
 /** One gateway without its listener, with everything that tests look at. */
-export type Gateway = {
+export type Gateway = Services & {
   readonly engine: Engine;
   readonly backend: Backend;
-  readonly volumes: Volumes;
-  readonly attachments: Attachments;
-  readonly nodes: Nodes;
   readonly recovery: Recovery;
   readonly work: Work;
   readonly logLines: readonly string[];
@@ -127,11 +122,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   await migrate(engine);
   const { log, lines } = createMemoryLog();
   const work = createWork({ engine, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
-  const services = {
-    volumes: createVolumes({ engine, backend, work }),
-    attachments: createAttachments({ engine, backend, work }),
-    nodes: createNodes(engine),
-  };
+  const services = createServices({ engine, backend, work });
   const signers = await allSigners();
   const enrolment = enrol(signers);
   const authenticate = createAuthenticate({ current: async () => enrolment }, 'fairlead');
@@ -141,7 +132,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
     backend,
     work,
     ...services,
-    recovery: createRecovery({ engine, ...services, log }),
+    recovery: createRecovery({ engine, services, log }),
     logLines: lines,
     async ask(route, { as = 'a', body, headers = {} } = {}) {
       const [method = 'GET', path = '/'] = route.split(' ');
@@ -162,8 +153,8 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
 }
 
 /** A memory backend with nothing in it. */
-export function openMemory(capacityBytes = 2 ** 40): Promise<Backend> {
-  return backends.memory.open({ 'memory-capacity': capacityBytes });
+export async function openMemory(capacityBytes = 2 ** 40): Promise<MemoryBackend> {
+  return openMemoryBackend({ 'memory-capacity': capacityBytes });
 }
 
 /** The usual way to use a volume. */

@@ -14,8 +14,13 @@ import type { TestContext } from 'node:test';
 import type { Agent } from '../../node-agent/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
 import { createMachine } from '../../node-agent/machine.ts';
+import { createMemory } from '../../node-agent/memory.ts';
+import { createWatch } from '../../node-agent/watch.ts';
 import { mountsBelow, parseMountinfo } from '../../node-agent/mountinfo.ts';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
+import type { PathOfVolume } from '../../node-agent/locate.ts';
+import { createReadings } from '../../node-agent/readings.ts';
+import { measure as measureWith, type Usage } from '../../node-agent/stats.ts';
 import { openRecords } from '../../node-agent/records.ts';
 import type { PublishRequest } from '../../node-agent/publish.ts';
 import type { StageRequest } from '../../node-agent/stage.ts';
@@ -28,6 +33,10 @@ export interface Bench {
   readonly directory: string;
   /** Makes a backing file, blank or holding a format, and returns its path. */
   makeImage(name: string, image?: ImageOptions): string;
+  /** Gives a backing file another size, and leaves what is on it as it is. */
+  resizeImage(path: string, sizeBytes: number): void;
+  /** Makes a second backing file with the same bytes, and returns its path. */
+  copyImage(path: string): string;
 }
 
 /** `content` is `blank`, a filesystem's name, `garbage`, or `half` for what a killed mkfs left. */
@@ -69,6 +78,17 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
       host.state.images.set(path, { sizeBytes, content });
       return path;
     },
+    resizeImage(path, sizeBytes) {
+      const image = host.state.images.get(path);
+      if (!image) throw new Error(`no image "${path}"`);
+      if (image.content !== 'blank') image.filesystemBytes ??= image.sizeBytes;
+      image.sizeBytes = sizeBytes;
+    },
+    copyImage(path) {
+      const image = host.state.images.get(path);
+      if (image) host.state.images.set(`${path}-copy`, { ...image });
+      return `${path}-copy`;
+    },
   };
 }
 
@@ -86,6 +106,11 @@ export const openRealBench: OpenBench = t => {
       truncateSync(path, sizeBytes);
       if (!['blank', 'garbage', 'half'].includes(content)) execFileSync(`mkfs.${content}`, ['-q', path]);
       return path;
+    },
+    resizeImage: truncateSync,
+    copyImage(path) {
+      execFileSync('cp', ['--sparse=always', path, `${path}-copy`]);
+      return `${path}-copy`;
     },
   };
 };
@@ -109,6 +134,9 @@ export async function startAgent({ host, directory }: Bench): Promise<Agent> {
     records: await openRecords(`${directory}/state/volumes`, host),
     base: { named: directory, real: directory },
     defaultFilesystem: ext4,
+    memory: createMemory(),
+    watch: createWatch(),
+    unmounting: { isHung: false, allowsLazy: false },
   };
 }
 
@@ -129,4 +157,9 @@ export function requestFor(bench: Bench, imagePath: string): StageRequest & Publ
       mayFormat: true,
     },
   };
+}
+
+/** Measures a volume as the node does for its first caller. */
+export function measure(agent: Agent, at: PathOfVolume): Promise<Usage> {
+  return measureWith(agent, createReadings(agent), at);
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { Agent } from '../../node-agent/agent.ts';
 import { publish, unpublish, type PublishRequest } from '../../node-agent/publish.ts';
 import { stage, unstage, type StageRequest } from '../../node-agent/stage.ts';
-import type { FakeFault } from '../fakes/host.ts';
-import { openFakeBench, requestFor, startAgent } from './bench.ts';
+import type { FakeFault, FakeImage } from '../fakes/host.ts';
+import { defaultImageBytes, openFakeBench, requestFor, startAgent } from './bench.ts';
 
 type Request = StageRequest & PublishRequest;
 type Operation = (agent: Agent, request: Request) => Promise<void>;
@@ -12,7 +12,15 @@ type Operation = (agent: Agent, request: Request) => Promise<void>;
 const operations: readonly Operation[] = [stage, publish, unpublish, unstage];
 const undo: readonly Operation[] = [unpublish, unstage];
 
-const cases: Readonly<Record<string, { content: string; change: (request: Request) => Request }>> = {
+type Case = { readonly content: string; readonly isGrown?: boolean; change: (request: Request) => Request };
+
+const cases: Readonly<Record<string, Case>> = {
+  'an ext4 smaller than its device': { content: 'ext4', isGrown: true, change: request => request },
+  'an xfs smaller than its device': {
+    content: 'xfs',
+    isGrown: true,
+    change: request => ({ ...request, ...withFilesystem('xfs') }),
+  },
   'a blank volume': { content: 'blank', change: request => request },
   'a volume with data': { content: 'ext4', change: request => request },
   'a blank btrfs volume': {
@@ -40,16 +48,17 @@ function withFilesystem(fsType: string): Pick<Request, 'capability'> {
   return { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType } };
 }
 
-for (const [name, { content, change }] of Object.entries(cases)) {
+for (const [name, { content, isGrown = false, change }] of Object.entries(cases)) {
   for (const how of ['error', 'crash'] as const) {
     for (const when of ['before', 'after'] as const) {
       test(`${name}: a retry heals every step that ends in ${how} ${when} its effect`, async () => {
-        await everyStep({ how, when, content, change }, async (world, failed) => {
+        await everyStep({ how, when, content, isGrown, change }, async (world, failed) => {
           for (const operation of operations.slice(failed)) await operation(world.agent, world.request);
+          assert.equal(world.image.filesystemBytes ?? world.image.sizeBytes, world.image.sizeBytes);
         });
       });
       test(`${name}: the undo clears what any step left that ends in ${how} ${when} its effect`, async () => {
-        await everyStep({ how, when, content, change }, async world => {
+        await everyStep({ how, when, content, isGrown, change }, async world => {
           for (const operation of undo) await operation(world.agent, world.request);
         });
       });
@@ -57,9 +66,10 @@ for (const [name, { content, change }] of Object.entries(cases)) {
   }
 }
 
-type World = { readonly agent: Agent; readonly request: Request };
+type World = { readonly agent: Agent; readonly request: Request; readonly image: FakeImage };
 type Options = Omit<FakeFault, 'step'> & {
   readonly content: string;
+  readonly isGrown: boolean;
   readonly change: (request: Request) => Request;
 };
 
@@ -69,9 +79,10 @@ async function everyStep(
   heal: (world: World, failed: number) => Promise<void>,
 ): Promise<void> {
   for (let step = 1; ; step++) {
-    const { how, when, content, change } = options;
+    const { how, when, content, isGrown, change } = options;
     const bench = openFakeBench();
     const path = bench.makeImage('image', { content });
+    if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
     const request = change(requestFor(bench, path));
     const image = bench.host.state.images.get(path);
     assert.ok(image);
@@ -83,7 +94,7 @@ async function everyStep(
     const hasReachedEnd = bench.host.steps < step;
     bench.host.failAt(undefined);
     if (how === 'crash') agent = await startAgent(bench);
-    await heal({ agent, request }, failed);
+    await heal({ agent, request, image }, failed);
     assert.deepEqual(
       {
         mounts: bench.host.state.mounts,

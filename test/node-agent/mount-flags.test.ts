@@ -12,6 +12,9 @@ const allowed = [
   },
   { filesystem: xfs, flags: ['nosuid', 'logbsize=256k', 'allocsize=64m', 'nouuid'] },
   { filesystem: btrfs, flags: ['compress=zstd:3', 'discard=async', 'discard', 'ssd'] },
+  { filesystem: ext4, flags: ['context="system_u:object_r:container_file_t:s0:c10,c1023"'] },
+  { filesystem: xfs, flags: ['context=system_u:object_r:container_file_t:s0', 'noatime'] },
+  { filesystem: btrfs, flags: ['context="system_u:object_r:container_file_t:s0-s0:c0.c1023"'] },
 ];
 
 const refused = [
@@ -30,6 +33,13 @@ const refused = [
   { filesystem: ext4, flag: 'suid' },
   { filesystem: ext4, flag: 'journal_path=/dev/vda' },
   { filesystem: ext4, flag: 'constructor' },
+  { filesystem: ext4, flag: 'context=system_u:object_r:container_file_t:s0:c1,c2' },
+  { filesystem: ext4, flag: 'context="system_u:object_r:container_file_t:s0",suid' },
+  { filesystem: ext4, flag: 'context="system_u:object_r:container_file_t:s0:c1,suid"' },
+  { filesystem: ext4, flag: 'context=' },
+  { filesystem: ext4, flag: 'context="' },
+  { filesystem: ext4, flag: 'context="a:b:c:s0\n"' },
+  { filesystem: ext4, flag: 'fscontext="system_u:object_r:container_file_t:s0"' },
   { filesystem: xfs, flag: 'logdev=/dev/vda' },
   { filesystem: xfs, flag: 'data=ordered' },
   { filesystem: btrfs, flag: 'subvol=/other' },

@@ -12,7 +12,8 @@ type Rpc =
   | 'NodeUnstageVolume'
   | 'NodePublishVolume'
   | 'NodeUnpublishVolume'
-  | 'NodeGetVolumeStats';
+  | 'NodeGetVolumeStats'
+  | 'NodeExpandVolume';
 
 async function open(bench: Bench = openFakeBench()) {
   const { attachment, stagingPath, targetPath, volumeId } = requestFor(bench, bench.makeImage('image'));
@@ -59,6 +60,9 @@ test('the node says who it is and what it can do', async () => {
     capabilities: [
       { rpc: { type: 'STAGE_UNSTAGE_VOLUME' } },
       { rpc: { type: 'GET_VOLUME_STATS' } },
+      { rpc: { type: 'EXPAND_VOLUME' } },
+      { rpc: { type: 'GET_VOLUME_HEALTH' } },
+      { rpc: { type: 'GET_STORAGE_HEALTH' } },
       { rpc: { type: 'SINGLE_NODE_MULTI_WRITER' } },
     ],
   });
@@ -72,6 +76,7 @@ const badInputs: readonly { rpc: Rpc; change: object; code: string; names: RegEx
       'NodePublishVolume',
       'NodeUnpublishVolume',
       'NodeGetVolumeStats',
+      'NodeExpandVolume',
     ] as const
   ).flatMap(rpc => [
     { rpc, change: { volume_id: '' }, code: 'INVALID_ARGUMENT', names: /volume_id is missing/ },
@@ -149,19 +154,17 @@ const badInputs: readonly { rpc: Rpc; change: object; code: string; names: RegEx
     names: /staging_target_path is missing/,
   },
   { rpc: 'NodePublishVolume', change: {}, code: 'FAILED_PRECONDITION', names: /volume "c.v" is not staged/ },
+  ...(['NodeGetVolumeStats', 'NodeExpandVolume'] as const).flatMap(rpc => [
+    { rpc, change: { volume_path: '' }, code: 'INVALID_ARGUMENT', names: /volume_path is missing/ },
+    { rpc, change: { volume_path: 'some/path' }, code: 'NOT_FOUND', names: /"some\/path"/ },
+    { rpc, change: {}, code: 'NOT_FOUND', names: /volume "c.v"/ },
+  ]),
   {
-    rpc: 'NodeGetVolumeStats',
-    change: { volume_path: '' },
+    rpc: 'NodeExpandVolume',
+    change: { capacity_range: { required_bytes: '2', limit_bytes: '1' } },
     code: 'INVALID_ARGUMENT',
-    names: /volume_path is missing/,
+    names: /limits them to 1/,
   },
-  {
-    rpc: 'NodeGetVolumeStats',
-    change: { volume_path: 'some/path' },
-    code: 'NOT_FOUND',
-    names: /"some\/path"/,
-  },
-  { rpc: 'NodeGetVolumeStats', change: {}, code: 'NOT_FOUND', names: /volume "c.v"/ },
 ];
 
 for (const { rpc, change, code, names } of badInputs) {

@@ -108,6 +108,8 @@ test('unstage at another path names the path at which the volume is staged', asy
 
 test('stage and publish run one command for each thing that is needed', async () => {
   const { bench, request, agent } = await open('ext4');
+  await stage(agent, request);
+  await unstage(agent, request);
   const commands: string[] = [];
   const host = {
     ...bench.host,

@@ -10,6 +10,8 @@ export type ConnectorBench<P extends Protocol> = {
   readonly host: Host;
   /** Makes a volume of this name and says how to reach it. */
   readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P>;
+  /** Gives the volume another size, as its backend does. */
+  readonly resize: (attachment: AttachmentOf<P>, sizeBytes: number) => void;
   /** Uses the device until the returned function is called, so that it cannot be let go. */
   readonly use: (devicePath: string) => Promise<() => Promise<void>>;
 };
@@ -94,6 +96,18 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
       await connector.disconnect(attachment, host);
     },
   );
+
+  check('rescan shows a new size, and again is fine', async ({ host, attach, resize }) => {
+    const attachment = attach('vol1', sizeBytes);
+    const { number } = await connector.connect(attachment, host);
+    resize(attachment, 2 * sizeBytes);
+    for (let i = 0; i < 2; i++) {
+      await connector.rescan?.(attachment, host);
+      const sectors = await host.readText(`/sys/dev/block/${number}/size`);
+      assert.equal(Number(sectors) * 512, 2 * sizeBytes);
+    }
+    await connector.disconnect(attachment, host);
+  });
 
   check('a device that is smaller than its volume is refused', async ({ host, attach }) => {
     const attachment = { ...attach('vol1', sizeBytes), sizeBytes: sizeBytes + 512 };

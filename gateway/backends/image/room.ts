@@ -1,57 +1,40 @@
-import { readdirSync, statfsSync, statSync } from 'node:fs';
+import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { clusterOf } from '../../../src/api/ids.ts';
 import { Problem } from '../../../src/api/problem.ts';
+import { namesIn } from './drafts.ts';
+import { imageId, snapshotDirectory, snapshotId } from './paths.ts';
 
-/** How much of the pool the images have, in bytes, as if none were sparse. */
+/**
+ * How much of the pool is promised, in bytes: an image counts as if it were not sparse, because a node may fill it; a
+ * snapshot counts as what it has allocated, because nothing is ever written to it.
+ */
 export interface Room {
   readonly totalBytes: number;
   readonly freeBytes: number;
-  /** Counts the image, in place of what was counted for it; RESOURCE_EXHAUSTED when it does not fit. */
-  take(id: string, sizeBytes: number): void;
-  /** Counts the image no more. */
-  free(id: string): void;
-}
-
-const suffix = '.img';
-
-/** Where the image of a volume lies: always right below the root. INVALID_ARGUMENT for what is no volume's id. */
-export function imagePath(root: string, id: string): string {
-  if (clusterOf(id) === undefined) throw new Problem('INVALID_ARGUMENT', `"${id}" is not a volume id`);
-  return join(root, id + suffix);
-}
-
-/** The volume whose image a file is, or undefined when it is something else. */
-export function imageId(fileName: string): string | undefined {
-  const id = fileName.endsWith(suffix) ? fileName.slice(0, -suffix.length) : '';
-  return clusterOf(id) === undefined ? undefined : id;
+  /** Counts the file, in place of what was counted for it; RESOURCE_EXHAUSTED when it does not fit. */
+  take(path: string, sizeBytes: number): void;
+  /** Counts the file no more. */
+  free(path: string): void;
+  /** What is counted for the file. */
+  taken(path: string): number;
 }
 
 /**
- * Counts the images that are there. Without `capacityBytes` the pool is what the filesystem could hold now: its free
- * space and what the images have of it.
+ * Counts the files that are there. Without `capacityBytes` the pool is what the filesystem could hold now: its free
+ * space and what the files have of it.
  */
 export function createRoom(root: string, capacityBytes?: number): Room {
-  const sizes = new Map<string, number>();
-  let usedBytes = 0;
-  let allocatedBytes = 0;
-  for (const name of readdirSync(root)) {
-    const id = imageId(name);
-    if (id === undefined) continue;
-    const { size, blocks } = statSync(join(root, name));
-    sizes.set(id, size);
-    usedBytes += size;
-    allocatedBytes += blocks * 512;
-  }
-  const { bavail, bsize } = statfsSync(root);
-  const totalBytes = capacityBytes ?? bavail * bsize + allocatedBytes;
+  const found = scan(root);
+  const sizes = new Map(found.map(({ path, promisedBytes }) => [path, promisedBytes]));
+  let usedBytes = sum(found.map(({ promisedBytes }) => promisedBytes));
+  const totalBytes = capacityBytes ?? poolBytes(root, sum(found.map(({ allocatedBytes }) => allocatedBytes)));
   return {
     totalBytes,
     get freeBytes() {
       return Math.max(0, totalBytes - usedBytes);
     },
-    take(id, sizeBytes) {
-      const before = sizes.get(id) ?? 0;
+    take(path, sizeBytes) {
+      const before = sizes.get(path) ?? 0;
       const left = totalBytes - usedBytes + before;
       if (sizeBytes > before && sizeBytes > left)
         throw new Problem(
@@ -59,11 +42,40 @@ export function createRoom(root: string, capacityBytes?: number): Room {
           `${sizeBytes} bytes do not fit into the ${Math.max(0, left)} that are left`,
         );
       usedBytes += sizeBytes - before;
-      sizes.set(id, sizeBytes);
+      sizes.set(path, sizeBytes);
     },
-    free(id) {
-      usedBytes -= sizes.get(id) ?? 0;
-      sizes.delete(id);
+    free(path) {
+      usedBytes -= sizes.get(path) ?? 0;
+      sizes.delete(path);
     },
+    taken: path => sizes.get(path) ?? 0,
   };
+}
+
+type Found = { readonly path: string; readonly promisedBytes: number; readonly allocatedBytes: number };
+
+function scan(root: string): readonly Found[] {
+  const directory = snapshotDirectory(root);
+  const volumes = namesIn(root).filter(name => imageId(name) !== undefined);
+  const snapshots = namesIn(directory).filter(name => snapshotId(name) !== undefined);
+  return [
+    ...volumes.map(name => measure(join(root, name), 'image')),
+    ...snapshots.map(name => measure(join(directory, name), 'snapshot')),
+  ];
+}
+
+function measure(path: string, kind: 'image' | 'snapshot'): Found {
+  const { size, blocks } = lstatSync(path);
+  const allocatedBytes = blocks * 512;
+  return { path, allocatedBytes, promisedBytes: kind === 'image' ? size : allocatedBytes };
+}
+
+/** Files that share blocks show them each, so that together they may show more than the filesystem has in use. */
+function poolBytes(root: string, allocatedBytes: number): number {
+  const { blocks, bfree, bavail, bsize } = statfsSync(root);
+  return bavail * bsize + Math.min(allocatedBytes, (blocks - bfree) * bsize);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -11,11 +11,12 @@ function attachmentTo(path: string, sizeBytes: number): AttachmentOf<'loop'> {
 }
 
 /** A bench whose volumes hold ext4, which is mounted to use one. */
-function toConnectorBench({ host, directory, makeImage }: Bench) {
+function toConnectorBench({ host, directory, makeImage, resizeImage }: Bench) {
   return {
     host,
     attach: (name: string, sizeBytes: number) =>
       attachmentTo(makeImage(name, { sizeBytes, content: 'ext4' }), sizeBytes),
+    resize: ({ path }: AttachmentOf<'loop'>, sizeBytes: number) => resizeImage(path, sizeBytes),
     use: async (devicePath: string) => {
       await host.run('mount', ['-t', 'ext4', '--', devicePath, `${directory}/stage`]);
       return async () => void (await host.run('umount', ['--', `${directory}/stage`]));

@@ -1,0 +1,74 @@
+import { constants } from 'node:fs';
+import { copyFile, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Problem } from '../../../src/api/problem.ts';
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { ignoreMissing } from './problems.ts';
+
+/** The slowest storage that a copy is waited for, in bytes per second, after a minute that every copy has. */
+const slowestBytesPerSecond = 4 * 2 ** 20;
+const leastCopyMs = 60_000;
+const mostCopyMs = 2 ** 31 - 1;
+
+/** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */
+const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs', 0x9123683e: 'btrfs' };
+
+/** What the system says when a filesystem, or these two files on it, cannot share blocks. */
+const cannotShare = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'ENOTTY', 'EINVAL', 'EXDEV', 'EPERM']);
+
+/** True where sharing blocks is known to be one cut, even while the file is written. */
+export async function sharesAtomically(directory: string): Promise<boolean> {
+  return (await statfs(directory)).type in atomicFilesystems;
+}
+
+/** Makes `target` share all blocks of `source`; false, and no target, where the filesystem cannot. */
+export async function copyByReference(source: string, target: string): Promise<boolean> {
+  try {
+    await copyFile(source, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    if (cannotShare.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
+/**
+ * Copies what is allocated; holes stay holes. The copy takes time, so that the source must not be written meanwhile.
+ * RESOURCE_EXHAUSTED when the filesystem has no room for it. What it leaves then is for the caller to remove.
+ */
+export async function copySparsely(source: string, target: string): Promise<void> {
+  const neededBytes = await allocatedBytes(source);
+  await requireRoom(target, neededBytes);
+  const timeoutMs = leastCopyMs + Math.ceil(neededBytes / slowestBytesPerSecond) * 1_000;
+  const args = ['--reflink=never', '--sparse=auto', '--', source, target];
+  const result = await runWithUs('cp', args, Math.min(timeoutMs, mostCopyMs));
+  if (result.status === 0) return;
+  await requireRoom(target, neededBytes - (await allocatedBytes(target)));
+  throw new Problem('UNAVAILABLE', `the copy of "${source}" ${describe(result)}`);
+}
+
+/** The bytes that a file has on disk; none when it is not there. */
+export async function allocatedBytes(path: string): Promise<number> {
+  return ((await stat(path).catch(ignoreMissing))?.blocks ?? 0) * 512;
+}
+
+/** A command that is killed when this process ends, however that happens; where there is no setpriv, it runs to its end. */
+async function runWithUs(command: string, args: readonly string[], timeoutMs: number): Promise<ExecResult> {
+  const guarded = await exec('setpriv', ['--pdeathsig', 'KILL', '--', command, ...args], { timeoutMs });
+  return guarded.missing ? exec(command, args, { timeoutMs }) : guarded;
+}
+
+async function requireRoom(target: string, neededBytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(target));
+  if (bavail * bsize < neededBytes)
+    throw new Problem(
+      'RESOURCE_EXHAUSTED',
+      `the filesystem of the images has ${bavail * bsize} bytes free, and the copy takes ${neededBytes} more`,
+    );
+}
+
+function describe({ status, timedOut, missing }: ExecResult): string {
+  if (missing) return 'needs the command "cp", which is not installed';
+  if (timedOut) return 'did not end in time';
+  return status === undefined ? 'was killed' : `ended with status ${status}`;
+}

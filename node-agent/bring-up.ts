@@ -1,0 +1,108 @@
+import { asProblem, Problem } from '../src/api/problem.ts';
+import type { Agent } from './agent.ts';
+import { readFilesystem } from './capability.ts';
+import { connectorFor } from './connectors/index.ts';
+import type { Device } from './connector.ts';
+import { findFilesystem } from './filesystems/index.ts';
+import { fitMounted, fitUnmounted, mendAfterRefusal, type FoundVolume } from './fit.ts';
+import { ensureFilesystem, type Found } from './format.ts';
+import { checkFlags } from './mount-flags.ts';
+import { mountAndSee } from './mounting.ts';
+import type { VolumeRecord } from './records.ts';
+
+/**
+ * Connects a recorded volume and, unless it is a block volume, mounts it at its staging path, as large as its
+ * device. The directory there is made where it is missing.
+ */
+export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boolean): Promise<void> {
+  const { host, records } = agent;
+  const device = await connectorFor(record.attachment).connect(record.attachment, host);
+  if (record.capability.accessType === 'mount') {
+    const found = await prepareFilesystem(agent, record, device);
+    const volume = { record, device, found };
+    await fitUnmounted(agent, volume);
+    if (isMissing) await host.makeDirectory(record.stagingPath);
+    await mountMended(agent, volume).catch(error => explainUnfinished(agent, record, error));
+    await fitMounted(agent, volume);
+  }
+  const { formatting: _, ...rest } = record;
+  records.keep({ ...rest, device });
+}
+
+/** Does what `bringUp` does after the mount, for a volume that is mounted already with a filesystem of that type. */
+export async function finishMounted(agent: Agent, record: VolumeRecord, type: string): Promise<void> {
+  const { host, records } = agent;
+  const device = await connectorFor(record.attachment).connect(record.attachment, host);
+  const filesystem = findFilesystem(type);
+  if (filesystem) await fitMounted(agent, { record, device, found: { filesystem, isNew: false } });
+  records.keep({ ...record, device });
+}
+
+async function prepareFilesystem(agent: Agent, record: VolumeRecord, device: Device): Promise<Found> {
+  const { host, records, defaultFilesystem } = agent;
+  const { attachment, capability, formatting } = record;
+  const found = await ensureFilesystem({
+    host,
+    device,
+    attachment,
+    wanted: readFilesystem(capability),
+    fallback: defaultFilesystem,
+    mark: formatting,
+    setMark: mark => records.put({ ...record, formatting: mark }),
+  });
+  checkFlags(capability.mountFlags ?? [], found.filesystem);
+  return found;
+}
+
+/** Mounts; a mount that is refused is tried once more after the filesystem's check. */
+async function mountMended(agent: Agent, volume: FoundVolume): Promise<void> {
+  try {
+    await mountDevice(agent, volume);
+  } catch (error) {
+    const { record, device, found } = volume;
+    const isRefused = error instanceof Problem && error.code === 'UNAVAILABLE';
+    const mounts = await agent.host.mounts();
+    if (!isRefused || mounts.some(mount => mount.device === device.number)) throw error;
+    if (await hasTwin(agent, volume))
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `volume "${record.volumeId}" holds a ${found.filesystem.name} with the UUID of one that is mounted on this node, such as a clone's source, and this kernel does not mount both`,
+        error,
+      );
+    if (!found.filesystem.unmounted || record.formatting) throw error;
+    await mendAfterRefusal(agent, volume);
+    await mountDevice(agent, volume);
+  }
+}
+
+async function hasTwin({ host }: Agent, { found }: FoundVolume): Promise<boolean> {
+  const { filesystem, uuid } = found;
+  if (uuid === undefined || !filesystem.twinDirectory) return false;
+  return (await host.list(filesystem.twinDirectory(uuid))).length > 0;
+}
+
+async function mountDevice(agent: Agent, { record, device, found }: FoundVolume): Promise<void> {
+  const { host } = agent;
+  const { filesystem } = found;
+  const { attachment, capability, stagingPath: path } = record;
+  if (!(await connectorFor(attachment).owns(attachment, device.number, host)))
+    throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${record.volumeId}"`);
+  const options = [
+    ...filesystem.mountOptions,
+    ...(attachment.readonly ? ['ro', ...filesystem.readonlyOptions] : []),
+    ...(capability.mountFlags ?? []),
+  ];
+  const args = ['-t', filesystem.name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
+  await mountAndSee(host, [...args, '--', device.path, path], { path, number: device.number });
+}
+
+/** Puts back the mark that was cleared for a mount that failed, and says what the mark means for it. */
+async function explainUnfinished({ records }: Agent, record: VolumeRecord, error: unknown): Promise<never> {
+  if (!record.formatting) throw error;
+  await records.put(record);
+  throw new Problem(
+    'UNAVAILABLE',
+    `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,
+    error,
+  );
+}

@@ -1,0 +1,118 @@
+import { Problem } from '../src/api/problem.ts';
+import type { Agent } from './agent.ts';
+import { connectorFor } from './connectors/index.ts';
+import { topMount, type Mount } from './mountinfo.ts';
+import { isTurnedReadonly, ownNumber } from './ownership.ts';
+import type { Readings } from './readings.ts';
+import type { VolumeRecord } from './records.ts';
+
+/** Something that is wrong with a volume (CSI spec, "VolumeHealth"). */
+export type VolumeFault = {
+  readonly status: 'DEGRADED' | 'INACCESSIBLE';
+  readonly reason: 'DeviceGone' | 'NotMounted' | 'ForeignMount' | 'Hung' | 'ReadFailed' | 'TurnedReadOnly';
+  readonly message: string;
+};
+
+/** Something that is wrong with the storage behind the node (CSI spec, "NodeGetStorageHealth"). */
+export type StorageFault = {
+  readonly status: 'STORAGE_DEGRADED';
+  readonly reason: 'VolumesHung';
+  readonly message: string;
+};
+
+/** Which volume; the paths are `''` where the caller does not know them. */
+export type HealthRequest = {
+  readonly volumeId: string;
+  readonly publishPath: string;
+  readonly stagingPath: string;
+};
+
+/**
+ * What is wrong with a volume on this node, within a second; empty when nothing is known to be. A volume that is not
+ * on this node, or not at the paths given, is NOT_FOUND.
+ */
+export async function examine(
+  agent: Agent,
+  readings: Readings,
+  request: HealthRequest,
+): Promise<readonly VolumeFault[]> {
+  const record = find(agent, request);
+  const { volumeId } = request;
+  const mounts = await agent.host.mounts();
+  if (record.capability.accessType === 'block') return examineBlock(agent, record);
+  const path = request.publishPath === '' ? record.stagingPath : request.publishPath;
+  const mount = topMount(mounts, path);
+  if (!mount) return [inaccessible('NotMounted', `volume "${volumeId}" is not mounted at "${path}"`)];
+  const fault = await examineMount(agent, record, mount);
+  if (fault) return [fault];
+  const turned: VolumeFault[] = isTurnedReadonly(record, mount)
+    ? [
+        {
+          status: 'DEGRADED',
+          reason: 'TurnedReadOnly',
+          message: `the ${mount.type} of volume "${volumeId}" turned read-only after an error`,
+        },
+      ]
+    : [];
+  return [...turned, ...(await examineReading(readings, volumeId, path))];
+}
+
+/** What is wrong with the storage behind this node: volumes whose commands cannot even be killed. */
+export function examineStorage({ watch }: Agent): readonly StorageFault[] {
+  const hung = watch.hung();
+  if (hung.length === 0) return [];
+  const names = hung.slice(0, 5).map(volumeId => `"${volumeId}"`);
+  const more = hung.length > names.length ? ` and ${hung.length - names.length} more` : '';
+  const message = `commands that cannot be killed wait on volume ${names.join(', ')}${more}`;
+  return [{ status: 'STORAGE_DEGRADED', reason: 'VolumesHung', message }];
+}
+
+function find({ records }: Agent, { volumeId, publishPath, stagingPath }: HealthRequest): VolumeRecord {
+  const record = records.get(volumeId);
+  const isKnown =
+    record &&
+    (stagingPath === '' || stagingPath === record.stagingPath) &&
+    (publishPath === '' || record.targets.some(({ path }) => path === publishPath));
+  if (isKnown) return record;
+  throw new Problem('NOT_FOUND', `volume "${volumeId}" is not on this node as was said`);
+}
+
+async function examineBlock({ host }: Agent, record: VolumeRecord): Promise<readonly VolumeFault[]> {
+  const { attachment, device, volumeId } = record;
+  if (!device || (await connectorFor(attachment).owns(attachment, device.number, host))) return [];
+  return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is gone`)];
+}
+
+async function examineMount(
+  { host }: Agent,
+  record: VolumeRecord,
+  mount: Mount,
+): Promise<VolumeFault | undefined> {
+  if ((await ownNumber(mount, record, host)) !== undefined) return undefined;
+  const { volumeId, device } = record;
+  const isThere =
+    device !== undefined && (await host.readText(`/sys/dev/block/${device.number}/dev`)) !== undefined;
+  return isThere
+    ? inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)
+    : inaccessible('DeviceGone', `the device of volume "${volumeId}" is gone`);
+}
+
+/** A filesystem that was shut down still tells its size; what lies at its root it does not. */
+async function examineReading(
+  readings: Readings,
+  volumeId: string,
+  path: string,
+): Promise<readonly VolumeFault[]> {
+  const operation = 'NodeGetVolumeHealth';
+  const args = ['--format', '%i', '--', path];
+  const answer = await readings({ volumeId, operation, command: 'stat', args });
+  if ('hangs' in answer)
+    return [inaccessible('Hung', `volume "${volumeId}" does not answer: ${answer.hangs}`)];
+  const { status, stderr } = answer.result;
+  if (status === 0) return [];
+  return [inaccessible('ReadFailed', `volume "${volumeId}" cannot be read: ${stderr.trim()}`)];
+}
+
+function inaccessible(reason: VolumeFault['reason'], message: string): VolumeFault {
+  return { status: 'INACCESSIBLE', reason, message };
+}

@@ -1,0 +1,64 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One page: its status and its text. */
+export type Page = { readonly status: number; readonly text: string };
+
+/** Where to listen (port 0 takes a free one), and what to show at which path. */
+export type HttpOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly pages: Readonly<Record<string, () => Promise<Page>>>;
+};
+
+/** An HTTP server that answers GET and HEAD. */
+export interface HttpServer {
+  /** `host:port` as it listens. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+const requestTimeoutMs = 5_000;
+const maxConnections = 32;
+
+/** Listens; a port that is taken is an error. Request bodies are not read, and connections are few and short. */
+export async function startHttp({ host, port, pages }: HttpOptions): Promise<HttpServer> {
+  const server = createServer({ requestTimeout: requestTimeoutMs, maxHeaderSize: 8_192 });
+  server.maxConnections = maxConnections;
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    answer(request, pages).then(
+      page => send(response, page),
+      () => send(response, { status: 500, text: 'it cannot be told\n' }),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, resolve);
+  });
+  const { address, port: bound } = server.address() as AddressInfo;
+  return {
+    address: address.includes(':') ? `[${address}]:${bound}` : `${address}:${bound}`,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer({ method, url = '' }: IncomingMessage, pages: HttpOptions['pages']): Promise<Page> {
+  const path = url.replace(/\?.*$/s, '');
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (!page) return { status: 404, text: 'not found\n' };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'only GET and HEAD\n' };
+  return page();
+}
+
+function send(response: ServerResponse, { status, text }: Page): void {
+  response.writeHead(status, {
+    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    'x-content-type-options': 'nosniff',
+    ...(status === 405 && { allow: 'GET, HEAD' }),
+  });
+  response.end(response.req.method === 'HEAD' ? undefined : text);
+}

@@ -1,0 +1,50 @@
+import { Problem } from '../src/api/problem.ts';
+import type { Agent } from './agent.ts';
+import { connectorFor } from './connectors/index.ts';
+import { topMount, type Mount } from './mountinfo.ts';
+import { ownNumber } from './ownership.ts';
+import type { VolumeRecord } from './records.ts';
+
+/** A volume, and one of the paths it is staged or published at. */
+export type PathOfVolume = { readonly volumeId: string; readonly path: string };
+
+/** A volume that is where it was said to be. */
+export type Located = {
+  readonly record: VolumeRecord;
+  /** `major:minor` of its device, proved to be the volume's. */
+  readonly number: string;
+  /** What is mounted at the path; a staged block volume has nothing there. */
+  readonly mount: Mount | undefined;
+};
+
+/** Finds a volume at a path; NOT_FOUND when it is not there. The path itself is not touched. */
+export async function locate(agent: Agent, { volumeId, path }: PathOfVolume): Promise<Located> {
+  const { host, records } = agent;
+  const record = records.get(volumeId);
+  const paths = record ? [record.stagingPath, ...record.targets.map(target => target.path)] : [];
+  const mount = paths.includes(path) ? topMount(await host.mounts(), path) : undefined;
+  const number =
+    record &&
+    (mount
+      ? await ownNumber(mount, record, host)
+      : path === record.stagingPath && (await blockNumber(agent, record)));
+  if (!record || !number)
+    throw new Problem('NOT_FOUND', `volume "${volumeId}" is neither staged nor published at "${path}"`);
+  return { record, number, mount };
+}
+
+/** The size of a block device in bytes, as the kernel sees it now; a device that is gone is UNAVAILABLE. */
+export async function readSizeBytes({ host }: Pick<Agent, 'host'>, number: string): Promise<number> {
+  const sectors = await host.readText(`/sys/dev/block/${number}/size`);
+  if (sectors === undefined) throw new Problem('UNAVAILABLE', `device ${number} is gone`);
+  return Number(sectors) * 512;
+}
+
+/** The device of a staged block volume, which is mounted nowhere. */
+async function blockNumber({ host }: Agent, record: VolumeRecord): Promise<string | undefined> {
+  const { attachment, capability, device } = record;
+  if (capability.accessType !== 'block') return undefined;
+  const connector = connectorFor(attachment);
+  if (device && (await connector.owns(attachment, device.number, host))) return device.number;
+  return (await connector.connect(attachment, host)).number;
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { name, sizeBytes, stringMap } from './fields.ts';
+
+/** What is asked of a new snapshot: the body of PUT /v1/snapshots/{id}. */
+export const snapshotSpecSchema = z.strictObject({
+  name,
+  volumeId: z.string().min(1),
+  parameters: stringMap.optional(),
+});
+
+/** `cutting`: not there yet; `processing`: cut, and of no use yet; `ready`: volumes can be made from it. */
+const snapshotState = z.enum(['cutting', 'processing', 'ready', 'deleting']);
+
+/** A snapshot as the API shows it. */
+export const snapshotSchema = z.object({
+  id: z.string(),
+  name,
+  volumeId: z.string(),
+  /** The group that it is a member of; it cannot be deleted alone then. */
+  groupId: z.string().optional(),
+  state: snapshotState,
+  /** The volume's size at the cut; 0 before. */
+  sizeBytes,
+  /** When it was cut; before that, when it was asked for. */
+  createdAt: z.string(),
+});
+
+/** One page of snapshots that are cut, ordered by id. No `nextPageToken` means that it is the last. */
+export const snapshotPageSchema = z.object({
+  snapshots: z.array(snapshotSchema),
+  nextPageToken: z.string().optional(),
+});
+
+/** What is asked of a new group of snapshots: the body of PUT /v1/groups/{id}. */
+export const groupSpecSchema = z.strictObject({
+  name,
+  volumeIds: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(64)
+    .refine(ids => new Set(ids).size === ids.length, 'must name each volume once'),
+  parameters: stringMap.optional(),
+});
+
+/** Snapshots of several volumes, cut at one point in time. It is ready once all of them are. */
+export const groupSchema = z.object({
+  id: z.string(),
+  name,
+  state: snapshotState,
+  /** One for each volume, in the order asked. */
+  snapshots: z.array(snapshotSchema),
+  createdAt: z.string(),
+});
+
+/**
+ * A stretch of a snapshot's blocks, in increasing order and without overlap; none ends at or before the offset asked
+ * for. No `nextOffset` means that these are the last.
+ */
+export const blockPageSchema = z.object({
+  /** The snapshot's size; the same on all pages. */
+  sizeBytes,
+  blocks: z.array(z.object({ offset: sizeBytes, length: z.int().positive() })),
+  nextOffset: sizeBytes.optional(),
+});
+
+export type SnapshotSpec = z.infer<typeof snapshotSpecSchema>;
+export type Snapshot = z.infer<typeof snapshotSchema>;
+export type SnapshotPage = z.infer<typeof snapshotPageSchema>;
+export type GroupSpec = z.infer<typeof groupSpecSchema>;
+export type Group = z.infer<typeof groupSchema>;
+export type BlockPage = z.infer<typeof blockPageSchema>;

@@ -1,0 +1,83 @@
+import { hasFeature } from '../api/features.ts';
+import { resourceId } from '../api/names.ts';
+import { Problem } from '../api/problem.ts';
+import type { Group } from '../api/snapshot-resources.ts';
+import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
+import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSnapshot.ts';
+import { readId, readName } from '../csi/read.ts';
+import type { UnaryHandlers } from '../csi/unary.ts';
+import type { ControllerOptions } from './controller.ts';
+import { readParameters, toCsiSnapshot, toTimestamp } from './messages.ts';
+import { requireFeature } from './offered.ts';
+
+/** The GroupController service (CSI spec, "Group Controller Service RPCs"), in the order of the spec. */
+export function createGroupController({
+  client,
+  capabilities,
+  cluster,
+}: ControllerOptions): UnaryHandlers<GroupControllerHandlers> {
+  return {
+    async GroupControllerGetCapabilities() {
+      const offered = hasFeature(capabilities.get(), 'groups');
+      return {
+        capabilities: offered ? [{ rpc: { type: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT' } }] : [],
+      };
+    },
+
+    async CreateVolumeGroupSnapshot(request, call) {
+      requireFeature(capabilities, 'groups');
+      const name = readName(request.name);
+      const volumeIds = readIds(request.source_volume_ids, 'source_volume_ids');
+      if (volumeIds.length === 0) throw new Problem('INVALID_ARGUMENT', 'source_volume_ids is missing');
+      const spec = { name, volumeIds, parameters: readParameters(request.parameters) };
+      return { group_snapshot: toCsiGroup(await client.createGroup(resourceId(cluster, name), spec, call)) };
+    },
+
+    async DeleteVolumeGroupSnapshot(request, call) {
+      requireFeature(capabilities, 'groups');
+      const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
+      const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
+      const group = await client.getGroup(groupId, call).catch(ignoreMissing);
+      if (!group) return {};
+      requireMembers(group, snapshotIds);
+      await client.deleteGroup(groupId, call);
+      return {};
+    },
+
+    async GetVolumeGroupSnapshot(request, call) {
+      requireFeature(capabilities, 'groups');
+      const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
+      const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
+      const group = await client.getGroup(groupId, call);
+      requireMembers(group, snapshotIds);
+      return { group_snapshot: toCsiGroup(group) };
+    },
+  };
+}
+
+function readIds(ids: readonly string[], field: string): string[] {
+  return ids.map((id, index) => readId(id, `${field}[${index}]`));
+}
+
+/** What the caller takes for the group's members must be its members. */
+function requireMembers(group: Group, snapshotIds: readonly string[]): void {
+  const members = new Set(group.snapshots.map(({ id }) => id));
+  if (members.symmetricDifference(new Set(snapshotIds)).size > 0)
+    throw new Problem('INVALID_ARGUMENT', `snapshot_ids are not those of group "${group.id}"`);
+}
+
+function toCsiGroup({ id, state, snapshots, createdAt }: Group): VolumeGroupSnapshot {
+  if (state === 'cutting' || state === 'deleting')
+    throw new Problem('ABORTED', `group "${id}" is ${state} still`);
+  return {
+    group_snapshot_id: id,
+    snapshots: snapshots.map(toCsiSnapshot),
+    creation_time: toTimestamp(createdAt),
+    ready_to_use: state === 'ready',
+  };
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Problem && error.code === 'NOT_FOUND')) throw error;
+  return undefined;
+}

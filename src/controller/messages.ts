@@ -1,0 +1,115 @@
+import { Problem } from '../api/problem.ts';
+import type { Health, Volume, VolumeSource } from '../api/resources.ts';
+import type { Snapshot } from '../api/snapshot-resources.ts';
+import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
+import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/TopologyRequirement.ts';
+import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
+import type {
+  VolumeContentSource,
+  VolumeContentSource__Output,
+} from '../csi/generated/csi/v1/VolumeContentSource.ts';
+import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
+import type { Timestamp } from '../csi/generated/google/protobuf/Timestamp.ts';
+import { readId, readMap } from '../csi/read.ts';
+
+/** Parameters that the sidecars add to tell whose resource it is; they are no business of a backend. */
+const metadataParameters = new Set(
+  [
+    'pvc/name',
+    'pvc/namespace',
+    'pv/name',
+    'volumesnapshot/name',
+    'volumesnapshot/namespace',
+    'volumesnapshotcontent/name',
+    'volumegroupsnapshot/name',
+    'volumegroupsnapshot/namespace',
+    'volumegroupsnapshotcontent/name',
+  ].map(key => `csi.storage.k8s.io/${key}`),
+);
+
+/** The parameters that are meant for the backend. */
+export function readParameters(parameters: Readonly<Record<string, string>>): Record<string, string> {
+  const own = Object.entries(readMap(parameters, 'parameters')).filter(
+    ([key]) => !metadataParameters.has(key),
+  );
+  return Object.fromEntries(own);
+}
+
+/** Which page of a list is wanted. */
+export function readPage(request: { readonly max_entries: number; readonly starting_token: string }): {
+  limit: number;
+  pageToken: string;
+} {
+  const { max_entries: limit, starting_token: pageToken } = request;
+  if (limit < 0) throw new Problem('INVALID_ARGUMENT', `max_entries is ${limit}, less than 0`);
+  return { limit, pageToken };
+}
+
+/** INVALID_ARGUMENT for a place where something must be of use: this driver knows no places. */
+export function refuseTopology(requirement: TopologyRequirement__Output | null): void {
+  const { requisite = [], preferred = [] } = requirement ?? {};
+  if (requisite.length + preferred.length > 0) throw unoffered('accessibility_requirements');
+}
+
+/** INVALID_ARGUMENT for a field that must not be given. */
+export function unoffered(field: string): Problem {
+  return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
+}
+
+/** What a new volume is to be filled from, or undefined when nothing is asked. */
+export function readSource(source: VolumeContentSource__Output | null): VolumeSource | undefined {
+  if (!source) return undefined;
+  if (source.type === 'snapshot')
+    return {
+      kind: 'snapshot',
+      snapshotId: readId(source.snapshot?.snapshot_id ?? '', 'volume_content_source.snapshot.snapshot_id'),
+    };
+  if (source.type === 'volume')
+    return {
+      kind: 'volume',
+      volumeId: readId(source.volume?.volume_id ?? '', 'volume_content_source.volume.volume_id'),
+    };
+  throw new Problem('INVALID_ARGUMENT', 'volume_content_source has neither a snapshot nor a volume');
+}
+
+/** A volume in CSI's words. */
+export function toCsiVolume({ id, sizeBytes, context, source }: Volume): CsiVolume {
+  return {
+    volume_id: id,
+    capacity_bytes: sizeBytes,
+    volume_context: context,
+    ...(source && { content_source: toContentSource(source) }),
+  };
+}
+
+/** A snapshot in CSI's words. ABORTED for one that is not cut, or is being deleted. */
+export function toCsiSnapshot(snapshot: Snapshot): CsiSnapshot {
+  const { id, volumeId, groupId, state, sizeBytes, createdAt } = snapshot;
+  if (state === 'cutting' || state === 'deleting')
+    throw new Problem('ABORTED', `snapshot "${id}" is ${state} still`);
+  return {
+    snapshot_id: id,
+    source_volume_id: volumeId,
+    size_bytes: sizeBytes,
+    creation_time: toTimestamp(createdAt),
+    ready_to_use: state === 'ready',
+    ...(groupId !== undefined && { group_snapshot_id: groupId }),
+  };
+}
+
+/** A point in time in the words of protobuf. */
+export function toTimestamp(time: string): Timestamp {
+  const ms = Date.parse(time);
+  return { seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 };
+}
+
+/** What is wrong with a volume, in CSI's words. */
+export function toCsiHealth({ volumeId, entries }: Health): VolumeHealth {
+  return { volume_id: volumeId, health_statuses: entries };
+}
+
+function toContentSource(source: VolumeSource): VolumeContentSource {
+  return source.kind === 'snapshot'
+    ? { snapshot: { snapshot_id: source.snapshotId } }
+    : { volume: { volume_id: source.volumeId } };
+}

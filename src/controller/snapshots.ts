@@ -1,0 +1,76 @@
+import type { Call } from '../api/call.ts';
+import type { StorageClient } from '../api/client.ts';
+import { resourceId } from '../api/names.ts';
+import { Problem } from '../api/problem.ts';
+import type { Snapshot } from '../api/snapshot-resources.ts';
+import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
+import type { ListSnapshotsRequest__Output } from '../csi/generated/csi/v1/ListSnapshotsRequest.ts';
+import { readId, readName } from '../csi/read.ts';
+import type { UnaryHandlers } from '../csi/unary.ts';
+import type { ControllerOptions } from './controller.ts';
+import { readPage, readParameters, refuseTopology, toCsiSnapshot } from './messages.ts';
+import { requireFeature } from './offered.ts';
+
+type Rpcs = 'CreateSnapshot' | 'DeleteSnapshot' | 'ListSnapshots' | 'GetSnapshot';
+
+/** The RPCs of the Controller service that are about snapshots. */
+export function createSnapshots({
+  client,
+  capabilities,
+  cluster,
+}: ControllerOptions): Pick<UnaryHandlers<ControllerHandlers>, Rpcs> {
+  return {
+    async CreateSnapshot(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      const name = readName(request.name);
+      const volumeId = readId(request.source_volume_id, 'source_volume_id');
+      const parameters = readParameters(request.parameters);
+      refuseTopology(request.accessibility_requirements);
+      const spec = { name, volumeId, parameters };
+      return { snapshot: toCsiSnapshot(await client.createSnapshot(resourceId(cluster, name), spec, call)) };
+    },
+
+    async DeleteSnapshot(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      await client.deleteSnapshot(readId(request.snapshot_id, 'snapshot_id'), call);
+      return {};
+    },
+
+    async ListSnapshots(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      const page = readPage(request);
+      if (request.snapshot_id !== '') {
+        const found = await findCut(client, request, call);
+        return { entries: found.map(snapshot => ({ snapshot: toCsiSnapshot(snapshot) })) };
+      }
+      const { source_volume_id: volumeId } = request;
+      const { snapshots, nextPageToken = '' } = await client.listSnapshots({ ...page, volumeId }, call);
+      return {
+        entries: snapshots.map(snapshot => ({ snapshot: toCsiSnapshot(snapshot) })),
+        next_token: nextPageToken,
+      };
+    },
+
+    async GetSnapshot(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      const snapshot = await client.getSnapshot(readId(request.snapshot_id, 'snapshot_id'), call);
+      return { snapshot: toCsiSnapshot(snapshot) };
+    },
+  };
+}
+
+/** The one snapshot that is asked for, when it is there, cut, and of the volume that is asked for. */
+async function findCut(
+  client: StorageClient,
+  { snapshot_id: id, source_volume_id: volumeId }: ListSnapshotsRequest__Output,
+  call: Call,
+): Promise<readonly Snapshot[]> {
+  try {
+    const snapshot = await client.getSnapshot(id, call);
+    const cut = snapshot.state === 'processing' || snapshot.state === 'ready';
+    return cut && (volumeId === '' || volumeId === snapshot.volumeId) ? [snapshot] : [];
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'NOT_FOUND') return [];
+    throw error;
+  }
+}

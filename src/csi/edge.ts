@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { Metadata, type ServiceError } from '@grpc/grpc-js';
+import { problemTable, type Problem } from '../api/problem.ts';
+import type { Log } from '../lib/log.ts';
+
+/** What a handler knows of its call beside the request. */
+export type UnaryCall = {
+  /** When the caller gives up, in milliseconds since the epoch; a default where the caller set none. */
+  readonly deadlineMs: number;
+  /** Names the call in logs and in errors, on both sides of the gateway. */
+  readonly requestId: string;
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal;
+};
+
+/** What a call of gRPC has of use here. */
+type GrpcCall = {
+  readonly cancelled: boolean;
+  getDeadline(): Date | number;
+  on(event: 'cancelled', listener: () => void): unknown;
+};
+
+/** What is told of a call in logs. */
+export type CallFields = { readonly rpc: string; readonly requestId: string; readonly durationMs: number };
+
+/** Most characters of a status's message. */
+const maxDetailLength = 1_024;
+
+/** A call as handlers know it; one without a deadline ends after `defaultTimeoutMs`. */
+export function openCall(call: GrpcCall, defaultTimeoutMs: number): UnaryCall {
+  const abort = new AbortController();
+  call.on('cancelled', () => abort.abort());
+  if (call.cancelled) abort.abort();
+  const deadlineMs = Number(call.getDeadline());
+  return {
+    deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
+    requestId: randomBytes(6).toString('hex'),
+    signal: abort.signal,
+  };
+}
+
+/** A status of code and message alone. The message travels in a header: it is kept short, and of characters that a header can be made of. */
+export function toStatus(problem: Problem, requestId: string): ServiceError {
+  const detail = shorten(problem.detail).toWellFormed();
+  const details = problem.detail.includes('(request ') ? detail : `${detail} (request ${requestId})`;
+  return Object.assign(new Error(details), {
+    code: problemTable[problem.code].grpc,
+    details,
+    metadata: new Metadata(),
+  });
+}
+
+/** Logs an error, once, where it leaves the program. */
+export function logProblem(log: Log, problem: Problem, fields: CallFields): void {
+  const { code, detail, cause } = problem;
+  const stack = code === 'UNAVAILABLE' && cause instanceof Error ? cause.stack : undefined;
+  log.warn('refused', { ...fields, code, detail: shorten(detail), ...(stack !== undefined && { stack }) });
+}
+
+/** The middle of what is too long is left out, so that a request's id at its end stays. */
+function shorten(detail: string): string {
+  if (detail.length <= maxDetailLength) return detail;
+  return `${detail.slice(0, maxDetailLength - 101)}…${detail.slice(-100)}`;
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createProbe } from '../../src/csi/probe.ts';
+import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/agent.ts';
+import { noRoot } from '../harness/machine.ts';
+
+const tools = { registrar: 'csi-node-driver-registrar', livenessprobe: 'livenessprobe' } as const;
+/** How long the livenessprobe waits for an answer; this process, which mounts 50 volumes meanwhile, is slow too. */
+const probeTimeoutMs = 3_000;
+const found = findTools();
+const skip = noRoot || found.fault;
+
+test('the stock registrar registers the driver, and kubelet mounts through it', { skip }, async t => {
+  const node = openNode(t);
+  const agent = node.startAgent({ 'registration-dir': '' });
+  await agent.ready;
+  const registrar = startTool(t, 'registrar', [
+    `--csi-address=${node.socket}`,
+    `--kubelet-registration-path=${node.socket}`,
+    `--plugin-registration-path=${join(node.root, 'plugins_registry')}`,
+  ]);
+  const kubelet = node.startKubelet();
+  assert.deepEqual(await kubelet.plugins.registered(driverName), {
+    name: driverName,
+    endpoint: node.socket,
+    nodeId: 'n1',
+  });
+  await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('one')] });
+  await kubelet.drain();
+  assert.equal(registrar.exitCode, null);
+});
+
+test(
+  'the driver stays registered when the agent behind the stock registrar is killed and comes back',
+  { skip },
+  async t => {
+    const node = openNode(t);
+    const settings = { 'registration-dir': '' };
+    let agent = node.startAgent(settings);
+    await agent.ready;
+    const argv = [
+      `--csi-address=${node.socket}`,
+      `--kubelet-registration-path=${node.socket}`,
+      `--plugin-registration-path=${join(node.root, 'plugins_registry')}`,
+    ];
+    const kubelet = node.startKubelet();
+    for (let round = 0; round < 3; round++) {
+      const registrar = startTool(t, 'registrar', argv);
+      await kubelet.plugins.registered(driverName, kubelet.plugins.events.length);
+      await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('one')] });
+      await kubelet.drain();
+      await agent.end('SIGKILL');
+      agent = node.startAgent(settings);
+      await agent.ready;
+      // The registrar ends when it loses the agent's socket, and its container is started again.
+      registrar.kill('SIGTERM');
+      await once(registrar, 'exit');
+    }
+  },
+);
+
+test('the stock livenessprobe is answered 200 while 50 volumes are staged', { skip }, async t => {
+  const node = openNode(t);
+  const agent = node.startAgent();
+  const kubelet = node.startKubelet();
+  await kubelet.plugins.registered(driverName);
+  const port = await freePort();
+  startTool(t, 'livenessprobe', [`--csi-address=${node.socket}`, `--http-endpoint=127.0.0.1:${port}`]);
+  const url = `http://127.0.0.1:${port}/healthz`;
+  await untilAnswered(url);
+  const volumes = Array.from({ length: 50 }, (_, index) => node.makeVolume(`v-${index}`));
+  const pods = volumes.map((volume, index) => kubelet.runPod({ uid: `p${index}`, volumes: [volume] }));
+  const mounted = Promise.all(pods).then(() => 'mounted');
+  const took: number[] = [];
+  do {
+    const startMs = performance.now();
+    const { status } = await fetch(url);
+    took.push(performance.now() - startMs);
+    assert.equal(status, 200);
+  } while ((await Promise.race([mounted, sleep(10)])) !== 'mounted');
+  took.sort((a, b) => a - b);
+  t.diagnostic(`${took.length} answers, the slowest in ${took.at(-1)?.toFixed(0)} ms`);
+  assert.ok((took.at(-1) ?? 0) < probeTimeoutMs);
+  await kubelet.drain();
+  await agent.end('SIGKILL');
+  assert.equal((await fetch(url)).status, 500);
+});
+
+test('3,000 probes of the stock livenessprobe leave memory and descriptors flat', { skip }, async t => {
+  const node = openNode(t);
+  const agent = node.startAgent({ 'registration-dir': '' });
+  await agent.ready;
+  const port = await freePort();
+  startTool(t, 'livenessprobe', [`--csi-address=${node.socket}`, `--http-endpoint=127.0.0.1:${port}`]);
+  const url = `http://127.0.0.1:${port}/healthz`;
+  await untilAnswered(url);
+  const ask = async (): Promise<boolean> => (await fetch(url)).status === 200;
+  await assertFlat(t, agent, ask);
+});
+
+test(
+  '3,000 callers that connect, probe and drop leave memory and descriptors flat',
+  { skip: noRoot },
+  async t => {
+    const node: TestNode = openNode(t);
+    const agent = node.startAgent({ 'registration-dir': '' });
+    await agent.ready;
+    await assertFlat(t, agent, createProbe(node.socket, 5_000));
+  },
+);
+
+async function assertFlat(t: TestContext, { pid }: AgentProcess, ask: () => Promise<boolean>): Promise<void> {
+  const repeat = async (count: number): Promise<void> => {
+    for (let left = count; left > 0; left--) assert.equal(await ask(), true);
+    await sleep(500);
+  };
+  await repeat(1_000);
+  const before = usageOf(pid);
+  await repeat(3_000);
+  const afterwards = usageOf(pid);
+  t.diagnostic(`before ${JSON.stringify(before)}, after ${JSON.stringify(afterwards)}`);
+  assert.ok(afterwards.descriptors <= before.descriptors + 1);
+  assert.ok(afterwards.privateMB < before.privateMB + 8);
+}
+
+function usageOf(pid: number): { readonly descriptors: number; readonly privateMB: number } {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const privateKB = Number(/^Pss_Anon:\s+(\d+) kB/m.exec(text)?.[1]);
+  return { descriptors: readdirSync(`/proc/${pid}/fd`).length, privateMB: Math.round(privateKB / 1024) };
+}
+
+/** Finds the tools in the directory that SIDECARS_DIR names, or on the path; tells why there are none. */
+function findTools(): { readonly paths: Readonly<Record<string, string>>; readonly fault: string | false } {
+  const places = process.env['SIDECARS_DIR']?.split(':') ?? process.env['PATH']?.split(':') ?? [];
+  const located = Object.entries(tools).map(([tool, name]) => [
+    tool,
+    places.map(place => join(place, name)).find(existsSync),
+  ]);
+  const missing = located.filter(([, path]) => path === undefined).map(([tool]) => tool);
+  const fault = missing.length > 0 && `no ${missing.join(' and no ')} on the path or in SIDECARS_DIR`;
+  return { paths: Object.fromEntries(located) as Record<string, string>, fault };
+}
+
+function startTool(t: TestContext, tool: keyof typeof tools, argv: readonly string[]) {
+  const child = spawn(found.paths[tool] ?? '', argv, { stdio: 'ignore' });
+  t.after(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  return child;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+async function untilAnswered(url: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const status = await fetch(url).then(
+      response => response.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    await sleep(25);
+  }
+  assert.fail(`${url} does not answer 200`);
+}

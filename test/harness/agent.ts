@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { toPublishContext } from '../../src/api/attachment.ts';
+import { startKubelet, type Kubelet, type KubeletOptions } from '../kubelet/kubelet.ts';
+import type { VolumeSpec } from '../kubelet/paths.ts';
+import { cli } from './dev.ts';
+import { loopDevicesOf, makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from './machine.ts';
+
+/** The name of the driver when none is set. */
+export const driverName = 'csi.fairlead.dev';
+
+/** `fairlead node` as a node runs it: a process of its own. */
+export interface AgentProcess {
+  readonly pid: number;
+  /** What it wrote to standard error so far. */
+  stderr(): string;
+  /** What it said when it was ready; rejects when it ended before. */
+  readonly ready: Promise<Readonly<Record<string, string>>>;
+  /** Ends it with a signal and waits until it is gone. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** A node with a directory of its own, that is cleaned up after the test however it ends. */
+export interface TestNode {
+  readonly dir: string;
+  /** Kubelet's directory. */
+  readonly root: string;
+  readonly socket: string;
+  readonly state: string;
+  startAgent(settings?: Readonly<Record<string, string>>): AgentProcess;
+  /** Starts a kubelet; it is stopped after the test. */
+  startKubelet(options?: Pick<KubeletOptions, 'refuse'>): Kubelet;
+  /** A volume whose image file is made here, as the gateway's attachment would name it. */
+  makeVolume(name: string, options?: VolumeOptions): VolumeSpec;
+}
+
+/** What a volume is; by default a filesystem of 64 MiB. */
+export type VolumeOptions = { readonly mode?: VolumeSpec['mode']; readonly sizeBytes?: number };
+
+const MiB = 1024 * 1024;
+
+/** Makes the directories of one node. */
+export function openNode(t: TestContext): TestNode {
+  const dir = makeTemporaryDirectory();
+  const root = join(dir, 'kubelet');
+  const plugin = join(root, 'plugins', driverName);
+  const state = join(dir, 'state');
+  for (const path of [join(root, 'pods'), join(root, 'plugins_registry'), plugin, join(dir, 'images')])
+    mkdirSync(path, { recursive: true });
+  const started: { end(): Promise<void> }[] = [];
+  t.after(async () => {
+    for (const one of started.toReversed()) await one.end();
+    removeTemporaryDirectory(dir);
+  });
+  const socket = join(plugin, 'csi.sock');
+  return {
+    dir,
+    root,
+    socket,
+    state,
+    startAgent(settings = {}) {
+      const all = {
+        endpoint: socket,
+        'node-id': 'n1',
+        'state-dir': state,
+        'kubelet-dir': root,
+        'registration-dir': join(root, 'plugins_registry'),
+        ...settings,
+      };
+      const agent = startAgent(all);
+      started.push({ end: () => agent.end('SIGKILL') });
+      return agent;
+    },
+    startKubelet(options = {}) {
+      const kubelet = startKubelet({ root, ...options });
+      started.push({ end: async () => kubelet.stop() });
+      return kubelet;
+    },
+    makeVolume: (name, options) => makeVolume(join(dir, 'images', name), options),
+  };
+}
+
+function makeVolume(
+  path: string,
+  { mode = 'Filesystem', sizeBytes = 64 * MiB }: VolumeOptions = {},
+): VolumeSpec {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  writeFileSync(path, '');
+  truncateSync(path, sizeBytes);
+  const publishContext = toPublishContext({
+    protocol: 'loop',
+    path,
+    attachmentId: `attachment-${name}`,
+    sizeBytes,
+    readonly: false,
+    mayFormat: true,
+  });
+  return { name, handle: `c.${name}`, driver: driverName, mode, publishContext };
+}
+
+/** An empty value leaves a setting out. */
+function startAgent(settings: Readonly<Record<string, string>>): AgentProcess {
+  const argv = Object.entries(settings).flatMap(([name, value]) =>
+    value === '' ? [] : [`--${name}`, value],
+  );
+  const child: ChildProcess = spawn(process.execPath, [cli, 'node', ...argv], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const ended = once(child, 'exit');
+  let errors = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const ready = new Promise<Readonly<Record<string, string>>>((resolve, reject) => {
+    child.once('message', message => resolve((message as { ready: Record<string, string> }).ready));
+    void ended.then(() => reject(new Error(`the agent ended: ${errors}`)));
+  });
+  ready.catch(() => {});
+  return {
+    pid: child.pid ?? 0,
+    ready,
+    stderr: () => errors,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await ended;
+    },
+  };
+}
+
+/** No mount, loop device, record or file of kubelet's is left of any volume. */
+export function assertNothingLeft({ dir, root, state }: TestNode): void {
+  assert.deepEqual(mountsBelow(dir), []);
+  assert.deepEqual(loopDevicesOf(dir), []);
+  assert.deepEqual(readdirSync(join(state, 'volumes')), []);
+  const csi = join(root, 'plugins/kubernetes.io/csi');
+  assert.deepEqual(filesBelow(csi), []);
+  assert.deepEqual(filesBelow(join(root, 'pods')), []);
+}
+
+function filesBelow(dir: string): readonly string[] {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir, { withFileTypes: true, recursive: true })
+    .filter(entry => !entry.isDirectory() || ['mount', 'globalmount'].includes(entry.name))
+    .map(entry => join(entry.parentPath, entry.name));
+}

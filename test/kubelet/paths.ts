@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+
+/** A persistent volume as a pod uses it. `name` is the volume's in Kubernetes, `handle` its id at the driver. */
+export type VolumeSpec = {
+  readonly name: string;
+  readonly handle: string;
+  readonly driver: string;
+  readonly mode: 'Filesystem' | 'Block';
+  readonly fsType?: string;
+  readonly publishContext: Readonly<Record<string, string>>;
+};
+
+/** A pod and its volumes. */
+export type Pod = { readonly uid: string; readonly volumes: readonly VolumeSpec[] };
+
+/** Which volume; all that the paths are made of. */
+export type VolumeKey = Pick<VolumeSpec, 'name' | 'handle' | 'driver' | 'mode'>;
+
+/** The directories below kubelet's root, as its CSI plug-in lays them out. */
+export interface Paths {
+  /** Where drivers make their registration sockets. */
+  readonly registry: string;
+  /** Where a volume is staged on the node, once for all of its pods. */
+  staging(volume: VolumeKey): string;
+  /** Where a volume is published for one pod. */
+  target(volume: VolumeKey, podUid: string): string;
+  /** Where kubelet notes which volume it is, for the device (without a pod) and for the pod. */
+  data(volume: VolumeKey, podUid?: string): string;
+  /** Where a raw block volume is bound once more for one pod. */
+  deviceMap(volume: VolumeKey, podUid: string): string;
+  /** Where a pod's raw block volume is found: a link to its target. */
+  deviceLink(volume: VolumeKey, podUid: string): string;
+  /** The directories that go, innermost first, once no pod uses the volume. */
+  ofDevice(volume: VolumeKey): readonly string[];
+  /** The directories that go, innermost first, once this pod does not use the volume. */
+  ofPod(volume: VolumeKey, podUid: string): readonly string[];
+}
+
+/** Paths below one root, such as /var/lib/kubelet. */
+export function pathsBelow(root: string): Paths {
+  const csi = join(root, 'plugins/kubernetes.io/csi');
+  const devices = join(csi, 'volumeDevices');
+  const ofHandle = ({ driver, handle }: VolumeKey): string =>
+    join(csi, driver, createHash('sha256').update(handle).digest('hex'));
+  const podVolume = ({ name }: VolumeKey, uid: string): string =>
+    join(root, 'pods', uid, 'volumes/kubernetes.io~csi', name);
+  return {
+    registry: join(root, 'plugins_registry'),
+    staging: volume =>
+      isBlock(volume) ? join(devices, 'staging', volume.name) : join(ofHandle(volume), 'globalmount'),
+    target: (volume, uid) =>
+      isBlock(volume) ? join(devices, 'publish', volume.name, uid) : join(podVolume(volume, uid), 'mount'),
+    data(volume, uid) {
+      if (isBlock(volume)) return join(devices, volume.name, 'data/vol_data.json');
+      return join(uid === undefined ? ofHandle(volume) : podVolume(volume, uid), 'vol_data.json');
+    },
+    deviceMap: ({ name }, uid) => join(devices, name, 'dev', uid),
+    deviceLink: ({ name }, uid) => join(root, 'pods', uid, 'volumeDevices/kubernetes.io~csi', name),
+    ofDevice(volume) {
+      const { name } = volume;
+      if (!isBlock(volume)) return [join(ofHandle(volume), 'globalmount'), ofHandle(volume)];
+      const own = ['data', 'dev', ''].map(part => join(devices, name, part));
+      return [join(devices, 'staging', name), join(devices, 'publish', name), ...own];
+    },
+    ofPod(volume, uid) {
+      const pod = join(root, 'pods', uid);
+      if (isBlock(volume)) return [join(pod, 'volumeDevices/kubernetes.io~csi')];
+      return [join(podVolume(volume, uid), 'mount'), podVolume(volume, uid)];
+    },
+  };
+}
+
+function isBlock({ mode }: VolumeKey): boolean {
+  return mode === 'Block';
+}

@@ -1,0 +1,40 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** A process that writes to a volume as a pod's would. */
+export interface PodProcess {
+  /** Ends it in good order and tells how often it wrote; an I/O error on its way is an error here. */
+  finish(): Promise<number>;
+  /** Ends it as a force-deleted pod's: with its files open. */
+  kill(): Promise<void>;
+}
+
+const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
+
+/** Starts writing to a file or device that is there, and resolves after the first write. */
+export async function startWriting(path: string): Promise<PodProcess> {
+  const child = fork(writer, [path], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  let errors = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
+  const failed = ended.then(([status]) => {
+    throw new Error(`the pod's process ended with status ${status}: ${errors}`);
+  });
+  failed.catch(() => {});
+  await Promise.race([once(child, 'message'), failed]);
+  return {
+    async finish() {
+      const last = once(child, 'message') as Promise<[{ readonly count: number }]>;
+      if (child.connected) child.send('finish');
+      const [{ count }] = await Promise.race([last, failed]);
+      const [status] = await ended;
+      if (status !== 0) throw new Error(`the pod's process ended with status ${status}: ${errors}`);
+      return count;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

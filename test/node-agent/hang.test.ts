@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { nodeSettings } from '../../node-agent/config.ts';
+import { startNodeAgent } from '../../node-agent/main.ts';
+import { toPublishContext } from '../../src/api/attachment.ts';
+import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
+import { countAbandoned } from '../../src/lib/exec.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { readSettings } from '../../src/lib/settings.ts';
+import { MiB, openRealBench, requestFor, whyNoMachine, type Bench } from './bench.ts';
+
+const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
+const only = skip === undefined ? {} : { skip };
+const room = { total: '409600', used: '163840', available: '204800' };
+
+test('fifty hung volumes stall themselves alone, and come off once they are unpublished', only, async t => {
+  const bench = openRealBench(t);
+  const { client, close } = await open(bench);
+  const image = bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' });
+  const volumes = Array.from({ length: 50 }, (_, index) => volumeOf(bench, image, `v${index}`));
+  const healthy = volumeOf(bench, image, 'healthy');
+  for (const volume of volumes) await bringUp(client, volume);
+  const calmMs = await timed(() => cycle(client, healthy));
+  const fuse = await mountFuse(t, volumes);
+  for (const volume of volumes) await assertRoom(client, volume);
+
+  await fuse.hang();
+  const asked = volumes.map(volume => timed(() => assertRoom(client, volume)));
+  const probesMs: number[] = [];
+  for (let i = 0; i < 20; i++) probesMs.push(await timed(() => client.identity.Probe({})));
+  const cycleMs = await timed(() => cycle(client, healthy));
+  const slowestMs = Math.max(...(await Promise.all(asked)));
+  assert.ok(Math.max(...probesMs) < 1_000, `Probe took up to ${Math.max(...probesMs)} ms`);
+  assert.ok(slowestMs < 2_000, `stats took up to ${slowestMs} ms`);
+  assert.ok(cycleMs < 10 * calmMs + 500, `a healthy volume took ${cycleMs} ms, and ${calmMs} ms before`);
+
+  await until(() => countAbandoned() === 50);
+  const againMs = await timed(() => Promise.all(volumes.map(volume => assertRoom(client, volume))));
+  assert.ok(againMs < 1_000, `stats took ${againMs} ms`);
+  const [first] = volumes;
+  assert.ok(first);
+  await assert.rejects(client.node.NodePublishVolume({ ...first, target_path: `${first.target_path}-2` }), {
+    code: 'UNAVAILABLE',
+    message: /volume "c\.v0" hangs: NodeGetVolumeStats waits since \d{4}-\S+ on "stat /,
+  });
+  assert.equal(countAbandoned(), 50);
+
+  const offMs = await timed(() =>
+    Promise.all(volumes.map(volume => client.node.NodeUnpublishVolume(volume))),
+  );
+  await until(() => countAbandoned() === 0);
+  for (const volume of volumes) await client.node.NodeUnstageVolume(volume);
+  assert.deepEqual(mountedBelow(bench), []);
+  t.diagnostic(
+    `probe up to ${ms(Math.max(...probesMs))}, stats up to ${ms(slowestMs)}, again all ${ms(againMs)}, ` +
+      `healthy cycle ${ms(cycleMs)} (calm ${ms(calmMs)}), 50 unpublished in ${ms(offMs)}`,
+  );
+  await close();
+});
+
+test('a volume that hangs when it is first measured says so, and recovers once it answers', only, async t => {
+  const bench = openRealBench(t);
+  const { client, close } = await open(bench);
+  const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
+  await bringUp(client, volume);
+  const fuse = await mountFuse(t, [volume]);
+  await fuse.hang();
+  const tookMs = await timed(() =>
+    assert.rejects(client.node.NodeGetVolumeStats(volume), {
+      code: 'UNAVAILABLE',
+      message: /volume "c\.v" hangs: NodeGetVolumeStats waits on "stat /,
+    }),
+  );
+  assert.ok(tookMs < 1_500, `it took ${tookMs} ms`);
+  fuse.end();
+  await bench.host.run('umount', ['--lazy', '--', volume.target_path]);
+  await until(() => countAbandoned() === 0);
+  await sleep(100);
+  assert.equal((await client.node.NodeGetVolumeStats(volume)).usage.length, 2);
+  await client.node.NodeUnpublishVolume(volume);
+  await client.node.NodeUnstageVolume(volume);
+  await close();
+});
+
+type Volume = ReturnType<typeof volumeOf>;
+
+async function open(bench: Bench): Promise<{ client: CsiClient; close: () => Promise<void> }> {
+  const { directory } = bench;
+  const argv = {
+    endpoint: `unix://${directory}/csi.sock`,
+    'node-id': 'n1',
+    'state-dir': `${directory}/state`,
+    'kubelet-dir': directory,
+    'command-timeout': '2s',
+  };
+  const { values } = readSettings(nodeSettings, {
+    argv: Object.entries(argv).flatMap(([name, value]) => [`--${name}`, value]),
+    env: {},
+  });
+  assert.ok(values);
+  const running = await startNodeAgent(values, silentLog);
+  const client = connectCsi(argv.endpoint);
+  return {
+    client,
+    close: async () => {
+      client.close();
+      await running.close();
+    },
+  };
+}
+
+function volumeOf(bench: Bench, image: string, name: string) {
+  const path = `${image}-${name}`;
+  execFileSync('cp', ['--sparse=always', image, path]);
+  const { attachment } = requestFor(bench, path);
+  return {
+    volume_id: `c.${name}`,
+    publish_context: toPublishContext(attachment),
+    staging_target_path: `${bench.directory}/stage/${name}`,
+    target_path: `${bench.directory}/pods/${name}`,
+    volume_path: `${bench.directory}/pods/${name}`,
+    volume_capability: {
+      mount: { fs_type: 'ext4' },
+      access_mode: { mode: 'SINGLE_NODE_MULTI_WRITER' as const },
+    },
+  };
+}
+
+async function bringUp(client: CsiClient, volume: Volume): Promise<void> {
+  await client.node.NodeStageVolume(volume);
+  await client.node.NodePublishVolume(volume);
+}
+
+async function cycle(client: CsiClient, volume: Volume): Promise<void> {
+  await bringUp(client, volume);
+  await client.node.NodeUnpublishVolume(volume);
+  await client.node.NodeUnstageVolume(volume);
+}
+
+async function assertRoom(client: CsiClient, volume: Volume): Promise<void> {
+  const { usage } = await client.node.NodeGetVolumeStats(volume);
+  assert.deepEqual(usage[0], { ...room, unit: 'BYTES' });
+}
+
+/** Covers the targets with filesystems that name the volumes' devices as their source, and so pass for the volumes. */
+async function mountFuse(t: TestContext, volumes: readonly Volume[]) {
+  const pairs = volumes.flatMap(({ publish_context: { path = '' }, target_path: target }) => [
+    execFileSync('losetup', ['--noheadings', '--output', 'NAME', '--associated', path], {
+      encoding: 'utf8',
+    }).trim(),
+    target,
+  ]);
+  const program = fileURLToPath(new URL('../fakes/hanging-fuse.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  assert.equal((await lines.next()).value, 'ready');
+  return {
+    hang: async () => {
+      child.stdin.write('hang\n');
+      assert.equal((await lines.next()).value, 'done');
+    },
+    end: () => child.kill('SIGKILL'),
+  };
+}
+
+function mountedBelow({ directory }: Bench): readonly string[] {
+  const all = execFileSync('cat', ['/proc/self/mountinfo'], { encoding: 'utf8' });
+  return all.split('\n').filter(line => line.includes(`${directory}/`));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 100 && !holds(); tries++) await sleep(100);
+  assert.ok(holds(), holds.toString());
+}
+
+function ms(value: number): string {
+  return `${Math.round(value)} ms`;
+}
