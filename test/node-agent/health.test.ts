@@ -103,6 +103,15 @@ test('an xfs that was shut down is inaccessible', real(['mkfs.xfs', 'xfs_io']), 
   await unstage(agent, request);
 });
 
+test("another volume's mount in its place is seen", async () => {
+  const bench = openFakeBench();
+  const { look, request } = await open(bench);
+  const args = ['--find', '--show', '--nooverlap', '--', bench.makeImage('other', { content: 'ext4' })];
+  const { stdout } = await bench.host.run('losetup', args);
+  await bench.host.run('mount', ['-t', 'ext4', '--', stdout.trim(), request.targetPath]);
+  assert.deepEqual(await look({ publishPath: request.targetPath }), ['INACCESSIBLE ForeignMount']);
+});
+
 test('a command that does not die makes the volume inaccessible until it is gone', async () => {
   const bench = openFakeBench();
   const opened = await open(bench);
