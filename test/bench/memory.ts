@@ -92,7 +92,8 @@ function readIfThere(path: string): string {
   }
 }
 
-function readMemory(pid: number): { readonly rss: number; readonly private: number } {
+/** Memory of a process in megabytes: resident, and anonymous of its own. */
+export function readMemory(pid: number): { readonly rss: number; readonly private: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const megabytes = (field: string): number =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024;
