@@ -2,7 +2,7 @@ import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { connectorFor } from './connectors/index.ts';
 import { topMount, type Mount } from './mountinfo.ts';
-import { isTurnedReadonly, ownNumber } from './ownership.ts';
+import { isTurnedReadonly, judge } from './ownership.ts';
 import type { Readings } from './readings.ts';
 import type { VolumeRecord } from './records.ts';
 
@@ -88,11 +88,10 @@ async function examineMount(
   record: VolumeRecord,
   mount: Mount,
 ): Promise<VolumeFault | undefined> {
-  if ((await ownNumber(mount, record, host)) !== undefined) return undefined;
-  const { volumeId, device } = record;
-  const isThere =
-    device !== undefined && (await host.readText(`/sys/dev/block/${device.number}/dev`)) !== undefined;
-  return isThere
+  const { volumeId } = record;
+  const found = await judge(mount, record, host);
+  if (found === 'own') return undefined;
+  return found === 'foreign'
     ? inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)
     : inaccessible('DeviceGone', `the device of volume "${volumeId}" is gone`);
 }

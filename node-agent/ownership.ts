@@ -17,12 +17,21 @@ export async function ownNumber(
   return (await connectorFor(attachment).owns(attachment, number, host)) ? number : undefined;
 }
 
-/** Refuses a mount of something else than the volume. A mount whose device is gone is a leftover, and not refused. */
-export async function refuseForeign(mount: Mount, record: VolumeRecord, host: Host): Promise<void> {
-  if ((await ownNumber(mount, record, host)) !== undefined) return;
+/** What a mount shows: the volume, something else, or a device that is gone, which is a leftover. */
+export async function judge(
+  mount: Mount,
+  record: VolumeRecord,
+  host: Host,
+): Promise<'own' | 'foreign' | 'gone'> {
+  if ((await ownNumber(mount, record, host)) !== undefined) return 'own';
   const number = await deviceNumberOf(mount, host);
   const isThere = number === undefined || (await host.readText(`/sys/dev/block/${number}/dev`)) !== undefined;
-  if (isThere) throw foreign(mount, record.volumeId);
+  return isThere ? 'foreign' : 'gone';
+}
+
+/** Refuses a mount of something else than the volume; a leftover is not refused. */
+export async function refuseForeign(mount: Mount, record: VolumeRecord, host: Host): Promise<void> {
+  if ((await judge(mount, record, host)) === 'foreign') throw foreign(mount, record.volumeId);
 }
 
 /**

@@ -34,6 +34,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   refuseOther(record, request, mounts);
   refuseSecond(record, request, mounts);
   const source = await findSource(agent, record, mounts);
+  if (!request.readonly) refuseTurned(record, mounts);
   refuseWritable(record, request, source);
   if (place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }))) return;
   const kind = refuseUnusable(place, request);
@@ -102,7 +103,6 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
     const number = await ownNumber(mount, record, host);
     if (number === undefined) throw foreign(mount, volumeId);
-    refuseTurned(record, mount);
     return { path: stagingPath, number, readonly: mount.options.includes('ro') };
   }
   const connector = connectorFor(attachment);
@@ -114,8 +114,9 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
 }
 
 /** A kernel that meets an error makes the filesystem read-only; a writer is told so, and not left to find out. */
-function refuseTurned(record: VolumeRecord, mount: Mount): void {
-  if (isTurnedReadonly(record, mount))
+function refuseTurned(record: VolumeRecord, mounts: readonly Mount[]): void {
+  const mount = topMount(mounts, record.stagingPath);
+  if (mount && isTurnedReadonly(record, mount))
     throw new Problem(
       'FAILED_PRECONDITION',
       `the ${mount.type} of volume "${record.volumeId}" turned read-only after an error; it is checked when the volume is next staged`,

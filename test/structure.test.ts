@@ -71,6 +71,20 @@ test('every plug-in is registered and has a test', () => {
   }
 });
 
+/** Who may touch files by itself: the machine, and those that touch only what is the agent's own. */
+const fileUsers: Readonly<Record<string, string>> = {
+  'node-agent/machine.ts': 'the only way to the machine',
+  'node-agent/observability.ts': "the agent's own descriptors",
+};
+
+test('nobody in the node agent but the machine can touch a path of a volume', () => {
+  const faults = sources
+    .filter(file => file.startsWith('node-agent/') && fileUsers[file] === undefined)
+    .flatMap(file => importsOf(file).map(({ target }) => ({ file, target })))
+    .filter(({ target }) => /^(node:)?(fs|child_process)(\/|$)/.test(target));
+  assert.deepEqual(faults, []);
+});
+
 test('what the node agent loads holds no thick package', () => {
   const loaded = loadedBy('node-agent/main.ts');
   assert.deepEqual(

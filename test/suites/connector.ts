@@ -109,6 +109,16 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     await connector.disconnect(attachment, host);
   });
 
+  check('connect of a volume that grew while it was connected gives the new size', async bench => {
+    const { host, attach, resize } = bench;
+    const attachment = attach('vol1', sizeBytes);
+    await connector.connect(attachment, host);
+    resize(attachment, 2 * sizeBytes);
+    const grown = { ...attachment, sizeBytes: 2 * sizeBytes };
+    assert.equal((await connector.connect(grown, host)).sizeBytes, 2 * sizeBytes);
+    await connector.disconnect(grown, host);
+  });
+
   check('a device that is smaller than its volume is refused', async ({ host, attach }) => {
     const attachment = { ...attach('vol1', sizeBytes), sizeBytes: sizeBytes + 512 };
     await assert.rejects(connector.connect(attachment, host), hasCode('FAILED_PRECONDITION'));
