@@ -2,7 +2,7 @@
 // The entry is plain JavaScript, because what it does must be done before the first TypeScript file is loaded: from a
 // warm compile cache nothing is stripped, and the stripper, which takes some 20 MB, is never loaded.
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,11 +23,11 @@ module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead
 if (isThin && !process.argv.includes('--help')) warmOnce();
 await import('./cli.ts');
 
-/** The first start on a machine lets a process that ends fill the cache, so that the one that stays is thin. */
+/** The first start of this code lets a process that ends fill the cache, so that the one that stays is thin. */
 function warmOnce() {
   const directory = module.getCompileCacheDir();
   if (directory === undefined) return;
-  const mark = join(directory, 'warm');
+  const mark = join(directory, `warm-${newest(['../src', '../node-agent'])}`);
   if (existsSync(mark)) return;
   spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore' });
   try {
@@ -35,4 +35,12 @@ function warmOnce() {
   } catch {
     // A cache that cannot be written stays cold; the agent works all the same.
   }
+}
+
+/** When the newest source file was changed, in milliseconds since the epoch. */
+function newest(folders) {
+  const paths = folders.map(folder => fileURLToPath(new URL(folder, import.meta.url)));
+  const files = paths.flatMap(path => readdirSync(path, { recursive: true }).map(name => join(path, name)));
+  const loaded = files.filter(file => file.endsWith('.ts') && !file.includes('generated'));
+  return Math.max(...loaded.map(file => Math.floor(statSync(file).mtimeMs)));
 }
