@@ -1,22 +1,30 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { adminSettings } from '../gateway/admin/config.ts';
 import { gatewaySettings } from '../gateway/config.ts';
 import { nodeSettings } from '../node-agent/config.ts';
+import { openApiDocument } from '../src/api/openapi.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
+import { version } from '../src/lib/version.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
-Writes docs/errors.md and docs/config.md from the tables in the source; --check fails when one is stale.
+Writes docs/errors.md, docs/config.md and docs/openapi.json from the tables in the source; --check fails when one
+is stale.
 `;
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
 if (values.help) process.stdout.write(usage);
 else
-  for (const [name, text] of Object.entries({ 'errors.md': errors(), 'config.md': config() }))
+  for (const [name, text] of Object.entries({
+    'errors.md': errors(),
+    'config.md': config(),
+    'openapi.json': openApi(),
+  }))
     keep(name, text);
 
 function keep(name: string, text: string): void {
@@ -51,11 +59,16 @@ ${rows.join('\n')}
 `;
 }
 
+function openApi(): string {
+  return `${JSON.stringify(openApiDocument(version), null, 2)}\n`;
+}
+
 function config(): string {
   const programs = {
     gateway: gatewaySettings,
     controller: controllerSettings,
     node: nodeSettings,
+    'admin, beside those of the gateway': ownOf(adminSettings, gatewaySettings),
     // The node's id is this machine's name, which differs from one machine to the next.
     dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
   };
@@ -69,6 +82,10 @@ may also be given as files, with \`--name-file\` or \`FAIRLEAD_NAME_FILE\`.
 
 ${sections.join('\n\n')}
 `;
+}
+
+function ownOf(table: SettingsTable, others: SettingsTable): SettingsTable {
+  return Object.fromEntries(Object.entries(table).filter(([name]) => others[name] === undefined));
 }
 
 function toTable(table: SettingsTable): string {

@@ -18,6 +18,7 @@ import { featuresOf } from './features.ts';
 import { readPageQuery } from './paging.ts';
 import { parseBody, readBody, requestIdOf } from './request.ts';
 import { checkParameters, offers } from './requirements.ts';
+import { routeDocs, type Docs } from './routes/docs.ts';
 import { routeGroups, routeSnapshots } from './routes/snapshots.ts';
 import { routeVolumeChanges } from './routes/volume-changes.ts';
 import type { Services } from './services.ts';
@@ -28,6 +29,7 @@ export type AppDeps = Services & {
   readonly authenticate: Authenticate;
   readonly version: string;
   readonly log: Log;
+  readonly docs: Docs;
 };
 
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
@@ -38,6 +40,10 @@ export function createApp(deps: AppDeps): Hono<Env> {
     c.set('requestId', requestId);
     c.header('x-request-id', requestId);
     startBody(c);
+    await next();
+  });
+  if (deps.docs.isPublic) routeDocs(app, deps);
+  app.use(async (c, next) => {
     c.set('cluster', await deps.authenticate(c.req.header('authorization')));
     await next();
   });
@@ -48,6 +54,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   routeGroups(app, deps, deps.log);
   routeAttachments(app, deps);
   routeNodes(app, deps);
+  if (!deps.docs.isPublic) routeDocs(app, deps);
   app.notFound(c => {
     const problem = new Problem('NOT_FOUND', `there is no ${c.req.method} ${c.req.path}`);
     return answerProblem(c, problem, deps.log);

@@ -21,7 +21,10 @@ export interface Backend {
    * RESOURCE_EXHAUSTED: there is no room now. After either, nothing is left behind.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
-  /** Removes the volume and what an unfinished create left; one that is not there is fine. */
+  /**
+   * Removes the volume and what an unfinished create left; one that is not there is fine. FAILED_PRECONDITION, and
+   * nothing is changed, when the storage sees that a node uses it.
+   */
   delete(volume: VolumeRef): Promise<void>;
   /** Opens the way from the node to the volume; returns once it is open. */
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
@@ -46,7 +49,16 @@ export interface Backend {
   /** Throws a `Problem` that says why the storage cannot be used now. */
   health?(): Promise<void>;
   close?(): Promise<void>;
+  /** Told of each step of the gateway's work before that goes on. What it throws ends the work there, as a crash would. */
+  checkpoint?(step: WorkStep): void;
 }
+
+/** How far the gateway has come with its work on a resource: nothing is recorded, the intent is, the storage has done it, the outcome is. */
+export type WorkStep = {
+  readonly point: 'before-intent' | 'after-intent' | 'after-commit' | 'before-answer';
+  readonly kind: 'volume' | 'snapshot' | 'group';
+  readonly operation: string;
+};
 
 /** Changing a volume's mutable parameters (a VolumeAttributesClass's parameters). */
 export interface Modification {
@@ -165,6 +177,11 @@ export type NodeAccess = {
 /** What a backend's file gives to the registry: its settings, flags that start with its name, and how to open it. */
 export interface BackendPlugin<T extends SettingsTable> {
   readonly settings: T;
-  /** Opens the backend, or throws with one line that says what is wrong with the machine or the settings. */
-  open(values: SettingsOf<T>): Promise<Backend>;
+  /** The setting that names the backend which this one is laid around; absent for one that stands alone. */
+  readonly wraps?: keyof T & string;
+  /**
+   * Opens the backend, or throws with one line that says what is wrong with the machine or the settings. `inner` is
+   * given, and then belongs to it, when it wraps another.
+   */
+  open(values: SettingsOf<T>, inner?: Backend): Promise<Backend>;
 }

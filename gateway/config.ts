@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { logLevels } from '../src/lib/log.ts';
-import { choice, hostPort, text } from '../src/lib/parsers.ts';
+import { choice, durationMs, hostPort, text } from '../src/lib/parsers.ts';
 import {
   readSettings,
   type Setting,
@@ -8,10 +8,18 @@ import {
   type SettingsSource,
   type SettingsTable,
 } from '../src/lib/settings.ts';
+import type { BackendPlugin } from './backend.ts';
 import { backends } from './backends/index.ts';
 
 /** The name of a backend. */
 export type BackendName = keyof typeof backends;
+
+/** Every backend as far as its settings go. */
+const plugins: Readonly<Record<BackendName, Pick<BackendPlugin<SettingsTable>, 'settings' | 'wraps'>>> =
+  backends;
+
+/** Shorter claims end while their process is only slow. */
+const leastLeaseMs = 200;
 
 /** Where the store is. */
 export type StoreLocation = { readonly engine: 'sqlite'; readonly path: string };
@@ -41,6 +49,21 @@ const ownSettings = {
     optional: true,
   },
   'tls-key-file': { doc: "PEM file with the certificate's key", parse: text, optional: true },
+  'keep-deleted': {
+    doc: 'how long a deleted volume keeps its data and room, so that it can be restored; 0s: not at all',
+    parse: durationMs,
+    default: '0s',
+  },
+  'public-docs': {
+    doc: 'true serves /openapi.json and /docs, and nothing else, without a token',
+    parse: choice('true', 'false'),
+    default: 'false',
+  },
+  'claim-lease': {
+    doc: 'how long after a gateway has died others leave alone what it worked on; the same for all on one store',
+    parse: lease,
+    default: '15s',
+  },
   'log-level': { doc: 'least severe lines that are logged', parse: choice(...logLevels), default: 'info' },
 } as const;
 
@@ -48,28 +71,41 @@ const ownSettings = {
 export const gatewaySettings: SettingsTable = {
   ...ownSettings,
   ...Object.fromEntries(
-    Object.entries(backends).flatMap(([name, { settings }]) => listSettings(name, settings)),
+    Object.entries(plugins).flatMap(([name, { settings }]) => listSettings(name, settings)),
   ),
 };
 
-/** What the gateway runs with. `backend.values` are the chosen backend's own settings, read by its own table. */
+/**
+ * What the gateway runs with. `backend.values` are the chosen backend's own settings, read by its own table, and those
+ * of the one that it wraps.
+ */
 export type GatewayConfig = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly store: StoreLocation;
-  readonly backend: { readonly name: BackendName; readonly values: Readonly<Record<string, unknown>> };
+  readonly backend: {
+    readonly name: BackendName;
+    readonly inner: BackendName | undefined;
+    readonly values: Readonly<Record<string, unknown>>;
+  };
   readonly clustersFile: string;
   readonly audience: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly keepDeletedMs: number;
+  /** The API's description is served without a token. */
+  readonly publicDocs: boolean;
+  readonly claimLeaseMs: number;
   readonly logLevel: (typeof logLevels)[number];
 };
 
-/** The config, or every fault of the settings together. */
+/** The config, or every fault of the settings together. What is `also` known takes the place of settings of that name. */
 export function readGatewayConfig(
   source: SettingsSource,
+  also: SettingsTable = {},
 ):
   | { readonly config: GatewayConfig; readonly faults?: never }
   | { readonly config?: never; readonly faults: readonly string[] } {
-  const { values, faults = [] } = readSettings(tableFor(findBackend(source)), source);
+  const chosen = findChosen(source);
+  const { values, faults = [] } = readSettings({ ...tableFor(chosen), ...also }, source);
   if (!values) return { faults };
   const own = values as SettingsOf<typeof ownSettings>;
   const [certFile, keyFile] = [own['tls-cert-file'], own['tls-key-file']];
@@ -79,21 +115,43 @@ export function readGatewayConfig(
     config: {
       listen: own.listen,
       store: own.store,
-      backend: { name: own.backend, values },
+      backend: { name: own.backend, inner: chosen.inner, values },
       clustersFile: resolve(own['clusters-file']),
       audience: own.audience,
       tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+      keepDeletedMs: own['keep-deleted'],
+      publicDocs: own['public-docs'] === 'true',
+      claimLeaseMs: own['claim-lease'],
       logLevel: own['log-level'],
     },
   };
 }
 
-/** Which backend is chosen has to be known before the table is complete: this reads it and leaves faults for later. */
-function findBackend(source: SettingsSource): BackendName | undefined {
-  let found: BackendName | undefined;
-  const parse = (value: string): BackendName => (found = ownSettings.backend.parse(value));
-  readSettings({ ...gatewaySettings, backend: { ...ownSettings.backend, parse } }, source);
-  return found;
+type Chosen = { readonly name?: BackendName | undefined; readonly inner?: BackendName | undefined };
+
+/** Only what wraps no other can be wrapped. */
+const parseInner = choice(
+  ...(Object.keys(plugins) as BackendName[]).filter(name => plugins[name].wraps === undefined),
+);
+
+/** Which backends are chosen has to be known before the table is complete: this leaves faults for later. */
+function findChosen(source: SettingsSource): Chosen {
+  const found = new Map<string, BackendName>();
+  const noting = (flag: string, parse: (value: string) => BackendName): Setting<unknown> => ({
+    doc: '',
+    optional: true,
+    parse: value => found.set(flag, parse(value)),
+  });
+  const wrapping = Object.values(plugins).flatMap(({ wraps }) => wraps ?? []);
+  const table = {
+    ...gatewaySettings,
+    ...Object.fromEntries(wrapping.map(flag => [flag, noting(flag, parseInner)])),
+    backend: noting('backend', ownSettings.backend.parse),
+  };
+  readSettings(table, source);
+  const name = found.get('backend');
+  const wraps = name && plugins[name].wraps;
+  return { name, inner: wraps === undefined ? undefined : found.get(wraps) };
 }
 
 function listSettings(
@@ -107,24 +165,44 @@ function listSettings(
   });
 }
 
-/** The table with the chosen backend's settings as they are, while the others' must not be given. */
-function tableFor(chosen: BackendName | undefined): SettingsTable {
-  if (chosen === undefined) return gatewaySettings;
-  const others = Object.entries(backends).filter(([name]) => name !== chosen);
-  const refused = others.flatMap(([name, { settings }]) =>
-    Object.entries(settings as SettingsTable).map(([flag, { doc, secret }]) => {
-      const setting: Setting<unknown> = {
-        doc,
-        optional: true,
-        ...(secret && { secret }),
-        parse: () => {
-          throw new Error(`is of the backend ${name}, which is not the one that is chosen`);
-        },
-      };
-      return [flag, setting] as const;
-    }),
+/** The table with the chosen backends' settings as they are, while the others' must not be given. */
+function tableFor({ name, inner }: Chosen): SettingsTable {
+  if (name === undefined) return gatewaySettings;
+  const { settings, wraps } = plugins[name];
+  const outer = wraps === undefined ? settings : { ...settings, [wraps]: wrapSetting(settings, wraps) };
+  // Whose settings are missing or too many is clear only with the one that is wrapped.
+  if (wraps !== undefined && inner === undefined) return { ...gatewaySettings, ...outer };
+  const others = Object.entries(plugins).filter(([other]) => other !== name && other !== inner);
+  const refused = others.flatMap(([other, plugin]) =>
+    Object.entries(plugin.settings).map(([flag, setting]) => [flag, refuse(other, setting)] as const),
   );
-  return { ...ownSettings, ...backends[chosen].settings, ...Object.fromEntries(refused) };
+  return {
+    ...ownSettings,
+    ...outer,
+    ...(inner && plugins[inner].settings),
+    ...Object.fromEntries(refused),
+  };
+}
+
+function wrapSetting(settings: SettingsTable, flag: string): Setting<unknown> {
+  return { doc: settings[flag]?.doc ?? '', parse: parseInner };
+}
+
+function refuse(backend: string, { doc, secret }: Setting<unknown>): Setting<unknown> {
+  return {
+    doc,
+    optional: true,
+    ...(secret && { secret }),
+    parse: () => {
+      throw new Error(`is of the backend ${backend}, which is not the one that is chosen`);
+    },
+  };
+}
+
+function lease(value: string): number {
+  const ms = durationMs(value);
+  if (ms < leastLeaseMs) throw new Error(`"${value}" is shorter than ${leastLeaseMs}ms`);
+  return ms;
 }
 
 function storeLocation(value: string): StoreLocation {

@@ -12,11 +12,12 @@ import { createAuthenticate } from './authenticate.ts';
 import type { Backend, BackendPlugin } from './backend.ts';
 import { backends } from './backends/index.ts';
 import { openClusters } from './clusters.ts';
-import type { GatewayConfig } from './config.ts';
+import type { BackendName, GatewayConfig } from './config.ts';
 import { createRecovery, type Recovery } from './recovery.ts';
 import { migrate } from './schema.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
+import { readViewer } from './viewer.ts';
 import { createWork } from './work.ts';
 
 /** How long work that runs may take to end when the gateway ends, in milliseconds. */
@@ -46,10 +47,15 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
     const engine = openSqlite(config.store.path);
     opened.push(() => engine.close());
     await migrate(engine);
-    const work = createWork({ engine });
-    const services = createServices({ engine, backend, work });
+    const work = createWork({
+      engine,
+      leaseMs: config.claimLeaseMs,
+      checkpoint: backend.checkpoint,
+    });
+    const services = createServices({ engine, backend, work, keepDeletedMs: config.keepDeletedMs });
     const authenticate = createAuthenticate(clusters, config.audience);
-    const app = createApp({ backend, ...services, authenticate, version, log });
+    const docs = { isPublic: config.publicDocs, readViewer };
+    const app = createApp({ backend, ...services, authenticate, version, log, docs });
     const server = await listen(app.fetch, { ...config.listen, tls });
     const sweeps = startSweeps(createRecovery({ engine, services, log }), log);
     opened.push(() => endWithin(closeGraceMs, server, [sweeps.close(), work.idle()]));
@@ -60,10 +66,15 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
   }
 }
 
-function openBackend({ backend: { name, values } }: GatewayConfig): Promise<Backend> {
-  // The values were read by the table of this very backend.
-  const plugin = backends[name] as unknown as BackendPlugin<SettingsTable>;
-  return plugin.open(values as SettingsOf<SettingsTable>);
+/** Opens the backend that is configured, with the one that it wraps. */
+export async function openBackend({ backend: { name, inner, values } }: GatewayConfig): Promise<Backend> {
+  // The values were read by the tables of these very backends.
+  const open = (chosen: BackendName, wrapped?: Backend): Promise<Backend> =>
+    (backends[chosen] as unknown as BackendPlugin<SettingsTable>).open(
+      values as SettingsOf<SettingsTable>,
+      wrapped,
+    );
+  return open(name, inner && (await open(inner)));
 }
 
 type ListenOptions = {

@@ -2,13 +2,14 @@ import { asProblem } from '../src/api/problem.ts';
 import type { Log } from '../src/lib/log.ts';
 import { findAttachments } from './records/attachments.ts';
 import type { Resource } from './records/claims.ts';
+import { expireKept, isKeptTooLong } from './records/kept.ts';
 import { listUnfinishedGroups, type GroupRecord } from './records/groups.ts';
 import { findMembers, listUnfinishedSnapshots, type SnapshotRecord } from './records/snapshots.ts';
 import { listUnfinished, type VolumeRecord } from './records/volumes.ts';
 import type { Services } from './services.ts';
 import type { Engine, Reader } from './store.ts';
 
-/** Finishes what a gateway began and did not end. */
+/** Finishes what a gateway began and did not end, and deletes what was kept for long enough. */
 export interface Recovery {
   /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
   sweep(): Promise<number>;
@@ -106,6 +107,8 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
 
   return {
     async sweep() {
+      const nowMs = Date.now();
+      if (await isKeptTooLong(engine.reader, nowMs)) await engine.transaction(sql => expireKept(sql, nowMs));
       return (
         (await sweepOver(listUnfinished, finishVolume)) +
         (await sweepOver(listUnfinishedSnapshots, finishSnapshot)) +

@@ -83,6 +83,16 @@ const steps: readonly (readonly string[])[] = [
     'create index snapshots_by_group on snapshots (group_id, member) where group_id is not null',
     `create index snapshots_unfinished on snapshots (id) where state <> 'ready'`,
   ],
+  [
+    'alter table volumes add column keep_until bigint',
+    `create table findings (
+      kind text not null,
+      id text not null,
+      problem text not null,
+      first_seen bigint not null,
+      primary key (kind, id, problem)
+    )`,
+  ],
 ];
 
 /** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */

@@ -16,6 +16,7 @@ import { cutPage, fromPageToken, type PageQuery } from './paging.ts';
 import { notFound, requireOwnNew } from './ownership.ts';
 import { findAttachments, listAttachments } from './records/attachments.ts';
 import type { Claim, Resource } from './records/claims.ts';
+import { findKept, keepVolume } from './records/kept.ts';
 import {
   claimVolume,
   findVolume,
@@ -43,11 +44,16 @@ export interface Volumes {
   delete(cluster: string, id: string): Promise<void>;
 }
 
-/** What the services work with. */
-export type ServiceOptions = { readonly engine: Engine; readonly backend: Backend; readonly work: Work };
+/** What the services work with. `keepDeletedMs` is how long a deleted volume can be restored; 0 or absent: not at all. */
+export type ServiceOptions = {
+  readonly engine: Engine;
+  readonly backend: Backend;
+  readonly work: Work;
+  readonly keepDeletedMs?: number;
+};
 
 /** Makes the service. */
-export function createVolumes({ engine, backend, work }: ServiceOptions): Volumes {
+export function createVolumes({ engine, backend, work, keepDeletedMs = 0 }: ServiceOptions): Volumes {
   async function find(cluster: string, id: string): Promise<Volume | undefined> {
     const record = await findVolume(engine.reader, id);
     if (record?.cluster !== cluster) return undefined;
@@ -68,7 +74,7 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
       return { intent: { record, source } };
     }
     const known = await findVolume(sql, record.id);
-    if (!known) throw new Problem('ABORTED', `volume "${record.id}" is changing`);
+    if (!known) throw await describeTaken(sql, record.id);
     if (known.state === 'deleting')
       throw new Problem('ABORTED', `volume "${known.id}" is being deleted; try again`);
     requireSame(known, record);
@@ -86,6 +92,11 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
     if (nodes.length > 0)
       throw new Problem('FAILED_PRECONDITION', `volume "${id}" is attached to node ${nodes.join(', ')}`);
     await requireUnneeded(sql, known);
+    // What is not ready has nothing that anybody could want back.
+    if (keepDeletedMs > 0 && known.state === 'ready') {
+      await keepVolume(sql, id, Date.now() + keepDeletedMs);
+      return { result: undefined };
+    }
     await claimVolume(sql, { id, state: 'deleting' }, claim);
     return { intent: known };
   }
@@ -171,6 +182,14 @@ export function createVolumes({ engine, backend, work }: ServiceOptions): Volume
       });
     },
   };
+}
+
+/** Why an id is taken though there is no volume with it. */
+async function describeTaken(sql: Sql, id: string): Promise<Problem> {
+  const kept = await findKept(sql, id);
+  if (!kept) return new Problem('ABORTED', `volume "${id}" is changing`);
+  const until = new Date(kept.untilMs).toISOString();
+  return new Problem('FAILED_PRECONDITION', `volume "${id}" was deleted and can be restored until ${until}`);
 }
 
 function volumeOf(id: string): Resource {

@@ -1,6 +1,7 @@
 import { asProblem, Problem } from '../src/api/problem.ts';
 import { sameJson } from './json.ts';
 import { renewClaims, type Claim, type Claimed, type Resource } from './records/claims.ts';
+import type { WorkStep } from './backend.ts';
 import type { Engine, Sql } from './store.ts';
 
 /**
@@ -36,8 +37,12 @@ export interface Work {
   idle(): Promise<void>;
 }
 
-/** `leaseMs` is how long a claim holds after its process was last heard of. */
-export type WorkOptions = { readonly engine: Engine; readonly leaseMs?: number };
+/** `leaseMs` is how long a claim holds after its process was last heard of; `checkpoint` is told of each step. */
+export type WorkOptions = {
+  readonly engine: Engine;
+  readonly leaseMs?: number;
+  readonly checkpoint?: ((step: WorkStep) => void) | undefined;
+};
 
 type Running = {
   /** What the operation is about, as `keyOf` has it. */
@@ -51,16 +56,21 @@ type Running = {
 const defaultLeaseMs = 15_000;
 
 /** Makes the work of one process. */
-export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): Work {
+export function createWork({ engine, leaseMs = defaultLeaseMs, checkpoint }: WorkOptions): Work {
   const owner = crypto.randomUUID();
   const running = new Map<string, Running>();
 
   async function perform<I, E, R>(task: Task<I, E, R>): Promise<R> {
+    const { operation } = task;
+    const [{ kind }] = task.resources;
+    const reach = (point: WorkStep['point']): void => checkpoint?.({ point, kind, operation });
+    reach('before-intent');
     const sinceMs = Date.now();
-    const claim = { owner, operation: task.operation, sinceMs, untilMs: sinceMs + leaseMs };
+    const claim = { owner, operation, sinceMs, untilMs: sinceMs + leaseMs };
     const intended = await engine.transaction(sql => task.intend(sql, claim));
     if ('result' in intended) return intended.result;
     const { intent } = intended;
+    reach('after-intent');
     let effect: E;
     try {
       effect = await whileRenewed(task.resources, () => task.act(intent));
@@ -69,7 +79,10 @@ export function createWork({ engine, leaseMs = defaultLeaseMs }: WorkOptions): W
       await engine.transaction(sql => task.fail(sql, { intent, problem }));
       throw problem;
     }
-    return engine.transaction(sql => task.succeed(sql, { intent, effect }));
+    reach('after-commit');
+    const result = await engine.transaction(sql => task.succeed(sql, { intent, effect }));
+    reach('before-answer');
+    return result;
   }
 
   async function whileRenewed<T>(resources: readonly Resource[], act: () => Promise<T>): Promise<T> {

@@ -1,22 +1,29 @@
 import { asProblem, Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { readFilesystem } from './capability.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import type { Device } from './connector.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import { fitMounted, fitUnmounted, mendAfterRefusal, type FoundVolume } from './fit.ts';
 import { ensureFilesystem, type Found } from './format.ts';
 import { checkFlags } from './mount-flags.ts';
-import { mountAndSee } from './mounting.ts';
+import { deviceNumberOf, mountAndSee } from './mounting.ts';
 import type { VolumeRecord } from './records.ts';
+import { mountShare } from './share.ts';
 
 /**
  * Connects a recorded volume and, unless it is a block volume, mounts it at its staging path, as large as its
- * device. The directory there is made where it is missing.
+ * device; a share is mounted as it is. The directory there is made where it is missing.
  */
 export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boolean): Promise<void> {
   const { host, records } = agent;
-  const device = await connectorFor(record.attachment).connect(record.attachment, host);
+  const sharing = shareConnectorFor(record.attachment);
+  if (sharing) {
+    if (isMissing) await host.makeDirectory(record.stagingPath);
+    await mountShare(agent, record, sharing);
+    return;
+  }
+  const device = await deviceConnectorFor(record.attachment).connect(record.attachment, host);
   if (record.capability.accessType === 'mount') {
     const found = await prepareFilesystem(agent, record, device);
     const volume = { record, device, found };
@@ -25,14 +32,16 @@ export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boo
     await mountMended(agent, volume).catch(error => explainUnfinished(agent, record, error));
     await fitMounted(agent, volume);
   }
-  const { formatting: _, ...rest } = record;
+  const { formatting, ...rest } = record;
+  // What an mkfs left may not be made again once a workload can have written to the raw device.
+  if (formatting && record.capability.accessType === 'block') await records.put(rest);
   records.keep({ ...rest, device });
 }
 
 /** Does what `bringUp` does after the mount, for a volume that is mounted already with a filesystem of that type. */
 export async function finishMounted(agent: Agent, record: VolumeRecord, type: string): Promise<void> {
   const { host, records } = agent;
-  const device = await connectorFor(record.attachment).connect(record.attachment, host);
+  const device = await deviceConnectorFor(record.attachment).connect(record.attachment, host);
   const filesystem = findFilesystem(type);
   if (filesystem) await fitMounted(agent, { record, device, found: { filesystem, isNew: false } });
   records.keep({ ...record, device });
@@ -85,7 +94,7 @@ async function mountDevice(agent: Agent, { record, device, found }: FoundVolume)
   const { host } = agent;
   const { filesystem } = found;
   const { attachment, capability, stagingPath: path } = record;
-  if (!(await connectorFor(attachment).owns(attachment, device.number, host)))
+  if (!(await deviceConnectorFor(attachment).owns(attachment, device.number, host)))
     throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${record.volumeId}"`);
   const options = [
     ...filesystem.mountOptions,
@@ -93,7 +102,10 @@ async function mountDevice(agent: Agent, { record, device, found }: FoundVolume)
     ...(capability.mountFlags ?? []),
   ];
   const args = ['-t', filesystem.name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
-  await mountAndSee(host, [...args, '--', device.path, path], { path, number: device.number });
+  await mountAndSee(host, [...args, '--', device.path, path], {
+    path,
+    shows: async mount => (await deviceNumberOf(mount, host)) === device.number,
+  });
 }
 
 /** Puts back the mark that was cleared for a mount that failed, and says what the mark means for it. */

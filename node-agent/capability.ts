@@ -1,5 +1,8 @@
+import type { Attachment, Protocol } from '../src/api/attachment.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
+import type { ShareConnector } from './connector.ts';
+import { shareConnectorFor } from './connectors/index.ts';
 import type { Filesystem } from './filesystem.ts';
 import { filesystems, findFilesystem } from './filesystems/index.ts';
 import { checkFlags } from './mount-flags.ts';
@@ -14,8 +17,29 @@ export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
   throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${known}`);
 }
 
-/** Refuses mount flags that no filesystem the capability allows for knows. */
-export function checkCapability(capability: Capability): void {
+/**
+ * INVALID_ARGUMENT for mount flags that no filesystem the capability allows for knows, and for a share to be used as
+ * what it is not: a block device, or another filesystem.
+ */
+export function checkCapability(capability: Capability, attachment: Attachment): void {
+  const connector = shareConnectorFor(attachment);
+  if (connector) checkShared(capability, connector);
+  else checkOwn(capability);
+}
+
+function checkShared(capability: Capability, { protocol, allowedFlags }: ShareConnector<Protocol>): void {
+  const { accessType, fsType = protocol, mountFlags = [] } = capability;
+  if (accessType === 'block')
+    throw new Problem('INVALID_ARGUMENT', `a volume over ${protocol} is a share, which has no block device`);
+  if (fsType !== protocol)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,
+    );
+  checkFlags(mountFlags, { name: protocol, allowedFlags });
+}
+
+function checkOwn(capability: Capability): void {
   const wanted = readFilesystem(capability);
   const [first, ...rest] = wanted ? [wanted] : filesystems;
   if (!first || !capability.mountFlags) return;

@@ -1,11 +1,16 @@
 import type { AttachmentOf, Protocol } from '../src/api/attachment.ts';
 import type { Host } from './host.ts';
+import type { Mount } from './mountinfo.ts';
+
+/** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
+export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;
 
 /**
- * Brings a volume to this machine over one attach protocol. `connect` and `disconnect` may be run again at any
- * point, after a crash too, and then end in the same state.
+ * Brings a volume as a block device. `connect` and `disconnect` may be run again at any point, after a crash too, and
+ * then end in the same state.
  */
-export interface Connector<P extends Protocol> {
+export interface DeviceConnector<P extends Protocol> {
+  readonly kind: 'device';
   readonly protocol: P;
   /** Connects and returns the device once it is there and proved to be this volume's. */
   connect(attachment: AttachmentOf<P>, host: Host): Promise<Device>;
@@ -18,6 +23,33 @@ export interface Connector<P extends Protocol> {
   /** True when the block device with this number is this volume's now, by what the device says of itself. */
   owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }
+
+/**
+ * Brings a volume as a directory with files that others may use at the same time: it is mounted as it is, has no
+ * device, and is never formatted. The mount is all that there is of it on the node.
+ */
+export interface ShareConnector<P extends Protocol> {
+  readonly kind: 'share';
+  readonly protocol: P;
+  /** Mount flags that this share takes beside the common ones, and what their value may be. */
+  readonly allowedFlags: Readonly<Record<string, RegExp>>;
+  /** Finds what the mount needs, and says how it is done; changes nothing that would have to be undone. */
+  connect(attachment: AttachmentOf<P>, host: Host): Promise<Share>;
+  /** What a mount shows, by mountinfo alone: this volume, something else, or a volume's directory that is gone. */
+  judge(attachment: AttachmentOf<P>, mount: Mount, host: Host): Promise<Judgement>;
+}
+
+/** What a mount shows: the volume, something else, or what is left of one that is gone. */
+export type Judgement = 'own' | 'foreign' | 'gone';
+
+/** What `mount` is told to mount a share. */
+export type Share = {
+  readonly source: string;
+  /** The type of the filesystem, where `mount` must be told. */
+  readonly type?: string;
+  /** Options that hold unless a mount flag of the same name is given. */
+  readonly options: readonly string[];
+};
 
 /** A block device on this machine. */
 export type Device = {

@@ -3,15 +3,19 @@ import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { isMountedReadonly } from './capability.ts';
 import { describeFailure, runToEnd } from './commands.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor } from './connectors/index.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import type { Host } from './host.ts';
-import { locate, readSizeBytes, type Located, type PathOfVolume } from './locate.ts';
+import { locate, readSizeBytes, type PathOfVolume } from './locate.ts';
 import { ownNumber } from './ownership.ts';
 import { topMount } from './mountinfo.ts';
+import type { VolumeRecord } from './records.ts';
 
 /** Which volume, at which of its paths, and the size that is asked for; 0 where nothing is. */
 export type ExpandRequest = PathOfVolume & { readonly requiredBytes: number; readonly limitBytes: number };
+
+/** A volume and the number of its device. */
+type OnDevice = { readonly record: VolumeRecord; readonly number: string };
 
 const sizeTries = 20;
 const sizePauseMs = 100;
@@ -24,21 +28,28 @@ const sysResourceBit = 24n;
  */
 export async function expand(agent: Agent, request: ExpandRequest): Promise<number> {
   const { requiredBytes, limitBytes, volumeId } = request;
-  const located = await locate(agent, request);
-  const sizeBytes = await growDevice(agent, located, requiredBytes);
+  const { record, number } = await locate(agent, request);
+  // A share has all the room that its server gives it.
+  if (number === undefined) return Math.max(requiredBytes, record.attachment.sizeBytes);
+  const volume = { record, number };
+  const sizeBytes = await growDevice(agent, volume, requiredBytes);
   if (limitBytes > 0 && sizeBytes > limitBytes)
     throw new Problem(
       'OUT_OF_RANGE',
       `volume "${volumeId}" has ${sizeBytes} bytes, more than the limit of ${limitBytes}, and does not shrink`,
     );
-  if (located.record.capability.accessType === 'mount') await growFilesystem(agent, located);
+  if (record.capability.accessType === 'mount') await growFilesystem(agent, volume);
   return sizeBytes;
 }
 
 /** Has the kernel see the device's new size, and waits for it. */
-async function growDevice(agent: Agent, { record, number }: Located, requiredBytes: number): Promise<number> {
+async function growDevice(
+  agent: Agent,
+  { record, number }: OnDevice,
+  requiredBytes: number,
+): Promise<number> {
   const { attachment, volumeId } = record;
-  const connector = connectorFor(attachment);
+  const connector = deviceConnectorFor(attachment);
   const before = await readSizeBytes(agent, number);
   if (requiredBytes > 0 && before >= requiredBytes) return before;
   await connector.rescan?.(attachment, agent.host);
@@ -54,7 +65,7 @@ async function growDevice(agent: Agent, { record, number }: Located, requiredByt
   }
 }
 
-async function growFilesystem({ host }: Agent, { record, number }: Located): Promise<void> {
+async function growFilesystem({ host }: Agent, { record, number }: OnDevice): Promise<void> {
   const { volumeId, stagingPath: path } = record;
   const mount = topMount(await host.mounts(), path);
   const filesystem = mount && findFilesystem(mount.type);

@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts';
 import { isMountedReadonly } from './capability.ts';
 import { describeFailure, runToEnd, runWell } from './commands.ts';
 import type { Device } from './connector.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor } from './connectors/index.ts';
 import type { CommandLine, Inspection, UnmountedTools } from './filesystem.ts';
 import type { Found } from './format.ts';
 import type { VolumeRecord } from './records.ts';
@@ -101,6 +101,6 @@ async function mend(agent: Agent, volume: FoundVolume, line: CommandLine): Promi
 /** Nothing is written to a device unless it is still the volume's. */
 async function refuseOther({ host }: Agent, { record, device }: FoundVolume): Promise<void> {
   const { attachment, volumeId } = record;
-  if (await connectorFor(attachment).owns(attachment, device.number, host)) return;
+  if (await deviceConnectorFor(attachment).owns(attachment, device.number, host)) return;
   throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${volumeId}"`);
 }

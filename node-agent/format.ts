@@ -3,7 +3,7 @@ import { Problem } from '../src/api/problem.ts';
 import { proveBlank } from './blank.ts';
 import { describeFailure, runToEnd, runWell } from './commands.ts';
 import type { Device } from './connector.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor } from './connectors/index.ts';
 import type { Filesystem } from './filesystem.ts';
 import { filesystems } from './filesystems/index.ts';
 import type { Host } from './host.ts';
@@ -135,7 +135,7 @@ function isSame(mark: FormattingMark, other: FormattingMark): boolean {
 
 async function refuseChanged({ host, device, attachment }: FormatTask): Promise<void> {
   const sectors = await host.readText(`/sys/dev/block/${device.number}/size`);
-  const isOwn = await connectorFor(attachment).owns(attachment, device.number, host);
+  const isOwn = await deviceConnectorFor(attachment).owns(attachment, device.number, host);
   if (!isOwn || Number(sectors) * 512 !== device.sizeBytes)
     throw new Problem('UNAVAILABLE', `device "${device.path}" changed while it was being formatted`);
 }

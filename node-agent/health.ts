@@ -1,6 +1,6 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor } from './connectors/index.ts';
 import { topMount, type Mount } from './mountinfo.ts';
 import { isTurnedReadonly, judge } from './ownership.ts';
 import type { Readings } from './readings.ts';
@@ -79,7 +79,7 @@ function find({ records }: Agent, { volumeId, publishPath, stagingPath }: Health
 
 async function examineBlock({ host }: Agent, record: VolumeRecord): Promise<readonly VolumeFault[]> {
   const { attachment, device, volumeId } = record;
-  if (!device || (await connectorFor(attachment).owns(attachment, device.number, host))) return [];
+  if (!device || (await deviceConnectorFor(attachment).owns(attachment, device.number, host))) return [];
   return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is gone`)];
 }
 
@@ -93,7 +93,7 @@ async function examineMount(
   if (found === 'own') return undefined;
   return found === 'foreign'
     ? inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)
-    : inaccessible('DeviceGone', `the device of volume "${volumeId}" is gone`);
+    : inaccessible('DeviceGone', `what volume "${volumeId}" was mounted from is gone`);
 }
 
 /** A filesystem that was shut down still tells its size; what lies at its root it does not. */

@@ -34,5 +34,5 @@ export interface Host {
 /** `timeoutMs` bounds the command in place of the machine's own deadline. */
 export type RunOptions = { readonly timeoutMs?: number | undefined };
 
-/** What lies at a path. */
-export type PathKind = 'nothing' | 'directory' | 'file' | 'link' | 'other';
+/** What lies at a path; `file` is an empty one, as block volumes are bound to, `filled` one that holds data. */
+export type PathKind = 'nothing' | 'directory' | 'file' | 'filled' | 'link' | 'other';

@@ -1,8 +1,8 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import { topMount, type Mount } from './mountinfo.ts';
-import { ownNumber } from './ownership.ts';
+import { judge, ownNumber } from './ownership.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** A volume, and one of the paths it is staged or published at. */
@@ -11,8 +11,8 @@ export type PathOfVolume = { readonly volumeId: string; readonly path: string };
 /** A volume that is where it was said to be. */
 export type Located = {
   readonly record: VolumeRecord;
-  /** `major:minor` of its device, proved to be the volume's. */
-  readonly number: string;
+  /** `major:minor` of its device, proved to be the volume's; a share has none. */
+  readonly number: string | undefined;
   /** What is mounted at the path; a staged block volume has nothing there. */
   readonly mount: Mount | undefined;
 };
@@ -23,8 +23,12 @@ export async function locate(agent: Agent, { volumeId, path }: PathOfVolume): Pr
   const record = records.get(volumeId);
   const paths = record ? [record.stagingPath, ...record.targets.map(target => target.path)] : [];
   const mount = paths.includes(path) ? topMount(await host.mounts(), path) : undefined;
+  const isShared = record !== undefined && shareConnectorFor(record.attachment) !== undefined;
+  if (isShared && mount && (await judge(mount, record, host)) === 'own')
+    return { record, number: undefined, mount };
   const number =
     record &&
+    !isShared &&
     (mount
       ? await ownNumber(mount, record, host)
       : path === record.stagingPath && (await blockNumber(agent, record)));
@@ -44,7 +48,7 @@ export async function readSizeBytes({ host }: Pick<Agent, 'host'>, number: strin
 async function blockNumber({ host }: Agent, record: VolumeRecord): Promise<string | undefined> {
   const { attachment, capability, device } = record;
   if (capability.accessType !== 'block') return undefined;
-  const connector = connectorFor(attachment);
+  const connector = deviceConnectorFor(attachment);
   if (device && (await connector.owns(attachment, device.number, host))) return device.number;
   return (await connector.connect(attachment, host)).number;
 }

@@ -54,7 +54,8 @@ async function kindOf(path: string): Promise<PathKind> {
   if (!stats) return 'nothing';
   if (stats.isSymbolicLink()) return 'link';
   if (stats.isDirectory()) return 'directory';
-  return stats.isFile() ? 'file' : 'other';
+  if (!stats.isFile()) return 'other';
+  return stats.size === 0 ? 'file' : 'filled';
 }
 
 async function makeFile(path: string): Promise<void> {

@@ -11,6 +11,9 @@ const owner = '[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}
 /** An SELinux context as kubelet gives it: in quotes, within which alone `mount` takes a comma for its own. */
 const selinuxContext = new RegExp(`^(?:"${owner}:${level(',')}"|${owner}:${level('')})$`);
 
+/** What has a list of flags: a filesystem, or a share. */
+export type FlagTaker = Pick<Filesystem, 'name' | 'allowedFlags'>;
+
 /** Flags that every filesystem knows. */
 const commonFlags: Readonly<Record<string, RegExp>> = {
   ro: /^$/,
@@ -28,14 +31,14 @@ const commonFlags: Readonly<Record<string, RegExp>> = {
 };
 
 /** Refuses a flag that is not on the list: `mount` would split it at a comma, or take it for something else. */
-export function checkFlags(flags: readonly string[], filesystem: Filesystem): void {
+export function checkFlags(flags: readonly string[], filesystem: FlagTaker): void {
   for (const flag of flags) {
     if (!isAllowed(flag, filesystem))
       throw new Problem('INVALID_ARGUMENT', `mount flag "${flag}" is not allowed for ${filesystem.name}`);
   }
 }
 
-function isAllowed(flag: string, { allowedFlags }: Filesystem): boolean {
+function isAllowed(flag: string, { allowedFlags }: FlagTaker): boolean {
   const [name = '', ...rest] = flag.split('=');
   const table = Object.hasOwn(allowedFlags, name) ? allowedFlags : commonFlags;
   return Object.hasOwn(table, name) && table[name]?.test(rest.join('=')) === true;

@@ -33,9 +33,27 @@ export function mountsBelow(mounts: readonly Mount[], path: string): readonly Mo
   return mounts.filter(mount => mount.path.startsWith(path === '/' ? '/' : `${path}/`));
 }
 
+/** True for a path itself and for what lies below it. */
+export function isAtOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
+}
+
 /** What is seen at a path when something is mounted there. */
 export function topMount(mounts: readonly Mount[], path: string): Mount | undefined {
   return mountsAt(mounts, path).at(-1);
+}
+
+/** A place in a filesystem: its device, and the path from the filesystem's own root. */
+export type Origin = Pick<Mount, 'device' | 'root'>;
+
+/** Which place a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
+export function originOf(mounts: readonly Mount[], path: string): Origin | undefined {
+  const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
+  const longest = Math.max(...above.map(mount => mount.path.length));
+  const nearest = above.findLast(mount => mount.path.length === longest);
+  if (!nearest) return undefined;
+  const rest = path.slice(nearest.path === '/' ? 0 : nearest.path.length);
+  return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` || '/' };
 }
 
 function parseLine(line: string): Mount {

@@ -1,12 +1,13 @@
 import { Problem } from '../src/api/problem.ts';
 import { isMountedReadonly } from './capability.ts';
-import { connectorFor } from './connectors/index.ts';
+import type { Judgement } from './connector.ts';
+import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
-import type { Mount } from './mountinfo.ts';
+import { isAtOrBelow, type Mount } from './mountinfo.ts';
 import { deviceNumberOf, describe } from './mounting.ts';
 import type { VolumeRecord } from './records.ts';
 
-/** The number of the volume's device when the mount shows it, or undefined when it shows anything else. */
+/** The number of the device of a volume that has one, when the mount shows it, or undefined when it shows anything else. */
 export async function ownNumber(
   mount: Mount,
   { attachment }: Pick<VolumeRecord, 'attachment'>,
@@ -14,19 +15,23 @@ export async function ownNumber(
 ): Promise<string | undefined> {
   const number = await deviceNumberOf(mount, host);
   if (number === undefined) return undefined;
-  return (await connectorFor(attachment).owns(attachment, number, host)) ? number : undefined;
+  return (await deviceConnectorFor(attachment).owns(attachment, number, host)) ? number : undefined;
 }
 
-/** What a mount shows: the volume, something else, or a device that is gone, which is a leftover. */
-export async function judge(
-  mount: Mount,
-  record: VolumeRecord,
-  host: Host,
-): Promise<'own' | 'foreign' | 'gone'> {
+/** What a mount shows: the volume, something else, or a device or directory that is gone, which is a leftover. */
+export async function judge(mount: Mount, record: VolumeRecord, host: Host): Promise<Judgement> {
+  const sharing = shareConnectorFor(record.attachment);
+  if (sharing) return sharing.judge(record.attachment, mount, host);
   if ((await ownNumber(mount, record, host)) !== undefined) return 'own';
   const number = await deviceNumberOf(mount, host);
   const isThere = number === undefined || (await host.readText(`/sys/dev/block/${number}/dev`)) !== undefined;
   return isThere ? 'foreign' : 'gone';
+}
+
+/** True when the mount shows a part of what the other one shows, or all of it. */
+export function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
+  const isSameSource = mount.source === source || mount.source.startsWith(`${source}/`);
+  return mount.device === device && isSameSource && isAtOrBelow(mount.root, root);
 }
 
 /** Refuses a mount of something else than the volume; a leftover is not refused. */

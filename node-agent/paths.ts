@@ -13,6 +13,7 @@ export type Place = {
 };
 
 const maxPathBytes = 4_095;
+const maxNameBytes = 255;
 
 /** Reads a caller's path as mountinfo will show it; INVALID_ARGUMENT names the field and what was found. */
 export function readPath(value: string, field: string, base: Base): string {
@@ -24,6 +25,11 @@ export function readPath(value: string, field: string, base: Base): string {
   const path = value.replace(/(?<=.)\/$/, '');
   const parts = path.slice(1).split('/');
   const odd = parts.find(part => part === '' || part === '.' || part === '..');
+  const long = parts.find(part => Buffer.byteLength(part) > maxNameBytes);
+  if (long !== undefined)
+    throw invalid(
+      `${field} has a component of ${Buffer.byteLength(long)} bytes, more than the ${maxNameBytes} allowed`,
+    );
   if (odd !== undefined || path === '/') throw invalid(`${field} "${value}" is not normalized`);
   const root = base.named === '/' ? '' : base.named;
   if (!path.startsWith(`${root}/`)) throw invalid(`${field} "${value}" does not lie below "${base.named}"`);

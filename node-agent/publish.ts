@@ -2,11 +2,12 @@ import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Agent } from './agent.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './capability.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor } from './connectors/index.ts';
+import type { Device } from './connector.ts';
 import type { Host } from './host.ts';
 import { mountsAt, topMount, type Mount } from './mountinfo.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
-import { foreign, isTurnedReadonly, ownNumber } from './ownership.ts';
+import { foreign, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
 import type { Target, VolumeRecord } from './records.ts';
 
@@ -52,8 +53,13 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
   if (!isOwn && holder !== undefined)
     throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is in use for volume "${holder}"`);
   const look = { host, base, field: 'target_path' };
-  const place = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
+  const mounts = await host.mounts();
+  const place = await lookAt(targetPath, { ...look, mounts });
   if (place.kind === 'mountpoint') {
+    for (const mount of mountsAt(mounts, targetPath)) {
+      if (record) await refuseForeign(mount, record, host);
+      else await refuseUnrecorded(mount, volumeId, host);
+    }
     await unmountAll(agent, targetPath);
     const left = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
     await removeLeftover(host, targetPath, left);
@@ -63,8 +69,21 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
     records.keep({ ...record, targets: record.targets.filter(({ path }) => path !== targetPath) });
 }
 
+/** Without a record only what is plainly left behind is taken down: a loop device, or a device that is gone. */
+async function refuseUnrecorded(mount: Mount, volumeId: string, host: Host): Promise<void> {
+  const number = await deviceNumberOf(mount, host);
+  const isLoop = number?.startsWith('7:') === true;
+  const isGone = number !== undefined && (await host.readText(`/sys/dev/block/${number}/dev`)) === undefined;
+  if (!isLoop && !isGone) throw foreign(mount, volumeId);
+}
+
 /** What is bound to the target path. */
-type Source = { readonly path: string; readonly number: string; readonly readonly: boolean };
+type Source = {
+  readonly path: string;
+  readonly readonly: boolean;
+  /** True when the mount shows the volume. */
+  readonly shows: (mount: Mount) => Promise<boolean>;
+};
 
 function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
   const { volumeId, targetPath, capability, readonly } = request;
@@ -101,16 +120,23 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
     const mount = topMount(mounts, stagingPath);
     if (!mount)
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
-    const number = await ownNumber(mount, record, host);
-    if (number === undefined) throw foreign(mount, volumeId);
-    return { path: stagingPath, number, readonly: mount.options.includes('ro') };
+    if ((await judge(mount, record, host)) !== 'own') throw foreign(mount, volumeId);
+    return {
+      path: stagingPath,
+      readonly: mount.options.includes('ro'),
+      shows: async other => (await judge(other, record, host)) === 'own',
+    };
   }
-  const connector = connectorFor(attachment);
+  const connector = deviceConnectorFor(attachment);
   const { device } = record;
-  if (device && (await connector.owns(attachment, device.number, host))) return device;
+  if (device && (await connector.owns(attachment, device.number, host))) return toSource(device, host);
   const found = await connector.connect(attachment, host);
   records.keep({ ...record, device: found });
-  return found;
+  return toSource(found, host);
+}
+
+function toSource({ path, readonly, number }: Device, host: Host): Source {
+  return { path, readonly, shows: async mount => (await deviceNumberOf(mount, host)) === number };
 }
 
 /** A kernel that meets an error makes the filesystem read-only; a writer is told so, and not left to find out. */
@@ -151,7 +177,7 @@ async function isPublished(
   const { targetPath: path, readonly } = request;
   const mount = topMount(mounts, path);
   if (!mount) return false;
-  if ((await deviceNumberOf(mount, agent.host)) !== source.number) throw foreign(mount, record.volumeId);
+  if (!(await source.shows(mount))) throw foreign(mount, record.volumeId);
   const isReadonly = mount.options.includes('ro');
   if (isReadonly === (readonly || source.readonly)) {
     await recordTarget(agent, record, { path, readonly });
@@ -184,10 +210,10 @@ async function recordTarget({ records }: Agent, record: VolumeRecord, target: Ta
   await records.put({ ...current, targets: [...others, target] });
 }
 
-async function bind(host: Host, request: PublishRequest, { path, number }: Source): Promise<void> {
+async function bind(host: Host, request: PublishRequest, { path, shows }: Source): Promise<void> {
   const { targetPath, readonly } = request;
   const how = readonly ? ['-o', 'bind,ro'] : ['--bind'];
-  const mount = await mountAndSee(host, [...how, '--', path, targetPath], { path: targetPath, number });
+  const mount = await mountAndSee(host, [...how, '--', path, targetPath], { path: targetPath, shows });
   if (readonly && !mount.options.includes('ro'))
     throw new Problem('UNAVAILABLE', `"${targetPath}" is writable after it was mounted read-only`);
 }
@@ -195,6 +221,11 @@ async function bind(host: Host, request: PublishRequest, { path, number }: Sourc
 async function removeLeftover(host: Host, path: string, { kind }: Place): Promise<void> {
   if (kind === 'directory') await removeEmptyDirectory(host, path);
   else if (kind === 'file') await host.removeFile(path);
+  else if (kind === 'filled')
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `target_path "${path}" is not mounted and a file that holds data`,
+    );
   else if (kind !== 'nothing')
     throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is neither a file nor a directory`);
 }

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { fromPublishContext, toPublishContext, type Attachment } from '../src/api/attachment.ts';
+import {
+  attachmentFields,
+  fromPublishContext,
+  toPublishContext,
+  type Attachment,
+} from '../src/api/attachment.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Device } from './connector.ts';
@@ -37,6 +42,8 @@ export interface Records {
   get(volumeId: string): VolumeRecord | undefined;
   /** The id of a volume other than this one that is staged or published at the path. */
   holderOf(path: string, exceptVolumeId: string): string | undefined;
+  /** The id of a volume other than this one that is reached in the very same way. */
+  holderOfDevice(attachment: Attachment, exceptVolumeId: string): string | undefined;
   /** Writes the record; durable on return. */
   put(record: VolumeRecord): Promise<void>;
   /** Keeps the record for this process alone, for what need not outlive it. */
@@ -73,6 +80,10 @@ export async function openRecords(directory: string, host: Host): Promise<Record
     holderOf: (path, exceptVolumeId) =>
       [...records.values()].find(record => record.volumeId !== exceptVolumeId && uses(record, path))
         ?.volumeId,
+    holderOfDevice: (attachment, exceptVolumeId) =>
+      [...records.values()].find(
+        record => record.volumeId !== exceptVolumeId && isSameReach(record.attachment, attachment),
+      )?.volumeId,
     async put(record) {
       await write(`${directory}/${fileNameOf(record.volumeId)}`, record, host);
       records.set(record.volumeId, record);
@@ -83,6 +94,12 @@ export async function openRecords(directory: string, host: Host): Promise<Record
       records.delete(volumeId);
     },
   };
+}
+
+function isSameReach(one: Attachment, other: Attachment): boolean {
+  const fields = ['protocol', ...Object.keys(attachmentFields[one.protocol])];
+  const [a, b]: readonly Readonly<Record<string, unknown>>[] = [one, other];
+  return fields.every(field => a?.[field] === b?.[field]);
 }
 
 function uses({ stagingPath, targets }: VolumeRecord, path: string): boolean {

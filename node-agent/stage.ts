@@ -11,12 +11,13 @@ import {
   isReaderOnly,
   type Facts,
 } from './capability.ts';
-import { connectorFor } from './connectors/index.ts';
+import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import { mountsAt, topMount, type Mount } from './mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
-import { foreign, isTurnedReadonly, ownNumber, refuseForeign } from './ownership.ts';
+import { foreign, isPartOf, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
 import type { VolumeRecord } from './records.ts';
+import { isAsAsked } from './share.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
 export type StageRequest = {
@@ -35,11 +36,12 @@ export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: 
  */
 export async function stage(agent: Agent, request: StageRequest): Promise<void> {
   const { host, records, base } = agent;
-  checkCapability(request.capability);
+  checkCapability(request.capability, request.attachment);
   const mounts = await host.mounts();
   const { volumeId, stagingPath } = request;
   const place = await lookAt(stagingPath, { host, base, mounts, field: 'staging_target_path' });
   const known = records.get(volumeId);
+  refuseShared(agent, request);
   const record = toRecord(request, known);
   const differences = known ? differencesOf(factsOfStage(known), factsOfStage(record)) : [];
   if (known && differences.length > 0) {
@@ -56,8 +58,10 @@ export async function stage(agent: Agent, request: StageRequest): Promise<void> 
   try {
     await bringUp(agent, record, place.kind === 'nothing');
   } catch (error) {
-    // A final error tells the caller that nothing is left here, and no unstage follows.
-    if (!known && problemTable[asProblem(error).code].final) await takeDown(agent, record).catch(() => {});
+    // A final error tells the caller that nothing is left here, and no unstage follows. What is in use all the same,
+    // as after the records were lost, is not this call's to take down.
+    const isFinal = !known && problemTable[asProblem(error).code].final;
+    if (isFinal && !(await isMounted(agent, record))) await takeDown(agent, record).catch(() => {});
     throw error;
   }
 }
@@ -82,8 +86,23 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
     );
   if (mount) await refuseForeign(mount, record, host);
   if (mount && isTurnedReadonly(record, mount)) agent.memory.forget(volumeId);
-  refuseUsed(agent, record, mounts);
+  await refuseUsed(agent, record, mounts);
   await takeDown(agent, record);
+}
+
+/** One device under two ids would be formatted, grown and disconnected by both. */
+function refuseShared({ records }: Agent, { volumeId, attachment }: StageRequest): void {
+  const holder = shareConnectorFor(attachment) ? undefined : records.holderOfDevice(attachment, volumeId);
+  if (holder !== undefined)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `the device of volume "${volumeId}" is the one of volume "${holder}", which is staged here`,
+    );
+}
+
+async function isMounted({ host }: Agent, record: VolumeRecord): Promise<boolean> {
+  for (const mount of await host.mounts()) if ((await judge(mount, record, host)) === 'own') return true;
+  return false;
 }
 
 function toRecord({ attachment, ...request }: StageRequest, known: VolumeRecord | undefined): VolumeRecord {
@@ -121,7 +140,7 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
   const { host, records } = agent;
   const mount = topMount(mounts, record.stagingPath);
   if (!mount) throw new Problem('UNAVAILABLE', `"${record.stagingPath}" is no longer mounted`);
-  const isOwn = (await ownNumber(mount, record, host)) !== undefined;
+  const isOwn = (await judge(mount, record, host)) === 'own';
   if (!isOwn || record.capability.accessType === 'block') throw foreign(mount, record.volumeId);
   if (!records.get(record.volumeId) && mount.options.includes('ro') !== isMountedReadonly(record))
     throw new Problem(
@@ -130,7 +149,15 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
     );
   // From here on there may be data, so that no mark may allow an mkfs.
   const { formatting: _, ...unmarked } = record;
+  const isShared = shareConnectorFor(record.attachment) !== undefined;
+  if (isShared && records.get(record.volumeId) && !isAsAsked(mount, record)) {
+    refuseUsed(agent, record, mounts);
+    await unmountAll(agent, record.stagingPath);
+    await bringUp(agent, record, false);
+    return;
+  }
   await putChanged(agent, unmarked);
+  if (isShared) return;
   // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
   if (records.get(record.volumeId)?.device === undefined) await finishMounted(agent, unmarked, mount.type);
 }
@@ -152,27 +179,30 @@ async function putChanged({ records }: Agent, record: VolumeRecord): Promise<voi
   if (JSON.stringify(rest) !== JSON.stringify(record)) await records.put(record);
 }
 
-function refuseUsed(
-  { base }: Agent,
-  { volumeId, stagingPath, targets }: VolumeRecord,
+async function refuseUsed(
+  { base, host }: Agent,
+  record: VolumeRecord,
   mounts: readonly Mount[],
-): void {
+): Promise<void> {
+  const { volumeId, stagingPath, targets } = record;
   const staged = topMount(mounts, stagingPath);
   const root = base.real === '/' ? '/' : `${base.real}/`;
-  const user = mounts.find(
-    ({ path, device }) =>
-      targets.some(target => target.path === path) ||
-      (device === staged?.device && path !== stagingPath && path.startsWith(root)),
-  );
-  if (user)
-    throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${user.path}"`);
+  for (const mount of mounts) {
+    const isPart =
+      staged && mount.path !== stagingPath && mount.path.startsWith(root) && isPartOf(mount, staged);
+    // A target that is recorded may hold another volume by now.
+    const isTarget = targets.some(target => target.path === mount.path);
+    if (isPart || (isTarget && (await judge(mount, record, host)) !== 'foreign'))
+      throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
+  }
 }
 
 async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
   const { host, records } = agent;
-  const connector = connectorFor(record.attachment);
-  await unmountAll(agent, record.stagingPath, connector.unmountOptions);
-  await connector.disconnect(record.attachment, host);
+  const { attachment, stagingPath } = record;
+  const connector = shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
+  await unmountAll(agent, stagingPath, connector?.unmountOptions);
+  await connector?.disconnect(attachment, host);
   agent.memory.forgetUsage(record.volumeId);
   // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
   if (record.formatting) await records.put(record);

@@ -19,7 +19,7 @@ export type Amounts = { readonly total: number; readonly used?: number; readonly
 export async function measure(agent: Agent, readings: Readings, at: PathOfVolume): Promise<Usage> {
   const { volumeId, path } = at;
   const { record, number } = await locate(agent, at);
-  if (record.capability.accessType === 'block')
+  if (record.capability.accessType === 'block' && number !== undefined)
     return { bytes: { total: await readSizeBytes(agent, number) } };
   const answer = await readings({
     volumeId,

@@ -1,4 +1,4 @@
-import { runProgram, type Running } from './lib/lifecycle.ts';
+import { describeStartFault, runProgram, type Running } from './lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from './lib/log.ts';
 import {
   describeSettings,
@@ -16,6 +16,8 @@ type Program = { readonly doc: string; readonly load: () => Promise<Loaded> };
 
 type Loaded = {
   readonly settings: SettingsTable;
+  /** Told in place of the settings alone. */
+  readonly help?: string;
   run(argv: readonly string[]): Promise<void>;
 };
 
@@ -26,6 +28,7 @@ const programs: Readonly<Record<string, Program>> = {
     load: loadController,
   },
   node: { doc: 'CSI Identity and Node for this machine: attaches, formats, mounts', load: loadNode },
+  admin: { doc: 'finds what the store and the storage do not agree on, repairs, restores', load: loadAdmin },
   dev: { doc: 'all three for one machine, with image files as volumes', load: loadDev },
   demo: { doc: "walks a volume's whole life on this machine and proves it (root)", load: loadDemo },
 };
@@ -46,10 +49,11 @@ async function main([name, ...argv]: readonly string[]): Promise<void> {
   const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
   if (!program)
     failWith([`unknown program "${name}"; there are ${Object.keys(programs).join(', ')}`], 'fairlead');
-  const { settings, run } = await program.load();
+  const { settings, help: text, run } = await program.load();
   if (argv.includes('--help') || argv.includes('-h')) {
     process.stdout.write(
-      `fairlead ${name}: ${program.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(settings)}\n`,
+      text ??
+        `fairlead ${name}: ${program.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(settings)}\n`,
     );
     return;
   }
@@ -137,6 +141,28 @@ async function loadNode(): Promise<Loaded> {
     read: readTable(nodeSettings),
     start: startNodeAgent,
   });
+}
+
+async function loadAdmin(): Promise<Loaded> {
+  const [{ adminSettings, readAdminConfig }, { describeAdmin, runAdmin }] = await Promise.all([
+    import('../gateway/admin/config.ts'),
+    import('../gateway/admin/command.ts'),
+  ]);
+  return {
+    settings: adminSettings,
+    help: describeAdmin(),
+    async run(argv) {
+      const { config, faults } = readAdminConfig({ argv, env: process.env });
+      if (faults) failWith(faults, 'fairlead admin');
+      try {
+        const { text, status } = await runAdmin(config, createLog('admin', config.gateway.logLevel));
+        process.stdout.write(text);
+        process.exitCode = status;
+      } catch (error) {
+        failWith([describeStartFault(error)], 'fairlead admin');
+      }
+    },
+  };
 }
 
 async function loadDev(): Promise<Loaded> {

@@ -17,6 +17,8 @@ if (!process.features.typescript) {
   );
   process.exit(1);
 }
+// The tools of an administrator lie where not every root shell looks.
+process.env['PATH'] = [process.env['PATH'] ?? '/usr/bin:/bin', '/usr/sbin', '/sbin'].join(':');
 const isThin = process.argv[2] === 'node';
 if (isThin) for (const flag of thinFlags) setFlagsFromString(flag);
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));

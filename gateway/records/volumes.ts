@@ -46,9 +46,9 @@ export async function insertVolume(sql: Sql, volume: VolumeRecord, claim: Claim)
   return changed === 1;
 }
 
-/** The volume, or undefined when it is not recorded. */
+/** The volume, or undefined when it is not recorded, or deleted and only kept. */
 export async function findVolume(sql: Reader, id: string): Promise<VolumeRecord | undefined> {
-  const [row] = await sql.all('select * from volumes where id = ?', id);
+  const [row] = await sql.all(`select * from volumes where id = ? and state <> 'deleted'`, id);
   return row && toVolume(row);
 }
 
@@ -58,7 +58,7 @@ export async function listVolumes(
   { cluster, afterId, limit }: { cluster: string; afterId: string; limit: number },
 ): Promise<readonly VolumeRecord[]> {
   const rows = await sql.all(
-    'select * from volumes where cluster = ? and id > ? order by id limit ?',
+    `select * from volumes where cluster = ? and id > ? and state <> 'deleted' order by id limit ?`,
     cluster,
     afterId,
     limit,
@@ -76,7 +76,7 @@ export async function listUnfinished(
        select id from volumes where state <> 'ready'
        union select id from volumes where pending is not null
        union select volume_id from attachments where state <> 'attached'
-     ) and id > ? and (claim_owner is null or claim_until <= ?) order by id limit ?`,
+     ) and state <> 'deleted' and id > ? and (claim_owner is null or claim_until <= ?) order by id limit ?`,
     afterId,
     nowMs,
     limit,

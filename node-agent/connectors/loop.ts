@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { describeFailure, runToEnd, runWell } from '../commands.ts';
-import type { Connector, Device } from '../connector.ts';
+import type { Device, DeviceConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
@@ -12,7 +12,8 @@ const detachTries = 10;
 const detachPauseMs = 50;
 
 /** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
-export const loop: Connector<'loop'> = {
+export const loop: DeviceConnector<'loop'> = {
+  kind: 'device',
   protocol: 'loop',
   unmountOptions: ['--detach-loop'],
   connect,

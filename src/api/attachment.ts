@@ -8,6 +8,10 @@ import { Problem } from './problem.ts';
 export const attachmentFields = {
   /** A file on the node itself, used through a loop device. */
   loop: { path: 'text' },
+  /** A directory on the node itself. */
+  bind: { path: 'text' },
+  /** A directory that an NFS server exports, by its path there. */
+  nfs: { server: 'text', path: 'text' },
 } as const satisfies Record<string, Record<string, FieldKind>>;
 
 /** What every attachment carries, whatever its protocol. */

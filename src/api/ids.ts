@@ -4,6 +4,8 @@ export const maxIdBytes = 128;
 const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Names that stand in an id as they are. */
 export const plainPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
+/** What an id looks like, but for its length. */
+export const idPattern = `${clusterPattern.source.slice(0, -1)}\\.${plainPattern.source.slice(1)}`;
 
 /** True for a cluster's name: lower-case letters, digits and inner dashes, at most 32 bytes. */
 export function isClusterName(name: string): boolean {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { attachmentFields, commonAttachmentFields, type Attachment, type Protocol } from './attachment.ts';
+import { features } from './features.ts';
 import { name, sizeBytes, stringMap } from './fields.ts';
 import { isProblemCode } from './problem.ts';
 
@@ -39,18 +40,13 @@ export const volumeSourceSchema = z.discriminatedUnion('kind', [
 
 /** What is asked of a new volume: the body of PUT /v1/volumes/{id}. */
 export const volumeSpecSchema = z.strictObject({
-  /** The name that the caller gave it; the id is made from it. */
-  name,
-  /** Least size in bytes; absent or 0 leaves it to the backend. */
-  requiredBytes: sizeBytes.optional(),
-  /** Most size in bytes; absent or 0 means no limit. */
-  limitBytes: sizeBytes.optional(),
+  name: name.describe('The name that the caller gave it; the id is made from it.'),
+  requiredBytes: sizeBytes.optional().describe('Least size in bytes; absent or 0 leaves it to the backend.'),
+  limitBytes: sizeBytes.optional().describe('Most size in bytes; absent or 0 means no limit.'),
   capabilities: z.array(capabilitySchema).min(1).max(64),
   parameters: stringMap.optional(),
-  /** Absent: the volume starts empty. */
-  source: volumeSourceSchema.optional(),
-  /** What can be changed later, as it is to be at first. */
-  mutableParameters: stringMap.optional(),
+  source: volumeSourceSchema.optional().describe('Absent: the volume starts empty.'),
+  mutableParameters: stringMap.optional().describe('What can be changed later, as it is to be at first.'),
 });
 
 /** The size that a volume is to have at least and at most: the body of PUT /v1/volumes/{id}/size. */
@@ -70,19 +66,23 @@ export const volumeSchema = z.object({
   id: z.string(),
   name,
   state: z.enum(['creating', 'ready', 'deleting']),
-  /** What was allocated; 0 while creating. */
-  sizeBytes,
+  sizeBytes: sizeBytes.describe('What was allocated; 0 while creating.'),
   parameters: stringMap,
-  /** What nodes are told at every mount (CSI volume_context): immutable and not secret. */
-  context: stringMap,
+  context: stringMap.describe(
+    'What nodes are told at every mount (CSI volume_context): immutable and not secret.',
+  ),
   attachments: z.array(z.object({ nodeId, state: attachmentState, readonly: z.boolean() })),
   createdAt: z.string(),
   source: volumeSourceSchema.optional(),
   mutableParameters: stringMap.optional(),
-  /** The volume has grown since it was made, and nodes must grow the filesystem. */
-  nodeExpansionRequired: z.boolean().optional(),
-  /** What was begun on a volume that is ready otherwise, and is not done yet. */
-  pending: z.array(z.enum(['expansion', 'modification'])).optional(),
+  nodeExpansionRequired: z
+    .boolean()
+    .optional()
+    .describe('The volume has grown since it was made, and nodes must grow the filesystem.'),
+  pending: z
+    .array(z.enum(['expansion', 'modification']))
+    .optional()
+    .describe('What was begun on a volume that is ready otherwise, and is not done yet.'),
 });
 
 /** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
@@ -116,8 +116,11 @@ export const attachmentResourceSchema = z.object({
 
 /** What a cluster says of one of its nodes: the body of PUT /v1/nodes/{id}. */
 export const nodeSpecSchema = z.strictObject({
-  /** Most volumes attached at a time; absent means no limit is known. */
-  maxVolumes: z.int().positive().optional(),
+  maxVolumes: z
+    .int()
+    .positive()
+    .optional()
+    .describe('Most volumes attached at a time; absent means no limit is known.'),
   topology: stringMap.optional(),
 });
 
@@ -130,8 +133,9 @@ export const capabilitiesSchema = z.object({
   version: z.string(),
   accessModes: z.array(z.enum(accessModes)),
   accessTypes: z.array(z.enum(accessTypes)),
-  /** Words of features.ts; those of a newer gateway mean nothing here. */
-  features: z.array(z.string()),
+  features: z
+    .array(z.string())
+    .describe(`Of ${features.join(', ')}; other words are of a newer version and mean nothing.`),
 });
 
 /** A question that changes nothing: can these capabilities and parameters be had? */

@@ -16,13 +16,13 @@ export const snapshotSchema = z.object({
   id: z.string(),
   name,
   volumeId: z.string(),
-  /** The group that it is a member of; it cannot be deleted alone then. */
-  groupId: z.string().optional(),
+  groupId: z
+    .string()
+    .optional()
+    .describe('The group that it is a member of; it cannot be deleted alone then.'),
   state: snapshotState,
-  /** The volume's size at the cut; 0 before. */
-  sizeBytes,
-  /** When it was cut; before that, when it was asked for. */
-  createdAt: z.string(),
+  sizeBytes: sizeBytes.describe("The volume's size at the cut; 0 before."),
+  createdAt: z.string().describe('When it was cut; before that, when it was asked for.'),
 });
 
 /** One page of snapshots that are cut, ordered by id. No `nextPageToken` means that it is the last. */
@@ -47,8 +47,7 @@ export const groupSchema = z.object({
   id: z.string(),
   name,
   state: snapshotState,
-  /** One for each volume, in the order asked. */
-  snapshots: z.array(snapshotSchema),
+  snapshots: z.array(snapshotSchema).describe('One for each volume, in the order asked.'),
   createdAt: z.string(),
 });
 
@@ -57,8 +56,7 @@ export const groupSchema = z.object({
  * for. No `nextOffset` means that these are the last.
  */
 export const blockPageSchema = z.object({
-  /** The snapshot's size; the same on all pages. */
-  sizeBytes,
+  sizeBytes: sizeBytes.describe("The snapshot's size; the same on all pages."),
   blocks: z.array(z.object({ offset: sizeBytes, length: z.int().positive() })),
   nextOffset: sizeBytes.optional(),
 });

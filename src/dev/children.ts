@@ -26,6 +26,7 @@ export function startChild(program: string, settings: Readonly<Record<string, st
   const child = fork(cli, [program, ...argv], {
     env: ownEnvironment(),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    detached: true,
   });
   const ended = new Promise<string>(resolve => {
     child.once('exit', (status, signal) =>
@@ -34,7 +35,8 @@ export function startChild(program: string, settings: Readonly<Record<string, st
   });
   const ready = new Promise<Readonly<Record<string, string>>>((resolve, reject) => {
     child.once('message', message => resolve((message as { ready: Record<string, string> }).ready));
-    void ended.then(how => reject(new Error(how)));
+    // The program said itself why it could not start.
+    void ended.then(how => reject(Object.assign(new Error(how), { isReported: true })));
   });
   ready.catch(() => {});
   return { program, ready, ended, close: () => close(child, ended) };

@@ -10,7 +10,7 @@ import { controllerSettings } from '../../src/controller/config.ts';
 import { exec, type ExecResult } from '../../src/lib/exec.ts';
 
 const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
-const programs = ['gateway', 'controller', 'node', 'dev', 'demo'];
+const programs = ['gateway', 'controller', 'node', 'admin', 'dev', 'demo'];
 
 function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ExecResult> {
   return exec(process.execPath, [cli, ...argv], {

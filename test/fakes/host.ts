@@ -28,6 +28,8 @@ export type FakeState = {
   readonly texts: Map<string, string>;
   readonly images: Map<string, FakeImage>;
   readonly loops: Map<number, FakeLoop>;
+  /** What NFS servers export, as `server:/path`. */
+  readonly exports: Set<string>;
   mounts: Mount[];
   /** Every mkfs that ran, and what it found on its device. */
   readonly formatted: string[];
@@ -99,6 +101,7 @@ function emptyState(): FakeState {
     texts: new Map(),
     images: new Map(),
     loops: new Map(),
+    exports: new Set(),
     mounts: [],
     formatted: [],
     missing: new Set(),

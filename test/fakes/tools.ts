@@ -1,5 +1,5 @@
 import type { ExecResult } from '../../src/lib/exec.ts';
-import type { Mount } from '../../node-agent/mountinfo.ts';
+import { originOf, type Mount } from '../../node-agent/mountinfo.ts';
 import type { FakeImage, FakeState } from './host.ts';
 
 type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> | number;
@@ -34,7 +34,19 @@ const tools: Readonly<Record<string, Tool>> = {
   'mkfs.ext4': makeFilesystem('ext4'),
   'mkfs.xfs': makeFilesystem('xfs'),
   'mkfs.btrfs': makeFilesystem('btrfs'),
-  mount: (state, args) => (args.includes('-t') ? mountDevice(state, args) : bind(state, args)),
+  mount: (state, args) => {
+    if (!args.includes('-t')) return bind(state, args);
+    return args.includes('nfs') ? mountExport(state, args) : mountDevice(state, args);
+  },
+  'mount.nfs': () => 0,
+  modprobe: (state, args) => {
+    state.texts.set('/proc/filesystems', `nodev\t${args.at(-1)}4\n`);
+    return 0;
+  },
+  realpath: (state, args) => {
+    const path = (args.at(-1) ?? '').replace(/\/\.$/, '');
+    return state.paths.get(path) === 'directory' ? { stdout: `${path}\n` } : 1;
+  },
   umount,
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
   stat: (state, args) =>
@@ -132,7 +144,7 @@ function makeFilesystem(name: string): Tool {
 function mountDevice(state: FakeState, args: readonly string[]): number {
   const [device = '', path = ''] = args.slice(-2);
   const type = args[args.indexOf('-t') + 1] ?? '';
-  const options = args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
+  const options = optionsOf(args);
   const image = imageOf(state, device);
   const isWriting = !options.includes('ro');
   if (image?.content !== type || !isMountable(image) || !state.paths.has(path)) return 32;
@@ -150,7 +162,8 @@ function isMountable({ unfinished, damage }: FakeImage): boolean {
 function bind(state: FakeState, args: readonly string[]): number {
   const [from = '', path = ''] = args.slice(-2);
   if (!state.paths.has(path)) return 32;
-  const options = args.includes('bind,ro') ? ['ro'] : ['rw'];
+  const shown = optionsOf(args).filter(option => ['nosuid', 'nodev', 'noexec'].includes(option));
+  const options = [optionsOf(args).includes('ro') ? 'ro' : 'rw', ...shown];
   if (from.startsWith('/dev/')) {
     addMount(state, {
       device: '0:6',
@@ -162,10 +175,30 @@ function bind(state: FakeState, args: readonly string[]): number {
     });
     return 0;
   }
-  const source = state.mounts.findLast(mount => mount.path === from);
+  const source = state.mounts.findLast(mount => mount.path === from) ?? bindable(state, from);
   if (!source) return 32;
   addMount(state, { ...source, path, options: source.options.includes('ro') ? ['ro'] : options });
   return 0;
+}
+
+/** A directory, as the mount that it lies on would show it when it is bound. */
+function bindable(state: FakeState, path: string): Mount | undefined {
+  const origin = originOf(state.mounts, path);
+  const nearest = state.mounts.find(({ device }) => device === origin?.device);
+  if (!origin || !nearest || state.paths.get(path) !== 'directory') return undefined;
+  return { ...nearest, ...origin };
+}
+
+function mountExport(state: FakeState, args: readonly string[]): number {
+  const [source = '', path = ''] = args.slice(-2);
+  if (!state.exports.has(source) || !state.paths.has(path)) return 32;
+  const options = [optionsOf(args).includes('ro') ? 'ro' : 'rw'];
+  addMount(state, { device: '0:60', root: '/', path, options, type: 'nfs4', source });
+  return 0;
+}
+
+function optionsOf(args: readonly string[]): readonly string[] {
+  return args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
 }
 
 function addMount(state: FakeState, mount: Omit<Mount, 'id' | 'parentId' | 'superOptions'>): void {

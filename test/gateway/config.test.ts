@@ -31,7 +31,41 @@ test('variables do as flags do, and the store may be a url', () => {
   assert.deepEqual(config?.tls, { certFile: '/cert.pem', keyFile: '/key.pem' });
 });
 
+test('a backend that wraps another takes the settings of both', () => {
+  const flags = ['--faulty-backend', 'image', '--faulty-rules', 'all 1% fail', '--image-dir', '/images'];
+  const { config } = readGatewayConfig({
+    argv: ['--backend', 'faulty', ...required.slice(2), ...flags],
+    env: {},
+  });
+  assert.equal(config?.backend.name, 'faulty');
+  assert.equal(config?.backend.inner, 'image');
+  assert.equal(config?.backend.values['image-dir'], '/images');
+  assert.equal(config?.backend.values['faulty-seed'], 1);
+});
+
+const wrapping = ['--backend', 'faulty', ...required.slice(2)];
 const faulty = [
+  {
+    argv: [...wrapping, '--faulty-rules', 'all sometimes fail', '--image-dir', '/x'],
+    says: [/^--faulty-backend is required/, /^--faulty-rules: rule 1, .*"sometimes" does not say when/],
+  },
+  {
+    argv: [...wrapping, '--faulty-rules', 'all 1% fail', '--faulty-backend', 'faulty'],
+    says: [/^--faulty-backend: "faulty" is not one of/],
+  },
+  {
+    argv: [
+      ...wrapping,
+      '--faulty-rules',
+      'all 1% fail',
+      '--faulty-backend',
+      'image',
+      '--memory-capacity',
+      '1',
+    ],
+    says: [/^--image-dir is required/, /^--memory-capacity: is of the backend memory/],
+  },
+  { argv: [...required, '--claim-lease', '5ms'], says: [/^--claim-lease: "5ms" is shorter than 200ms/] },
   { argv: [], says: [/--store is required/, /--backend is required/, /--clusters-file is required/] },
   { argv: [...required, '--image-dir', '/x'], says: [/^--image-dir: is of the backend image, which is not/] },
   {
@@ -46,7 +80,7 @@ const faulty = [
   },
   {
     argv: ['--backend', 'floppy', ...required.slice(2)],
-    says: [/^--backend: "floppy" is not one of image, memory$/],
+    says: [/^--backend: "floppy" is not one of dir, faulty, image, memory$/],
   },
   {
     argv: [...required, '--memory-capacity', 'much'],

@@ -1,16 +1,22 @@
-import type { Backend, Modification, Snapshots } from '../../gateway/backend.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import type { Target } from '../../gateway/backends/faulty/methods.ts';
+import { wrapBackend, type Called } from '../../gateway/backends/faulty/wrap.ts';
+
+/** What methods that change something are called in tests. */
+const names = {
+  create: 'create',
+  delete: 'delete',
+  attach: 'attach',
+  detach: 'detach',
+  expand: 'expand',
+  modify: 'modify',
+  snapshot: 'cut',
+  'snapshot-delete': 'uncut',
+  group: 'cutGroup',
+} as const satisfies Partial<Record<Target, string>>;
 
 /** A method that can be made to fail. */
-export type Method =
-  | 'create'
-  | 'delete'
-  | 'attach'
-  | 'detach'
-  | 'expand'
-  | 'modify'
-  | 'cut'
-  | 'uncut'
-  | 'cutGroup';
+export type Method = (typeof names)[keyof typeof names];
 
 /** When a call goes wrong: before the storage changes, or after it has, when the answer is lost. */
 export type Moment = 'before' | 'after';
@@ -41,7 +47,9 @@ export function createFaultyBackend(inner: Backend): FaultyBackend {
     throw fault?.error;
   }
 
-  async function call<T>(method: Method, id: string, run: () => Promise<T>): Promise<T> {
+  async function call<T>({ target, id }: Called, run: () => Promise<T>): Promise<T> {
+    const method = (names as Partial<Record<Target, Method>>)[target];
+    if (!method) return run();
     calls.push(`${method} ${id}`);
     const hold = held.get(method);
     hold?.enter();
@@ -52,39 +60,9 @@ export function createFaultyBackend(inner: Backend): FaultyBackend {
     return value;
   }
 
-  function wrapSnapshots(snapshots: Snapshots): Snapshots {
-    const { createGroup } = snapshots;
-    return {
-      ...snapshots,
-      create: snapshot => call('cut', snapshot.id, () => snapshots.create(snapshot)),
-      delete: snapshot => call('uncut', snapshot.id, () => snapshots.delete(snapshot)),
-      ...(createGroup && {
-        createGroup: members =>
-          call('cutGroup', members.map(({ volume }) => volume.id).join(' '), () => createGroup(members)),
-      }),
-    };
-  }
-
-  function wrapModification(modification: Modification): Modification {
-    return {
-      ...modification,
-      apply: (volume, parameters) => call('modify', volume.id, () => modification.apply(volume, parameters)),
-    };
-  }
-
-  const { expand, snapshots, modification } = inner;
   return {
-    ...inner,
+    ...wrapBackend(inner, { call, stream: (_called, run) => run() }),
     calls,
-    ...(expand && {
-      expand: (volume, bounds) => call('expand', volume.id, () => expand(volume, bounds)),
-    }),
-    ...(snapshots && { snapshots: wrapSnapshots(snapshots) }),
-    ...(modification && { modification: wrapModification(modification) }),
-    create: volume => call('create', volume.id, () => inner.create(volume)),
-    delete: volume => call('delete', volume.id, () => inner.delete(volume)),
-    attach: (volume, access) => call('attach', volume.id, () => inner.attach(volume, access)),
-    detach: (volume, nodeId) => call('detach', volume.id, () => inner.detach(volume, nodeId)),
     failNext(method, moment, error) {
       faults.push({ method, moment, error });
     },

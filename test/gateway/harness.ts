@@ -10,6 +10,7 @@ import type { Backend } from '../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../gateway/recovery.ts';
 import { migrate } from '../../gateway/schema.ts';
+import type { Viewer } from '../../gateway/routes/docs.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
@@ -110,6 +111,8 @@ export type GatewayOptions = {
   readonly backend?: Backend;
   readonly store?: string;
   readonly leaseMs?: number;
+  readonly publicDocs?: boolean;
+  readonly keepDeletedMs?: number;
 };
 
 const clusterNames = ['a', 'b', 'any'] as const;
@@ -122,11 +125,12 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   await migrate(engine);
   const { log, lines } = createMemoryLog();
   const work = createWork({ engine, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
-  const services = createServices({ engine, backend, work });
+  const services = createServices({ engine, backend, work, keepDeletedMs: options.keepDeletedMs ?? 0 });
   const signers = await allSigners();
   const enrolment = enrol(signers);
   const authenticate = createAuthenticate({ current: async () => enrolment }, 'fairlead');
-  const app = createApp({ backend, ...services, authenticate, version: '1.2.3', log });
+  const docs = { isPublic: options.publicDocs ?? false, readViewer };
+  const app = createApp({ backend, ...services, authenticate, version: '1.2.3', log, docs });
   return {
     engine,
     backend,
@@ -173,6 +177,10 @@ export function assertProblem({ status, headers, body }: Answer, expected: numbe
   assert.equal(body['status'], expected);
   assert.equal(body['requestId'], headers.get('x-request-id'));
   assert.ok(body['type'] && body['title'] && body['detail']);
+}
+
+async function readViewer(): Promise<Viewer> {
+  return { script: '', style: '' };
 }
 
 let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;

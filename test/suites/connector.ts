@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
 import type { Problem } from '../../src/api/problem.ts';
-import type { Connector } from '../../node-agent/connector.ts';
+import type { DeviceConnector } from '../../node-agent/connector.ts';
 import type { Host } from '../../node-agent/host.ts';
 
 /** A connector on one machine, and the means to put volumes before it. */
@@ -20,13 +20,13 @@ export type ConnectorBench<P extends Protocol> = {
 export type ConnectorSuite<P extends Protocol> = {
   readonly name: string;
   readonly skip: string | undefined;
-  readonly connector: Connector<P>;
+  readonly connector: DeviceConnector<P>;
   readonly open: (t: TestContext) => ConnectorBench<P>;
 };
 
 const sizeBytes = 16 * 1024 * 1024;
 
-/** What every connector must do, on the real machine and on the fake one. */
+/** What every connector that brings a device must do, on the real machine and on the fake one. */
 export function testConnector<P extends Protocol>({ name, skip, connector, open }: ConnectorSuite<P>): void {
   const options = skip === undefined ? {} : { skip };
   const check = (title: string, work: (bench: ConnectorBench<P>) => Promise<void>): void => {

@@ -1,0 +1,107 @@
+import type { Backend } from '../backend.ts';
+import { noteFindings, type FindingKey } from '../records/findings.ts';
+import { listInventory, type InventoryRow } from '../records/inventory.ts';
+import type { Engine } from '../store.ts';
+
+/**
+ * What does not agree. `unknown`: the storage has it, the store does not. `missing`: the store has it, the storage does
+ * not. `stuck`: work on it was begun long ago and is not done. `kept`: deleted, and can be restored.
+ */
+export type Finding = {
+  readonly kind: 'volume' | 'snapshot';
+  readonly id: string;
+  readonly problem: 'unknown' | 'missing' | 'stuck' | 'kept';
+  /** Since when it is so, as far as anybody knows, in milliseconds. */
+  readonly ageMs: number;
+  readonly detail: string;
+};
+
+/** All findings. `isForeign`: the storage has something, and nothing of it is in the store. */
+export type Audit = { readonly findings: readonly Finding[]; readonly isForeign: boolean };
+
+/** What an audit compares; what is unfinished for less than `stuckAfterMs` is not stuck. */
+export type AuditOptions = {
+  readonly engine: Engine;
+  readonly backend: Backend;
+  readonly stuckAfterMs: number;
+};
+
+type Kind = Finding['kind'];
+type Rows = ReadonlyMap<string, InventoryRow>;
+type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
+
+/**
+ * Compares the storage with the store and changes neither; only when something was first found is noted. What is made
+ * or removed meanwhile is no finding: a row is there before the storage begins to make something, and until it is gone.
+ */
+export async function audit({ engine, backend, stuckAfterMs }: AuditOptions): Promise<Audit> {
+  const seen: Seen[] = [];
+  let [thereCount, knownCount] = [0, 0];
+  for (const kind of ['volume', 'snapshot'] as const) {
+    const before = await readRows(engine, kind);
+    const there = await readThere(backend, kind);
+    const after = await readRows(engine, kind);
+    const known = (id: string): boolean => before.has(id) || after.has(id);
+    for (const id of there ?? []) {
+      thereCount++;
+      if (known(id)) knownCount++;
+      else seen.push({ kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+    }
+    for (const row of after.values()) seen.push(...judge(row, before.get(row.id), there));
+  }
+  const nowMs = Date.now();
+  const noted = await engine.transaction(sql => noteFindings(sql, seen, nowMs));
+  const findings = noted.map(({ kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => ({
+    kind,
+    id,
+    problem: problem as Finding['problem'],
+    ageMs: Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs)),
+    detail,
+  }));
+  return {
+    findings: findings.filter(({ problem, ageMs }) => problem !== 'stuck' || ageMs >= stuckAfterMs),
+    isForeign: thereCount > 0 && knownCount === 0,
+  };
+}
+
+async function readRows({ reader }: Engine, kind: Kind): Promise<Rows> {
+  const rows = new Map<string, InventoryRow>();
+  for await (const row of listInventory(reader, kind)) rows.set(row.id, row);
+  return rows;
+}
+
+/** What the storage has, or undefined when it does not tell. */
+async function readThere(backend: Backend, kind: Kind): Promise<ReadonlySet<string> | undefined> {
+  const list = kind === 'volume' ? backend.list : backend.snapshots?.list;
+  return list && new Set(await Array.fromAsync(list.call(kind === 'volume' ? backend : backend.snapshots)));
+}
+
+/** Only what the store said before and after the storage was asked counts. */
+function judge(
+  row: InventoryRow,
+  before: InventoryRow | undefined,
+  there: ReadonlySet<string> | undefined,
+): readonly Seen[] {
+  const { kind, id, state, createdAtMs, unfinished, keepUntilMs } = row;
+  if (!before || before.createdAtMs !== createdAtMs || before.state !== state) return [];
+  const found: Seen[] = [];
+  const whole = state === 'ready' || state === 'deleted';
+  if (whole && there && !there.has(id))
+    found.push({ kind, id, problem: 'missing', detail: `${state} in the store, not in the storage` });
+  else if (keepUntilMs !== undefined)
+    found.push({ kind, id, problem: 'kept', detail: `deleted, kept until ${toTime(keepUntilMs)}` });
+  if (unfinished !== undefined && unfinished === before.unfinished)
+    found.push({
+      kind,
+      id,
+      problem: 'stuck',
+      detail: unfinished,
+      // Only of what is being made it is recorded when that began.
+      ...((state === 'creating' || state === 'cutting') && { sinceMs: createdAtMs }),
+    });
+  return found;
+}
+
+function toTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

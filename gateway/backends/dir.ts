@@ -1,0 +1,128 @@
+import { constants } from 'node:fs';
+import { access, realpath, stat } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { posix } from 'node:path';
+import { z } from 'zod';
+import type { Reach } from '../../src/api/attachment.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { accessModes, type Capability } from '../../src/api/resources.ts';
+import { absolutePath, bytes } from '../../src/lib/parsers.ts';
+import type { SettingsOf } from '../../src/lib/settings.ts';
+import type { Backend, BackendPlugin, VolumeRef } from '../backend.ts';
+import { checkHealth } from './dir/health.ts';
+import { lookAtVolume, volumePath } from './dir/paths.ts';
+import { openSizes } from './dir/sizes.ts';
+import { emptyTrash, listTrashed } from './dir/trash.ts';
+import { createVolumes, stepBytes } from './dir/volumes.ts';
+
+const settings = {
+  'dir-root': {
+    doc: 'directory of the volumes; without dir-nfs-server it must be at the same path on the node that uses them',
+    parse: absolutePath,
+  },
+  'dir-nfs-server': {
+    doc: 'host name or address of the NFS server that exports the root; without it nodes bind directories of their own machine',
+    parse: server,
+    optional: true,
+  },
+  'dir-nfs-export': {
+    doc: 'the path of the root as the NFS server exports it',
+    parse: absolutePath,
+    optional: true,
+  },
+  'dir-capacity': {
+    doc: 'bytes that all volumes together may have, such as 100Gi; else what the filesystem can hold at the start',
+    parse: bytes,
+    optional: true,
+  },
+} as const;
+
+type Values = SettingsOf<typeof settings>;
+
+/** Volumes as directories, which many nodes write at once: bound on this machine, or over NFS. */
+export const dir: BackendPlugin<typeof settings> = { settings, open: openDirectories };
+
+async function openDirectories(values: Values): Promise<Backend> {
+  const reach = readReach(values);
+  const root = await requireRoot(values['dir-root']);
+  const sizes = await openSizes(root, values['dir-capacity']);
+  const volumes = createVolumes(root, sizes);
+  // What a delete left that was cut short. Where that fails now, the delete itself comes again and tells.
+  for (const id of await listTrashed(root)) void emptyTrash(root, id).catch(() => {});
+  return {
+    name: 'dir',
+    accessModes,
+    accessTypes: ['mount'],
+    parameters: z.strictObject({}),
+    async create(volume) {
+      for (const capability of volume.capabilities) checkFilesystem(capability, reach.protocol);
+      return volumes.create(volume);
+    },
+    expand: volumes.expand,
+    delete: volumes.delete,
+    async attach(volume, { capability }) {
+      checkFilesystem(capability, reach.protocol);
+      await requireThere(root, volume);
+      return reach.protocol === 'bind'
+        ? { protocol: 'bind', path: volumePath(root, volume.id) }
+        : { ...reach, path: posix.join(reach.path, volume.id) };
+    },
+    // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
+    detach: async () => {},
+    volumeHealth: volume => checkHealth(root, volume),
+    capacity: async () => ({
+      availableBytes: sizes.freeBytes(),
+      minimumVolumeBytes: stepBytes,
+      maximumVolumeBytes: Math.floor(sizes.freeBytes() / stepBytes) * stepBytes,
+    }),
+    list: volumes.list,
+  };
+}
+
+/** How nodes reach the root. */
+type RootReach = Extract<Reach, { protocol: 'nfs' }> | { readonly protocol: 'bind' };
+
+function readReach({ 'dir-nfs-server': name, 'dir-nfs-export': path }: Values): RootReach {
+  if ((name === undefined) !== (path === undefined))
+    throw new Error('--dir-nfs-server and --dir-nfs-export must both be given, or none');
+  if (name === undefined || path === undefined) return { protocol: 'bind' };
+  return { protocol: 'nfs', server: name, path };
+}
+
+async function requireThere(root: string, { id }: VolumeRef): Promise<void> {
+  if (!(await lookAtVolume(root, id)))
+    throw new Problem('FAILED_PRECONDITION', `the directory of volume "${id}" is not there`);
+}
+
+function checkFilesystem({ fsType }: Capability, protocol: string): void {
+  if (fsType === undefined || fsType === protocol) return;
+  throw new Problem(
+    'INVALID_ARGUMENT',
+    `filesystem "${fsType}" cannot be had: a volume of backend "dir" is a directory of a filesystem that is there`,
+  );
+}
+
+function server(value: string): string {
+  if (isIPv6(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(value)) return value;
+  throw new Error(`"${value}" is neither a host name nor an address`);
+}
+
+/** The directory without links in its path, as the kernel shows it for what is bound. */
+async function requireRoot(path: string): Promise<string> {
+  try {
+    const root = await realpath(path);
+    if (!(await stat(root)).isDirectory()) throw new Error('it is not a directory');
+    await access(root, constants.W_OK | constants.X_OK);
+    return root;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reasons: Readonly<Record<string, string>> = {
+      ENOENT: 'there is no such directory',
+      EACCES: 'no permission to write to it',
+      EROFS: 'its filesystem is read-only',
+    };
+    throw new Error(`cannot use the directory "${path}": ${reasons[code ?? ''] ?? message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,53 @@
+import { constants } from 'node:fs';
+import { access, opendir, statfs } from 'node:fs/promises';
+import type { HealthEntry, VolumeRef } from '../../backend.ts';
+import { look, volumePath } from './paths.ts';
+
+/** What is wrong with a volume's directory and with the filesystem that it lies on. */
+export async function checkHealth(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
+  const fault = await checkDirectory(volumePath(root, id), id);
+  if (fault) return [fault];
+  const entries = [await checkWritable(root), await checkRoom(root)];
+  return entries.filter(entry => entry !== undefined);
+}
+
+async function checkDirectory(path: string, id: string): Promise<HealthEntry | undefined> {
+  try {
+    const found = await look(path);
+    if (!found) return lost('DirectoryMissing', `the directory of volume "${id}" is not there`);
+    if (!found.isDirectory())
+      return lost('DirectoryReplaced', `what lies at the place of volume "${id}" is no directory`);
+    await using directory = await opendir(path);
+    await directory.read();
+    return undefined;
+  } catch (error) {
+    const code = codeOf(error);
+    const message = `the directory of volume "${id}" cannot be read (${code})`;
+    return { status: 'INACCESSIBLE', reason: 'DirectoryUnreadable', message };
+  }
+}
+
+async function checkWritable(root: string): Promise<HealthEntry | undefined> {
+  try {
+    await access(root, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    const message = `the filesystem of the volumes cannot be written (${codeOf(error)})`;
+    return { status: 'DEGRADED', reason: 'PoolReadOnly', message };
+  }
+}
+
+/** Volumes share one filesystem, and nothing keeps one from filling it. */
+async function checkRoom(root: string): Promise<HealthEntry | undefined> {
+  if ((await statfs(root)).bavail > 0) return undefined;
+  const message = 'the filesystem of the volumes is full';
+  return { status: 'DEGRADED', reason: 'PoolFull', message };
+}
+
+function lost(reason: string, message: string): HealthEntry {
+  return { status: 'DATA_LOSS', reason, message };
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}

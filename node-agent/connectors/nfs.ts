@@ -1,0 +1,86 @@
+import { isIPv6 } from 'node:net';
+import type { AttachmentOf } from '../../src/api/attachment.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { runToEnd, runWell } from '../commands.ts';
+import type { Share, ShareConnector } from '../connector.ts';
+import type { Host } from '../host.ts';
+
+type NfsAttachment = AttachmentOf<'nfs'>;
+
+const hostPattern = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/;
+const none = /^$/;
+const number = /^\d{1,9}$/;
+
+/**
+ * A directory that an NFS server exports, over NFS 4. Requests to a server that is gone wait for it (`hard`), so that
+ * no write is lost; the agent's commands have deadlines, and a mount that hangs is taken off by force.
+ */
+export const nfs: ShareConnector<'nfs'> = {
+  kind: 'share',
+  protocol: 'nfs',
+  allowedFlags: {
+    vers: /^4\.[012]$/,
+    hard: none,
+    soft: none,
+    softerr: none,
+    timeo: number,
+    retrans: number,
+    rsize: number,
+    wsize: number,
+    nconnect: /^\d{1,2}$/,
+    proto: /^(tcp|tcp6|rdma)$/,
+    port: /^\d{1,5}$/,
+    sec: /^(sys|krb5|krb5i|krb5p)$/,
+    resvport: none,
+    noresvport: none,
+    ac: none,
+    noac: none,
+    actimeo: number,
+    acregmin: number,
+    acregmax: number,
+    acdirmin: number,
+    acdirmax: number,
+    lookupcache: /^(all|none|pos|positive)$/,
+    cto: none,
+    nocto: none,
+  },
+  connect,
+  // The kernel shows the server's own path of what is mounted, for a bound part of it too (nfs_show_devname).
+  judge: async (attachment, { type, source }) =>
+    (type === 'nfs4' || type === 'nfs') && source === sourceOf(attachment) ? 'own' : 'foreign',
+};
+
+async function connect(attachment: NfsAttachment, host: Host): Promise<Share> {
+  refuseOdd(attachment);
+  await runWell(host, { command: 'mount.nfs', args: ['-V'] });
+  await requireKernel(host);
+  return { source: sourceOf(attachment), type: 'nfs', options: ['vers=4.2'] };
+}
+
+/** A kernel that has NFS as a module shows it once it is loaded. */
+async function requireKernel(host: Host): Promise<void> {
+  if (await isKnown(host)) return;
+  const { status } = await runToEnd(host, { command: 'modprobe', args: ['--quiet', '--', 'nfs'] });
+  if (status !== 0 || !(await isKnown(host)))
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      'the kernel of this node has no NFS 4: "nfs4" is not in /proc/filesystems, and "modprobe nfs" does not help',
+    );
+}
+
+async function isKnown(host: Host): Promise<boolean> {
+  return /\tnfs4$/m.test((await host.readText('/proc/filesystems')) ?? '');
+}
+
+function refuseOdd({ server, path }: NfsAttachment): void {
+  if (!isIPv6(server) && !hostPattern.test(server))
+    throw new Problem('INVALID_ARGUMENT', `nfs server "${server}" is neither a host name nor an address`);
+  const parts = path.slice(1).split('/');
+  const isNormal = path.startsWith('/') && parts.every(part => !['', '.', '..'].includes(part));
+  if (!isNormal || /[\0\n]/.test(path))
+    throw new Problem('INVALID_ARGUMENT', `nfs path "${path}" is not absolute and normalized`);
+}
+
+function sourceOf({ server, path }: NfsAttachment): string {
+  return `${isIPv6(server) ? `[${server}]` : server}:${path}`;
+}

@@ -1,0 +1,149 @@
+import type { ProblemCode } from '../../../src/api/problem.ts';
+import type { Operation } from './operations.ts';
+
+/** What a volume or snapshot holds: a value for each slot that was written. */
+export type Content = ReadonlyMap<number, number>;
+
+/** A volume that must be there. */
+export type ModelVolume = {
+  readonly size: number;
+  readonly from: string | undefined;
+  readonly content: Content;
+  readonly tier: string | undefined;
+  readonly node: string | undefined;
+};
+
+/** A snapshot that must be there. */
+export type ModelSnapshot = { readonly of: string; readonly size: number; readonly content: Content };
+
+/**
+ * What must be there, and what was asked and may or may not be done. Of each resource one thing at a time is open, and
+ * nothing on which that depends changes before it is done: a cluster's sidecars ask the same again, too.
+ */
+export interface Model {
+  readonly volumes: Map<string, ModelVolume>;
+  readonly snapshots: Map<string, ModelSnapshot>;
+  readonly open: Map<string, Operation>;
+  /** The operation that has to be asked before this one can be: itself, when nothing that it needs is open. */
+  next(operation: Operation): Operation;
+  /** What comes of it when nothing goes wrong; only for what `next` gave. */
+  expect(operation: Operation): 'ok' | ProblemCode;
+  /** It was done. */
+  finish(operation: Operation): void;
+  /** It may have been done. */
+  leaveOpen(operation: Operation): void;
+  /** Whether a node may write to the volume now, so that its content stays known. */
+  isWritable(id: string): boolean;
+}
+
+/** A model in which nothing is there. */
+export function createModel(): Model {
+  const volumes = new Map<string, ModelVolume>();
+  const snapshots = new Map<string, ModelSnapshot>();
+  const open = new Map<string, Operation>();
+
+  const copying = (id: string): Operation | undefined =>
+    [...open.values()].find(operation => sourceOf(operation) === id);
+
+  /** What is open of all that the operation needs. */
+  function blocking(operation: Operation): Operation | undefined {
+    const { id, kind } = operation;
+    const source = sourceOf(operation);
+    const needed = source === undefined ? [] : [`life ${source}`, `size ${source}`];
+    needed.push(kind === 'create' ? `size ${id}` : `life ${id}`);
+    if (kind === 'delete') needed.push(`nodes ${id}`);
+    const others = needed.filter(aspect => aspect !== aspectOf(operation));
+    const found = others.map(aspect => open.get(aspect)).find(other => other !== undefined);
+    return found ?? (['delete', 'uncut', 'expand'].includes(kind) ? copying(id) : undefined);
+  }
+
+  const expectCreate = ({ id, size, from }: Operation & { kind: 'create' }): 'ok' | ProblemCode => {
+    const known = volumes.get(id);
+    if (known) return known.from === from && known.size >= size ? 'ok' : 'ALREADY_EXISTS';
+    const source = from === undefined ? undefined : (volumes.get(from) ?? snapshots.get(from));
+    if (from !== undefined && !source) return 'NOT_FOUND';
+    return source && source.size > size ? 'OUT_OF_RANGE' : 'ok';
+  };
+
+  const expectCut = ({ id, of }: Operation & { kind: 'snapshot' }): 'ok' | ProblemCode => {
+    const known = snapshots.get(id);
+    if (known) return known.of === of ? 'ok' : 'ALREADY_EXISTS';
+    return volumes.has(of) ? 'ok' : 'NOT_FOUND';
+  };
+
+  return {
+    volumes,
+    snapshots,
+    open,
+    next(operation) {
+      const own = open.get(aspectOf(operation));
+      if (own && !supersedes(operation, own)) return own;
+      return (own ? undefined : blocking(operation)) ?? operation;
+    },
+    expect(operation) {
+      const { kind, id } = operation;
+      if (open.has(aspectOf(operation)) || kind === 'uncut' || kind === 'detach') return 'ok';
+      if (kind === 'create') return expectCreate(operation);
+      if (kind === 'snapshot') return expectCut(operation);
+      const volume = volumes.get(id);
+      if (kind === 'delete') return volume?.node === undefined ? 'ok' : 'FAILED_PRECONDITION';
+      if (!volume) return 'NOT_FOUND';
+      const elsewhere = kind === 'attach' && volume.node !== undefined && volume.node !== operation.node;
+      return elsewhere ? 'FAILED_PRECONDITION' : 'ok';
+    },
+    finish(operation) {
+      open.delete(aspectOf(operation));
+      apply({ volumes, snapshots }, operation);
+      if (operation.kind === 'delete')
+        for (const aspect of ['size', 'tier', 'nodes']) open.delete(`${aspect} ${operation.id}`);
+    },
+    leaveOpen: operation => void open.set(aspectOf(operation), operation),
+    isWritable: id => volumes.has(id) && !open.has(`life ${id}`) && !copying(id),
+  };
+}
+
+/** What of a resource an operation changes. */
+function aspectOf({ kind, id }: Operation): string {
+  if (kind === 'attach' || kind === 'detach') return `nodes ${id}`;
+  if (kind === 'expand') return `size ${id}`;
+  return kind === 'modify' ? `tier ${id}` : `life ${id}`;
+}
+
+function sourceOf(operation: Operation): string | undefined {
+  if (operation.kind === 'snapshot') return operation.of;
+  return operation.kind === 'create' ? operation.from : undefined;
+}
+
+/** Whoever asked for something may stop asking, and have it undone; the same may be asked again. */
+function supersedes(operation: Operation, own: Operation): boolean {
+  if (JSON.stringify(operation) === JSON.stringify(own)) return true;
+  if (operation.kind === 'delete') return own.kind === 'create';
+  return operation.kind === 'detach' && own.kind === 'attach' && operation.node === own.node;
+}
+
+type Things = Pick<Model, 'volumes' | 'snapshots'>;
+
+function apply({ volumes, snapshots }: Things, operation: Operation): void {
+  const { kind, id } = operation;
+  if (kind === 'delete') volumes.delete(id);
+  if (kind === 'uncut') snapshots.delete(id);
+  if (kind === 'create' && !volumes.has(id)) {
+    const { size, from = '' } = operation;
+    const { content = new Map<number, number>() } = volumes.get(from) ?? snapshots.get(from) ?? {};
+    volumes.set(id, { size, from: operation.from, content, tier: undefined, node: undefined });
+  }
+  if (kind === 'snapshot' && !snapshots.has(id)) {
+    const source = volumes.get(operation.of);
+    if (source) snapshots.set(id, { of: operation.of, size: source.size, content: source.content });
+  }
+  const volume = volumes.get(id);
+  if (volume) volumes.set(id, change(volume, operation));
+}
+
+function change(volume: ModelVolume, operation: Operation): ModelVolume {
+  const { kind } = operation;
+  if (kind === 'expand') return { ...volume, size: Math.max(volume.size, operation.size) };
+  if (kind === 'modify') return { ...volume, tier: operation.tier };
+  if (kind === 'attach') return { ...volume, node: operation.node };
+  return kind === 'detach' && volume.node === operation.node ? { ...volume, node: undefined } : volume;
+}

@@ -1,0 +1,77 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createClient } from '../../src/api/client.ts';
+import { createTokenSource } from '../../src/controller/tokens.ts';
+import { startChild, type Child } from '../../src/dev/children.ts';
+import { devCluster, enroll } from '../../src/dev/enrollment.ts';
+
+/** One gateway with the dir backend, one controller, and several node agents, each a process of its own. */
+export type SharedStorage = {
+  /** Where the volumes lie. */
+  readonly root: string;
+  /** The controller's socket. */
+  readonly controller: string;
+  readonly nodes: readonly SharedNode[];
+};
+
+/** A node: its name, its socket, and the directory below which its volumes are staged and published. */
+export type SharedNode = { readonly nodeId: string; readonly node: string; readonly directory: string };
+
+/** Starts all of them below a directory; they end with the test. */
+export async function startShared(
+  t: TestContext,
+  dir: string,
+  nodeIds: readonly string[],
+): Promise<SharedStorage> {
+  const children: Child[] = [];
+  t.after(() => Promise.all(children.map(child => child.close())));
+  const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
+    const child = startChild(program, { ...settings, 'log-level': 'warn' });
+    children.push(child);
+    return child.ready;
+  };
+  const { keyFile, clustersFile } = await enroll(dir);
+  const root = join(dir, 'volumes');
+  mkdirSync(root);
+  const { gateway = '' } = await start('gateway', {
+    listen: '127.0.0.1:0',
+    store: join(dir, 'store.sqlite'),
+    backend: 'dir',
+    'dir-root': root,
+    'dir-capacity': '1Ti',
+    'clusters-file': clustersFile,
+  });
+  const controller = join(dir, 'controller.sock');
+  await start('controller', { endpoint: controller, gateway, cluster: devCluster, 'key-file': keyFile });
+  const nodes = nodeIds.map(nodeId => {
+    const directory = join(dir, nodeId);
+    mkdirSync(directory);
+    return { nodeId, node: join(dir, `${nodeId}.sock`), directory };
+  });
+  for (const { nodeId, node: endpoint, directory } of nodes)
+    await start('node', {
+      endpoint,
+      'node-id': nodeId,
+      'state-dir': join(dir, `${nodeId}-state`),
+      'kubelet-dir': directory,
+    });
+  await registerNodes({ gateway, keyFile, nodeIds });
+  return { root, controller, nodes };
+}
+
+type Registration = {
+  readonly gateway: string;
+  readonly keyFile: string;
+  readonly nodeIds: readonly string[];
+};
+
+async function registerNodes({ gateway, keyFile, nodeIds }: Registration): Promise<void> {
+  const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
+  const client = createClient({ url: gateway, token, connections: 1 });
+  try {
+    for (const nodeId of nodeIds) await client.putNode(nodeId, {}, { deadlineMs: Date.now() + 10_000 });
+  } finally {
+    await client.close();
+  }
+}

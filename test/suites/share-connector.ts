@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
+import type { Share, ShareConnector } from '../../node-agent/connector.ts';
+import type { Host } from '../../node-agent/host.ts';
+import { topMount, type Mount } from '../../node-agent/mountinfo.ts';
+
+/** A connector of shares on one machine, and the means to put volumes before it. */
+export type ShareBench<P extends Protocol> = {
+  readonly host: Host;
+  /** An empty directory to mount at. */
+  readonly place: (name: string) => Promise<string>;
+  /** Makes a volume of this name and says how to reach it. */
+  readonly attach: (name: string) => AttachmentOf<P>;
+};
+
+/** How the suite gets a machine; `skip` says why it cannot. */
+export type ShareSuite<P extends Protocol> = {
+  readonly name: string;
+  readonly skip: string | undefined;
+  readonly connector: ShareConnector<P>;
+  readonly open: (t: TestContext) => ShareBench<P>;
+};
+
+/** What every connector that brings a share must do, on the real machine and on the fake one. */
+export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): void {
+  const { name, skip, connector, open } = suite;
+  const options = skip === undefined ? {} : { skip };
+  const check = (title: string, work: (bench: ShareBench<P>) => Promise<void>): void => {
+    test(`${name}: ${title}`, options, async t => work(open(t)));
+  };
+
+  check('connect says the same however often it is asked, and mounts nothing', async ({ host, attach }) => {
+    const before = await host.mounts();
+    const share = await connector.connect(attach('vol1'), host);
+    assert.deepEqual(await connector.connect(attach('vol1'), host), share);
+    assert.deepEqual(await host.mounts(), before);
+  });
+
+  check('what is mounted as connect says shows its own volume, and none of a like name', async bench => {
+    const { host, attach } = bench;
+    const [one, ten] = [attach('vol1'), attach('vol10')];
+    const first = await mountAt(bench, 'one', await connector.connect(one, host));
+    const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
+    assert.equal(await connector.judge(one, first, host), 'own');
+    assert.equal(await connector.judge(ten, second, host), 'own');
+    assert.equal(await connector.judge(one, second, host), 'foreign');
+    assert.equal(await connector.judge(ten, first, host), 'foreign');
+  });
+
+  check('what is bound from the mount shows the volume as well', async bench => {
+    const { host, attach } = bench;
+    const attachment = attach('vol1');
+    const staged = await mountAt(bench, 'one', await connector.connect(attachment, host));
+    const bound = await mountAt(bench, 'two', { source: staged.path, options: ['bind'] });
+    assert.equal(await connector.judge(attachment, bound, host), 'own');
+  });
+
+  check("another filesystem's mount is foreign", async ({ host, attach }) => {
+    const attachment = attach('vol1');
+    for (const mount of await host.mounts())
+      assert.equal(await connector.judge(attachment, mount, host), 'foreign');
+  });
+}
+
+async function mountAt<P extends Protocol>(
+  { host, place }: ShareBench<P>,
+  name: string,
+  { source, type, options }: Share,
+): Promise<Mount> {
+  const path = await place(name);
+  const how = type === undefined ? [] : ['-t', type];
+  await host.run('mount', [...how, '-o', options.join(','), '--', source, path]);
+  const mount = topMount(await host.mounts(), path);
+  assert.ok(mount, `nothing is mounted at "${path}"`);
+  return mount;
+}
