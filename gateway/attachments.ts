@@ -13,7 +13,7 @@ import {
 } from './records/attachments.ts';
 import type { Claim } from './records/claims.ts';
 import { findNode } from './records/nodes.ts';
-import { claimVolume, findVolume, releaseVolume, type VolumeRecord } from './records/volumes.ts';
+import { claimVolume, findVolume, markUsedRaw, releaseVolume, type VolumeRecord } from './records/volumes.ts';
 import { checkCapabilities } from './requirements.ts';
 import type { Sql } from './store.ts';
 import type { ServiceOptions } from './volumes.ts';
@@ -126,6 +126,7 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
           ),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
           await free(sql, volumeId);
+          if (capability.accessType === 'block' && !readonly) await markUsedRaw(sql, volumeId);
           const attached: AttachmentRecord = {
             ...attachment,
             state: 'attached',
@@ -154,19 +155,28 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
     async detach(key) {
       const { cluster, volumeId, nodeId } = key;
       if (clusterOf(volumeId) !== cluster.name) return;
+      const closed = new Set<AttachmentRecord>();
       await work.run<readonly AttachmentRecord[], void, void>({
         resources: [{ kind: 'volume', id: volumeId }],
         operation: 'detach',
         subject: { nodeId },
         intend: (sql, claim) => intendDetach(sql, key, claim),
         async act(closing) {
-          for (const attachment of closing) await backend.detach({ id: volumeId }, attachment.nodeId);
+          for (const attachment of closing) {
+            await backend.detach({ id: volumeId }, attachment.nodeId);
+            closed.add(attachment);
+          }
         },
         async succeed(sql, { intent: closing }) {
           await free(sql, volumeId);
           for (const attachment of closing) await removeAttachment(sql, attachment);
         },
-        fail: sql => free(sql, volumeId),
+        async fail(sql, { intent: closing, problem }) {
+          await free(sql, volumeId);
+          // The caller is told that it is attached still, so it must be, with the same context.
+          if (problem.code !== 'FAILED_PRECONDITION') return;
+          for (const attachment of closing) if (!closed.has(attachment)) await putAttachment(sql, attachment);
+        },
       });
     },
   };
@@ -241,7 +251,8 @@ function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentR
   const resource = { volumeId, nodeId, state, readonly };
   if (state !== 'attached' || !reach) return resource;
   const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
-  const mayFormat = volume.spec.source === undefined;
+  const isEmpty = volume.spec.source === undefined && !volume.usedRaw;
+  const mayFormat = isEmpty && record.capability.accessType === 'mount';
   const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat };
   return { ...resource, attachment };
 }

@@ -23,6 +23,7 @@ export function newRecord(
     createdAtMs: Date.now(),
     mutableParameters: asked.spec.mutableParameters ?? {},
     nodeExpansionRequired: false,
+    usedRaw: false,
     pending: {},
     claim: undefined,
   };

@@ -85,6 +85,7 @@ const steps: readonly (readonly string[])[] = [
   ],
   [
     'alter table volumes add column keep_until bigint',
+    'alter table volumes add column used_raw integer not null default 0',
     `create table findings (
       kind text not null,
       id text not null,

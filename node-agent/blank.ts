@@ -11,12 +11,21 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 const TiB = 1024 * GiB;
 
+const sampleCount = 24;
+const sampleBytes = 4 * MiB;
+/** How many commands read a device at a time. */
+const readers = 3;
+
 /**
  * Throws unless the device reads as zeros wherever a known format keeps a superblock or a copy of one. The device is
  * read by commands, because a device that hangs must not hang the agent.
  */
 export async function proveBlank(device: Device, host: Host): Promise<void> {
-  for (const range of superblockRanges(device.sizeBytes)) await proveZeros(device, range, host);
+  const ranges = superblockRanges(device.sizeBytes).values();
+  const read = async (): Promise<void> => {
+    for (const range of ranges) await proveZeros(device, range, host);
+  };
+  await Promise.all(Array.from({ length: readers }, read));
 }
 
 async function proveZeros(device: Device, { offset, length }: Range, host: Host): Promise<void> {
@@ -42,7 +51,9 @@ export function superblockRanges(sizeBytes: number): readonly Range[] {
     { offset: sizeBytes - MiB, length: MiB },
     ...btrfsMirrors,
     ...ext4Backups,
+    ...ocfs2Backups,
     ...xfsGroups(sizeBytes),
+    ...samples(sizeBytes),
   ];
   const clipped = ranges
     .map(({ offset, length }) => {
@@ -62,7 +73,23 @@ const ext4Backups: readonly Range[] = [
     [1, 3, 5, 7].map(group => ({ offset: group * 8 * blockSize * blockSize, length: 8 * KiB })),
   ),
   { offset: 8 * (64 * KiB) ** 2, length: 64 * KiB },
+  // With bigalloc a bit stands for a cluster: by default 16 blocks of 4 KiB.
+  ...[1, 3, 5, 7].map(group => ({ offset: group * 2 * GiB, length: 8 * KiB })),
 ];
+
+const ocfs2Backups: readonly Range[] = [GiB, 4 * GiB, 16 * GiB, 64 * GiB, 256 * GiB, TiB].map(offset => ({
+  offset,
+  length: 8 * KiB,
+}));
+
+/** Data of no known format, as a workload writes it to a raw device: a stretch out of each part of the device. */
+function samples(sizeBytes: number): readonly Range[] {
+  const step = sizeBytes / sampleCount;
+  return Array.from({ length: sampleCount }, (_, index) => ({
+    offset: Math.floor((index * step) / MiB) * MiB,
+    length: sampleBytes,
+  }));
+}
 
 /**
  * XFS cuts a device into 4 groups, of at most 1 TiB, and into 8, 16 or 32 where it sees many disks; each begins with

@@ -25,6 +25,8 @@ export type VolumeRecord = Claimed & {
   /** The mutable parameters as they are now, as far as that is certain. */
   readonly mutableParameters: Readonly<Record<string, string>>;
   readonly nodeExpansionRequired: boolean;
+  /** A node could write to it as a raw device: it may hold data that no filesystem's probe knows. */
+  readonly usedRaw: boolean;
   readonly pending: Pending;
 };
 
@@ -163,6 +165,11 @@ export async function putSize(
   );
 }
 
+/** Records for good that the volume was given to a node as a raw device that can be written. */
+export async function markUsedRaw(sql: Sql, id: string): Promise<void> {
+  await sql.run('update volumes set used_raw = 1 where id = ?', id);
+}
+
 /** Records the mutable parameters that the volume has now. */
 export async function putMutableParameters(
   sql: Sql,
@@ -190,6 +197,7 @@ function toVolume(row: SqlRow): VolumeRecord {
     createdAtMs: Number(row.created_at),
     mutableParameters: JSON.parse(String(row.mutable_parameters)) as Record<string, string>,
     nodeExpansionRequired: row.node_expansion === 1,
+    usedRaw: row.used_raw === 1,
     pending: row.pending === null ? {} : (JSON.parse(String(row.pending)) as Pending),
     claim: toClaim(row),
   };
