@@ -10,6 +10,7 @@ import { createMachine } from './machine.ts';
 import { createMemory } from './memory.ts';
 import type { Metrics } from './metrics.ts';
 import { createNode } from './node.ts';
+import { becomeOnlyAgent } from './only-agent.ts';
 import { openRecords } from './records.ts';
 import { createWatch } from './watch.ts';
 
@@ -23,6 +24,7 @@ export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Runn
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
+  await becomeOnlyAgent(config['state-dir'], host);
   const records = await openRecords(`${config['state-dir']}/volumes`, host);
   const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };
   const node = createNode(

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { logLevels } from '../lib/log.ts';
-import { absolutePath, bytes, choice, hostPort, text } from '../lib/parsers.ts';
+import { absolutePath, bytes, choice, hostPort, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { resolve } from 'node:path';
 
@@ -16,8 +16,12 @@ export const devSettings = {
     default: '127.0.0.1:0',
   },
   'kubelet-dir': { doc: 'directory below which targets may lie', parse: absolutePath, default: '/' },
-  'node-id': { doc: "this machine's name as a node", parse: text, default: hostname() },
-  'default-fs': { doc: 'filesystem of volumes that name none', parse: text, default: 'ext4' },
+  'node-id': { doc: "this machine's name as a node", parse: nodeId, default: hostname() },
+  'default-fs': {
+    doc: 'filesystem of volumes that name none: ext4, xfs or btrfs',
+    parse: choice('ext4', 'xfs', 'btrfs'),
+    default: 'ext4',
+  },
   'image-capacity': {
     doc: 'bytes that all volumes may have together; without it what the disk can hold',
     parse: checkedBytes,
@@ -30,7 +34,15 @@ export const devSettings = {
 export type DevConfig = SettingsOf<typeof devSettings>;
 
 function directory(value: string): string {
-  return resolve(text(value));
+  const path = resolve(text(value));
+  unixSocket(`${path}/controller.sock`);
+  return path;
+}
+
+function nodeId(value: string): string {
+  if (Buffer.byteLength(text(value)) > 256)
+    throw new Error('has more than the 256 bytes that a node id may have');
+  return value;
 }
 
 function checkedHostPort(value: string): string {

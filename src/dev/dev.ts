@@ -1,8 +1,9 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '../api/client.ts';
 import { isSocketAnswered } from '../csi/server.ts';
 import { createTokenSource } from '../controller/tokens.ts';
+import { makeDirectories } from '../lib/directories.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import { startChild, type Child } from './children.ts';
 import type { DevConfig } from './config.ts';
@@ -20,7 +21,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   const { dir } = config;
   const enrollment = await enroll(dir);
   await access(dir, constants.W_OK);
-  await mkdir(join(dir, 'images'), { recursive: true });
+  await makeDirectories(join(dir, 'images'));
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(waitUntilVacant));
   const children: Child[] = [];

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../lib/directories.ts';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 
 /** The name under which `fairlead dev` enrolls its own controller. */
@@ -13,7 +14,7 @@ export type Enrollment = { readonly keyFile: string; readonly clustersFile: stri
  * JWKS that the clusters file names. A key that is there is used again.
  */
 export async function enroll(dir: string): Promise<Enrollment> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectories(dir);
   const keyFile = join(dir, 'controller.jwk.json');
   const clustersFile = join(dir, 'clusters.json');
   const jwk = (await readJwk(keyFile)) ?? (await makeJwk(keyFile));

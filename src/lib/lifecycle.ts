@@ -31,7 +31,8 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   try {
     running = await start();
   } catch (error) {
-    process.stderr.write(`fairlead ${name}: ${describeStartFault(error)}\n`);
+    const { isReported } = error as { readonly isReported?: boolean };
+    if (!isReported) process.stderr.write(`fairlead ${name}: ${describeStartFault(error)}\n`);
     process.exit(1);
   }
   let closing = false;
@@ -62,12 +63,22 @@ export function describeStartFault(error: unknown): string {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { code, path, syscall } = error as NodeJS.ErrnoException;
-  const place =
-    path ??
-    ('address' in error && 'port' in error ? `${String(error.address)}:${String(error.port)}` : undefined);
-  if (code === 'EADDRINUSE') return `${place ?? 'the address'} is already in use`;
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
-    return `no permission to ${syscall ?? 'use'} ${place ?? 'it'}`;
-  return error.message || code || error.name;
+  const { code = '', path } = error as NodeJS.ErrnoException;
+  const address = 'address' in error && 'port' in error && `${String(error.address)}:${String(error.port)}`;
+  const place = path === undefined ? address : `"${path}"`;
+  const sentence = sentences[code];
+  return sentence && place ? `${place} ${sentence}` : error.message || code || error.name;
 }
+
+/** What system errors mean for somebody who starts a program. */
+const sentences: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is already in use',
+  EACCES: 'cannot be used: no permission',
+  EPERM: 'cannot be used: no permission',
+  EROFS: 'cannot be written: it lies on a read-only filesystem',
+  ENOENT: 'is not there, or what it lies in is not',
+  EEXIST: 'is there already',
+  ENOTDIR: 'is no directory, or lies below a file',
+  ENAMETOOLONG: 'has too long a name',
+  ENOSPC: 'lies on a full disk',
+};

@@ -145,17 +145,33 @@ test('detachVolume without a node detaches from all', async t => {
   assert.deepEqual(backend.calls.slice(2), ['detach a.pvc-1', 'detach a.pvc-1']);
 });
 
-test('a detach that failed stays until the storage says that the way is closed', async t => {
+test('a detach that the storage refuses leaves the volume attached, with the same context', async t => {
   const { attach, detach, gateway, backend } = await prepare(t);
-  await attach('n1');
+  const { attachment } = await attach('n1');
   backend.failNext('detach', 'before', new Problem('FAILED_PRECONDITION', 'still in use'));
   await assert.rejects(detach('n1'), isProblem('FAILED_PRECONDITION'));
   const { attachments } = await gateway.volumes.get('a', 'a.pvc-1');
-  assert.deepEqual(attachments, [{ nodeId: 'n1', state: 'detaching', readonly: false }]);
+  assert.deepEqual(attachments, [{ nodeId: 'n1', state: 'attached', readonly: false }]);
+  assert.deepEqual((await attach('n1')).attachment, attachment);
   await assert.rejects(attach('n2'), isProblemThat('FAILED_PRECONDITION', /"n1"/));
   await assert.rejects(gateway.volumes.delete('a', 'a.pvc-1'), isProblem('FAILED_PRECONDITION'));
   await detach('n1');
   assert.equal((await attach('n2')).created, true);
+});
+
+test('a volume that was attached as a writable raw device is never formatted from then on', async t => {
+  const { attach, detach } = await prepare(t);
+  assert.equal((await attach('n1')).attachment.attachment?.mayFormat, true);
+  await detach('n1');
+  const block = {
+    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+    readonly: false,
+  } as const;
+  const raw = await attach('n1', block);
+  assert.equal(raw.attachment.attachment?.mayFormat, false);
+  assert.deepEqual((await attach('n1', block)).attachment, raw.attachment);
+  await detach('n1');
+  assert.equal((await attach('n1')).attachment.attachment?.mayFormat, false);
 });
 
 test('a detach that did not end can be followed by attaching to the same node', async t => {
