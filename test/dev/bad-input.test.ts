@@ -107,10 +107,10 @@ const createCases: readonly Case[] = [
     p => create(p, { capacity_range: { limit_bytes: 1 } }),
   ],
   [
-    'a source',
-    'INVALID_ARGUMENT',
-    /volume_content_source/,
-    p => create(p, { volume_content_source: { snapshot: { snapshot_id: 's' } } }),
+    'a source that is not there',
+    'NOT_FOUND',
+    /"dev\.nothing"/,
+    p => create(p, { volume_content_source: { snapshot: { snapshot_id: 'dev.nothing' } } }),
   ],
   [
     'a topology',
@@ -119,9 +119,9 @@ const createCases: readonly Case[] = [
     p => create(p, { accessibility_requirements: { requisite: [{ segments: { zone: 'a' } }] } }),
   ],
   [
-    'mutable parameters',
+    'an unknown mutable parameter',
     'INVALID_ARGUMENT',
-    /mutable_parameters/,
+    /iops/,
     p => create(p, { mutable_parameters: { iops: '1' } }),
   ],
   [
@@ -200,10 +200,10 @@ const controllerCases: readonly Case[] = [
     p => p.controller.ControllerGetVolume({ volume_id: 'dev.unknown' }),
   ],
   [
-    'a snapshot',
-    'UNIMPLEMENTED',
-    /./,
-    p => p.controller.CreateSnapshot({ name: 's', source_volume_id: p.volume_id }),
+    'a snapshot of an unknown volume',
+    'NOT_FOUND',
+    /"dev\.unknown"/,
+    p => p.controller.CreateSnapshot({ name: 's', source_volume_id: 'dev.unknown' }),
   ],
 ];
 
@@ -315,9 +315,9 @@ const nodeCases: readonly Case[] = [
     p => p.node.NodeGetVolumeStats({ volume_id: p.volume_id }),
   ],
   [
-    'expand',
-    'UNIMPLEMENTED',
-    /./,
+    'expand what is not mounted there',
+    'NOT_FOUND',
+    /"dev\.good"/,
     p => p.node.NodeExpandVolume({ volume_id: p.volume_id, volume_path: p.kubelet }),
   ],
 ];
