@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asProblem, toDocument, type Problem } from '../src/api/problem.ts';
+import { framesOf } from '../src/lib/frames.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { Cluster } from './authenticate.ts';
 import { waitMsOf } from './request.ts';
@@ -51,12 +52,4 @@ function logProblem(c: Context<Env>, problem: Problem, log: Log): void {
     ...(cluster !== undefined && { cluster }),
     ...(stack !== undefined && { stack }),
   });
-}
-
-/** Where an error came from, without its message: what others wrote into that may be secret. */
-function framesOf(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined;
-  const { code } = cause as { code?: unknown };
-  const frames = (cause.stack ?? '').split('\n').filter(line => /^\s+at /.test(line));
-  return [`${cause.name}${typeof code === 'string' ? ` ${code}` : ''}`, ...frames].join('\n');
 }

@@ -11,8 +11,8 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 const TiB = 1024 * GiB;
 
-const sampleCount = 24;
-const sampleBytes = 4 * MiB;
+const sampleCount = 16;
+const sampleBytes = MiB;
 /** How many commands read a device at a time. */
 const readers = 3;
 

@@ -7,11 +7,11 @@ import { Problem } from './problem.ts';
  */
 export const attachmentFields = {
   /** A file on the node itself, used through a loop device. */
-  loop: { path: 'text' },
+  loop: { path: 'path' },
   /** A directory on the node itself. */
-  bind: { path: 'text' },
+  bind: { path: 'path' },
   /** A directory that an NFS server exports, by its path there. */
-  nfs: { server: 'text', path: 'text' },
+  nfs: { server: 'text', path: 'path' },
 } as const satisfies Record<string, Record<string, FieldKind>>;
 
 /** What every attachment carries, whatever its protocol. */
@@ -26,8 +26,9 @@ export const commonAttachmentFields = {
   mayFormat: 'flag',
 } as const satisfies Record<string, FieldKind>;
 
-type FieldKind = 'text' | 'bytes' | 'flag';
-type FieldType = { text: string; bytes: number; flag: boolean };
+/** What a field holds; a `path` is absolute. */
+export type FieldKind = 'text' | 'path' | 'bytes' | 'flag';
+type FieldType = { text: string; path: string; bytes: number; flag: boolean };
 type FieldsOf<T extends Record<string, FieldKind>> = { readonly [K in keyof T]: FieldType[T[K]] };
 
 /** The name of an attach protocol. */
@@ -82,7 +83,9 @@ export function fromPublishContext(context: Readonly<Record<string, string>>): A
 
 function readField(key: string, kind: FieldKind, value: string | undefined): string | number | boolean {
   if (value === undefined || value === '') throw invalid(`has no ${key}`);
-  if (kind === 'text') return value;
+  if (kind === 'path' && !isAbsolutePath(value))
+    throw invalid(`has a ${key} of ${JSON.stringify(value)}, which is no absolute path`);
+  if (kind === 'text' || kind === 'path') return value;
   if (kind === 'flag') {
     if (value !== 'true' && value !== 'false')
       throw invalid(`has a ${key} of "${value}", which is neither true nor false`);
@@ -92,6 +95,11 @@ function readField(key: string, kind: FieldKind, value: string | undefined): str
   if (!Number.isSafeInteger(number))
     throw invalid(`has a ${key} of "${value}", which is not a number of bytes`);
   return number;
+}
+
+/** True for a path that a command can be given as it is. */
+function isAbsolutePath(value: string): boolean {
+  return value.startsWith('/') && !value.includes('\0');
 }
 
 function invalid(found: string): Problem {

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { attachmentFields, commonAttachmentFields, type Attachment, type Protocol } from './attachment.ts';
+import {
+  attachmentFields,
+  commonAttachmentFields,
+  type Attachment,
+  type FieldKind,
+  type Protocol,
+} from './attachment.ts';
 import { features } from './features.ts';
 import { name, sizeBytes, stringMap } from './fields.ts';
 import { isProblemCode } from './problem.ts';
@@ -205,9 +211,8 @@ export type Validation = z.infer<typeof validationSchema>;
 export type CapacitySpec = z.infer<typeof capacitySpecSchema>;
 export type Capacity = z.infer<typeof capacitySchema>;
 
-function fieldSchemas(
-  fields: Readonly<Record<string, 'text' | 'bytes' | 'flag'>>,
-): Record<string, z.ZodType> {
-  const schemas = { text: z.string().min(1), bytes: sizeBytes, flag: z.boolean() };
+function fieldSchemas(fields: Readonly<Record<string, FieldKind>>): Record<string, z.ZodType> {
+  const path = z.string().regex(/^\/[^\0]*$/);
+  const schemas = { text: z.string().min(1), path, bytes: sizeBytes, flag: z.boolean() };
   return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, schemas[kind]]));
 }

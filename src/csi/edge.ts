@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { problemTable, type Problem } from '../api/problem.ts';
+import { framesOf } from '../lib/frames.ts';
 import type { Log } from '../lib/log.ts';
 
 /** What a handler knows of its call beside the request. */
@@ -53,7 +54,7 @@ export function toStatus(problem: Problem, requestId: string): ServiceError {
 /** Logs an error, once, where it leaves the program. */
 export function logProblem(log: Log, problem: Problem, fields: CallFields): void {
   const { code, detail, cause } = problem;
-  const stack = code === 'UNAVAILABLE' && cause instanceof Error ? cause.stack : undefined;
+  const stack = code === 'UNAVAILABLE' ? framesOf(cause) : undefined;
   log.warn('refused', { ...fields, code, detail: shorten(detail), ...(stack !== undefined && { stack }) });
 }
 

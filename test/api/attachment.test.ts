@@ -13,6 +13,7 @@ import { attachmentSchema } from '../../src/api/resources.ts';
 
 const values = {
   text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }),
+  path: fc.string({ unit: 'grapheme', maxLength: 59 }).map(rest => `/${rest.replaceAll('\0', '')}`),
   bytes: fc.maxSafeNat(),
   flag: fc.boolean(),
 };
@@ -96,4 +97,18 @@ test('an attachment of more than 4096 bytes is refused, counted in bytes and not
 
 function byteLengthOf(map: Record<string, string>): number {
   return Buffer.byteLength(Object.entries(map).flat().join(''));
+}
+
+for (const path of ['volumes/one', '', '/volumes/\0one']) {
+  test(`a path of ${JSON.stringify(path)} in a publish context is INVALID_ARGUMENT`, () => {
+    const context = {
+      protocol: 'loop',
+      path,
+      attachmentId: 'a',
+      sizeBytes: '1',
+      readonly: 'false',
+      mayFormat: 'true',
+    };
+    assert.throws(() => fromPublishContext(context), { code: 'INVALID_ARGUMENT' });
+  });
 }
