@@ -15,6 +15,7 @@ import type { Claim } from './records/claims.ts';
 import { findNode } from './records/nodes.ts';
 import { claimVolume, findVolume, markUsedRaw, releaseVolume, type VolumeRecord } from './records/volumes.ts';
 import { checkCapabilities } from './requirements.ts';
+import { requireShareable } from './sharing.ts';
 import type { Sql } from './store.ts';
 import type { ServiceOptions } from './volumes.ts';
 import { requireHeld, type Intended } from './work.ts';
@@ -202,22 +203,6 @@ function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
     throw new Problem('ALREADY_EXISTS', `${place} ${before.readonly ? 'read-only' : 'for writing'}`);
   if (!sameJson(before.capability, asked.capability))
     throw new Problem('ALREADY_EXISTS', `${place} with another capability`);
-}
-
-/** Two nodes may have a volume when neither writes, or in a mode that says who may write. */
-function requireShareable(other: AttachmentRecord, asked: AttachmentRecord): void {
-  const sides = [other, asked];
-  const modes = sides.map(({ capability }) => capability.accessMode);
-  const writers = sides.filter(({ readonly }) => !readonly);
-  const shareable =
-    modes.every(mode => mode.startsWith('MULTI_NODE_')) &&
-    (writers.every(({ capability }) => capability.accessMode === 'MULTI_NODE_MULTI_WRITER') ||
-      (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER')));
-  if (!shareable)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${asked.volumeId}" is attached to node "${other.nodeId}"`,
-    );
 }
 
 async function requireRoom(

@@ -1,11 +1,10 @@
-import { constants } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';
 import type { Reach } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/resources.ts';
+import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { absolutePath, bytes } from '../../src/lib/parsers.ts';
 import type { SettingsOf } from '../../src/lib/settings.ts';
 import type { Backend, BackendPlugin, VolumeRef } from '../backend.ts';
@@ -44,7 +43,7 @@ export const dir: BackendPlugin<typeof settings> = { settings, open: openDirecto
 
 async function openDirectories(values: Values): Promise<Backend> {
   const reach = readReach(values);
-  const root = await requireRoot(values['dir-root']);
+  const root = await requireWritableDirectory(values['dir-root'], 'the directory');
   const sizes = await openSizes(root, values['dir-capacity']);
   const volumes = createVolumes(root, sizes);
   // What a delete left that was cut short. Where that fails now, the delete itself comes again and tells.
@@ -105,24 +104,4 @@ function checkFilesystem({ fsType }: Capability, protocol: string): void {
 function server(value: string): string {
   if (isIPv6(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(value)) return value;
   throw new Error(`"${value}" is neither a host name nor an address`);
-}
-
-/** The directory without links in its path, as the kernel shows it for what is bound. */
-async function requireRoot(path: string): Promise<string> {
-  try {
-    const root = await realpath(path);
-    if (!(await stat(root)).isDirectory()) throw new Error('it is not a directory');
-    await access(root, constants.W_OK | constants.X_OK);
-    return root;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reasons: Readonly<Record<string, string>> = {
-      ENOENT: 'there is no such directory',
-      EACCES: 'no permission to write to it',
-      EROFS: 'its filesystem is read-only',
-    };
-    throw new Error(`cannot use the directory "${path}": ${reasons[code ?? ''] ?? message}`, {
-      cause: error,
-    });
-  }
 }

@@ -1,8 +1,7 @@
-import { constants } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import type { Capacity } from '../../src/api/resources.ts';
+import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { absolutePath, bytes } from '../../src/lib/parsers.ts';
 import type { SettingsOf } from '../../src/lib/settings.ts';
 import type { Backend, BackendPlugin, CreatedVolume, Modification, NewVolume } from '../backend.ts';
@@ -39,7 +38,7 @@ const accessModes = [
 ] as const;
 
 async function openImages(values: SettingsOf<typeof settings>): Promise<Backend> {
-  const root = await requireDirectory(values['image-dir']);
+  const root = await requireWritableDirectory(values['image-dir'], 'the image directory');
   const pool = openPool(root, values['image-capacity']);
   const images = createImages(pool);
   const snapshots = await createSnapshots(pool);
@@ -101,24 +100,4 @@ function capacityOf({ room }: Pool): Capacity {
     minimumVolumeBytes: stepBytes,
     maximumVolumeBytes: Math.floor(room.freeBytes / stepBytes) * stepBytes,
   };
-}
-
-/** The directory without links in its path, as the kernel shows it for a loop device's file. */
-async function requireDirectory(path: string): Promise<string> {
-  try {
-    const root = await realpath(path);
-    if (!(await stat(root)).isDirectory()) throw new Error('it is not a directory');
-    await access(root, constants.W_OK | constants.X_OK);
-    return root;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reasons: Readonly<Record<string, string>> = {
-      ENOENT: 'there is no such directory',
-      EACCES: 'no permission to write to it',
-      EROFS: 'its filesystem is read-only',
-    };
-    throw new Error(`cannot use the image directory "${path}": ${reasons[code ?? ''] ?? message}`, {
-      cause: error,
-    });
-  }
 }

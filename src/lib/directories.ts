@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
 /** Makes a directory and those above it that are missing, mode 0700; one that is there is fine. */
@@ -14,4 +14,23 @@ export async function makeDirectories(path: string): Promise<void> {
   }
   // Fails, with the path, where a file was taken for a directory above.
   await readdir(path);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory',
+  EACCES: 'no permission to write to it',
+  EROFS: 'its filesystem is read-only',
+};
+
+/** The directory without links in its path, as the kernel shows it; throws one line when it cannot be written. */
+export async function requireWritableDirectory(path: string, what: string): Promise<string> {
+  try {
+    const real = await realpath(path);
+    if (!(await stat(real)).isDirectory()) throw new Error('it is not a directory');
+    await access(real, constants.W_OK | constants.X_OK);
+    return real;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(`cannot use ${what} "${path}": ${reasons[code ?? ''] ?? message}`, { cause: error });
+  }
 }
