@@ -76,6 +76,9 @@ export function createModel(): Model {
     snapshots,
     open,
     next(operation) {
+      // A deletion overtakes what is open of its volume, and may be done: only asking it again tells.
+      const life = open.get(`life ${operation.id}`);
+      if (life?.kind === 'delete' && aspectOf(operation) !== aspectOf(life)) return life;
       const own = open.get(aspectOf(operation));
       if (own && !supersedes(operation, own)) return own;
       return (own ? undefined : blocking(operation)) ?? operation;
