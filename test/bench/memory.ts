@@ -22,10 +22,10 @@ export const memoryBench: Bench = {
 async function measureMemory(): Promise<readonly Figure[]> {
   const dir = makeTemporaryDirectory();
   // Once to fill its compile cache, so that the floor does not hold the type stripper either.
-  const first = await startEmpty(dir);
+  const first = await startEmpty(dir, 'first');
   first.disconnect();
   await once(first, 'exit');
-  const empty = await startEmpty(dir);
+  const empty = await startEmpty(dir, 'second');
   const dev = await startDev({ dir: join(dir, 'dev') });
   try {
     const agent = childOf(dev.pid, 'node');
@@ -74,8 +74,8 @@ async function measureMemory(): Promise<readonly Figure[]> {
   }
 }
 
-async function startEmpty(dir: string): Promise<ChildProcess> {
-  const child = fork(emptyGrpc, [join(dir, 'empty.sock')], {
+async function startEmpty(dir: string, name: string): Promise<ChildProcess> {
+  const child = fork(emptyGrpc, [join(dir, `${name}.sock`)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(dir, 'cache') },
   });
