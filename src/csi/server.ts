@@ -8,8 +8,6 @@ import { keepSocket, whyNotFree, whyTaken } from './socket.ts';
 import { toGrpcStream, type Streaming } from './streaming.ts';
 import { toGrpcHandler, type Unary } from './unary.ts';
 
-export { isSocketAnswered } from './socket.ts';
-
 /** One gRPC service: its methods, and the handlers of those that are offered. */
 export type Service = {
   readonly definition: Definition;

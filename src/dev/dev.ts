@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '../api/client.ts';
-import { isSocketAnswered } from '../csi/server.ts';
+import { isSocketAnswered } from '../csi/socket.ts';
 import { createTokenSource } from '../controller/tokens.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { Running } from '../lib/lifecycle.ts';
