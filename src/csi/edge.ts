@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
-import { problemTable, type Problem } from '../api/problem.ts';
+import { Problem, problemTable } from '../api/problem.ts';
 import { framesOf } from '../lib/frames.ts';
 import type { Log } from '../lib/log.ts';
 
@@ -24,18 +24,22 @@ type GrpcCall = {
 /** What is told of a call in logs. */
 export type CallFields = { readonly rpc: string; readonly requestId: string; readonly durationMs: number };
 
+/** Every call ends in `cancelled`, answered ones too: one reason for all costs no stack trace each. */
+const callerGone = new Problem('CANCELLED', 'the caller went away');
+
 /** Most characters of a status's message. */
 const maxDetailLength = 1_024;
 
 /** A call as handlers know it; one without a deadline ends after `defaultTimeoutMs`. */
 export function openCall(call: GrpcCall, defaultTimeoutMs: number): UnaryCall {
   const abort = new AbortController();
-  call.on('cancelled', () => abort.abort());
-  if (call.cancelled) abort.abort();
+  const cancel = (): void => abort.abort(callerGone);
+  call.on('cancelled', cancel);
+  if (call.cancelled) cancel();
   const deadlineMs = Number(call.getDeadline());
   return {
     deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
-    requestId: randomBytes(6).toString('hex'),
+    requestId: randomUUID().slice(-12),
     signal: abort.signal,
   };
 }

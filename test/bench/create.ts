@@ -1,17 +1,16 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { startDev } from '../harness/dev.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import type { Bench, Figure } from './figure.ts';
+import { measureInserts } from './inserts.ts';
+import { measureRate } from './rate.ts';
 
 const concurrencies = [1, 8, 32];
-const warmUp = 300;
-const calls = 2_000;
 const targets: Readonly<Record<number, string>> = { 1: '≥ 500/s', 8: '≥ 1000/s' };
 
 /** How many volumes are made per second, each durable before its answer. */
@@ -20,8 +19,6 @@ export const createBench: Bench = {
   doc: 'CreateVolume per second over gRPC and authenticated HTTP, durable, beside an empty gRPC echo, a bare Hono route and a durable SQLite insert',
   run: measureCreate,
 };
-
-type Work = (index: number) => Promise<unknown>;
 
 async function measureCreate(): Promise<readonly Figure[]> {
   const dir = makeTemporaryDirectory();
@@ -84,36 +81,6 @@ async function putOne(pool: Pool, index: number): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const response = await pool.request({ method: 'PUT', path: `/v1/volumes/pvc-${index}`, headers, body });
   await response.body.dump();
-}
-
-async function measureRate(concurrency: number, work: Work): Promise<number> {
-  await runAll({ from: 0, to: warmUp, concurrency }, work);
-  const startMs = performance.now();
-  await runAll({ from: warmUp, to: warmUp + calls, concurrency }, work);
-  return (calls / (performance.now() - startMs)) * 1000;
-}
-
-type Range = { readonly from: number; readonly to: number; readonly concurrency: number };
-
-async function runAll({ from, to, concurrency }: Range, work: Work): Promise<void> {
-  let next = from;
-  const worker = async (): Promise<void> => {
-    while (next < to) await work(next++);
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-}
-
-function measureInserts(path: string): number {
-  const database = new DatabaseSync(path);
-  database.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE row (id TEXT PRIMARY KEY, spec TEXT)',
-  );
-  const insert = database.prepare('INSERT INTO row VALUES (?, ?)');
-  const startMs = performance.now();
-  for (let index = 0; index < calls; index++) insert.run(`dev.pvc-${index}`, 'x'.repeat(300));
-  const perSecond = (calls / (performance.now() - startMs)) * 1000;
-  database.close();
-  return perSecond;
 }
 
 type Floor = { readonly child: ChildProcess; readonly message: Readonly<Record<string, unknown>> };

@@ -3,11 +3,19 @@ import { parseArgs } from 'node:util';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { toTable, type Bench, type Figure } from './figure.ts';
+import { gatewayBench } from './gateway.ts';
 import { memoryBench } from './memory.ts';
 import { scaleBench } from './scale.ts';
 import { startupBench } from './startup.ts';
 
-const benches: readonly Bench[] = [startupBench, memoryBench, createBench, cycleBench, scaleBench];
+const benches: readonly Bench[] = [
+  startupBench,
+  memoryBench,
+  createBench,
+  gatewayBench,
+  cycleBench,
+  scaleBench,
+];
 
 const usage = `Usage: npm run bench [-- --only NAME] [--json FILE]
 

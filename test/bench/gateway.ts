@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { createApp } from '../../gateway/app.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import { memory } from '../../gateway/backends/memory.ts';
+import { migrate } from '../../gateway/schema.ts';
+import { createServices } from '../../gateway/services.ts';
+import { openSqlite } from '../../gateway/stores/sqlite.ts';
+import { readViewer } from '../../gateway/viewer.ts';
+import { createWork } from '../../gateway/work.ts';
+import type { VolumeSpec } from '../../src/api/resources.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import type { Bench, Figure } from './figure.ts';
+import { measureInserts } from './inserts.ts';
+import { measureRate } from './rate.ts';
+
+const concurrencies = [1, 32];
+const cluster = { name: 'dev', issuer: 'dev', acceptAnyNode: true };
+const sizeBytes = 2 ** 30;
+
+/** What the gateway itself costs, with neither a network nor a storage. */
+export const gatewayBench: Bench = {
+  name: 'gateway',
+  doc: 'volumes made per second inside the gateway, durable, over a backend that does nothing, beside durable SQLite inserts',
+  run: measureGateway,
+};
+
+async function measureGateway(): Promise<readonly Figure[]> {
+  const dir = makeTemporaryDirectory();
+  const engine = openSqlite(join(dir, 'store.sqlite'));
+  try {
+    await migrate(engine);
+    const backend: Backend = {
+      ...(await memory.open({ 'memory-capacity': 2 ** 50 })),
+      create: async () => ({ sizeBytes }),
+    };
+    const services = createServices({ engine, backend, work: createWork({ engine }) });
+    const docs = { isPublic: false, readViewer };
+    const authenticate = async () => cluster;
+    const app = createApp({ backend, ...services, authenticate, version: '0', log: silentLog, docs });
+    const byService = async (name: string) => services.volumes.create('dev', `dev.${name}`, specOf(name));
+    const byHttp = async (name: string): Promise<void> => {
+      const body = JSON.stringify(specOf(name));
+      const { status } = await app.request(`/v1/volumes/dev.${name}`, { method: 'PUT', body });
+      if (status !== 201) throw new Error(`the gateway answered ${status}`);
+    };
+    const figures: Figure[] = [];
+    for (const concurrency of concurrencies) {
+      const floor = {
+        name: 'durable SQLite inserts',
+        value: measureInserts(join(dir, `${concurrency}.sqlite`)),
+      };
+      const service = await measureRate(concurrency, index => byService(`s-${concurrency}-${index}`));
+      const http = await measureRate(concurrency, index => byHttp(`h-${concurrency}-${index}`));
+      const goal = concurrency === 32 ? { target: '≥ 0.6×' } : {};
+      figures.push({
+        name: `service at concurrency ${concurrency}`,
+        value: service,
+        unit: '/s',
+        floor,
+        ...goal,
+      });
+      figures.push({ name: 'with the HTTP edge', value: http, unit: '/s', floor, ...goal });
+    }
+    return figures;
+  } finally {
+    await engine.close();
+    removeTemporaryDirectory(dir);
+  }
+}
+
+function specOf(name: string): VolumeSpec {
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ext4' } as const;
+  return { name, requiredBytes: sizeBytes, capabilities: [capability] };
+}
