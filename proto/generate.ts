@@ -12,10 +12,13 @@ import protobuf from 'protobufjs';
 
 type Files = Map<string, string>;
 type Definition = protobuf.Service | protobuf.Type | protobuf.Enum;
-type Descriptor = { file: string; proto: string; services: readonly string[]; types: boolean };
+type Bundle = { name: string; proto: string; services: readonly string[]; types: boolean };
 
 const sourceDir = import.meta.dirname;
 const targetDir = join(sourceDir, '..', 'src', 'csi', 'generated');
+const messagesTool = fileURLToPath(import.meta.resolve('protobufjs-cli/bin/pbjs'));
+const messagesOptions =
+  '--target static-module --wrap es6 --es6 --keep-case --no-create --no-verify --no-delimited --no-typeurl --no-service --no-comments';
 const typesTool = fileURLToPath(
   import.meta.resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js'),
 );
@@ -23,16 +26,16 @@ const typesOptions =
   '--keepCase --longs=String --enums=String --defaults --oneofs --includeComments --grpcLib=@grpc/grpc-js --importFileExtension=.ts';
 
 const identityAndNode = ['csi.v1.Identity', 'csi.v1.Node'];
-const descriptors: readonly Descriptor[] = [
+const bundles: readonly Bundle[] = [
   {
-    file: 'csi.json',
+    name: 'csi',
     proto: 'csi.proto',
     services: [...identityAndNode, 'csi.v1.Controller', 'csi.v1.GroupController', 'csi.v1.SnapshotMetadata'],
     types: true,
   },
-  { file: 'node.json', proto: 'csi.proto', services: identityAndNode, types: false },
+  { name: 'node', proto: 'csi.proto', services: identityAndNode, types: false },
   {
-    file: 'pluginregistration.json',
+    name: 'pluginregistration',
     proto: 'pluginregistration.proto',
     services: ['pluginregistration.Registration'],
     types: true,
@@ -51,17 +54,61 @@ const main = () => {
 
 const generate = (): Files => {
   const files: Files = new Map();
-  for (const descriptor of descriptors) {
-    const { file, proto, types } = descriptor;
-    files.set(file, `${JSON.stringify(describe(descriptor, false), null, 1)}\n`);
-    if (!types) continue;
-    for (const [name, text] of typesOf(proto, describe(descriptor, true))) files.set(name, text);
+  for (const bundle of bundles) {
+    const descriptor = describe(bundle, false);
+    files.set(`${bundle.name}.messages.js`, messagesOf(bundle, descriptor));
+    files.set(`${bundle.name}.messages.d.ts`, declarationOf(bundle));
+    if (!bundle.types) continue;
+    for (const [name, text] of typesOf(bundle.proto, describe(bundle, true))) files.set(name, text);
   }
   return files;
 };
 
-/** What the services need and nothing else, so that no run-time descriptor carries Google's own description of protobuf. */
-const describe = ({ proto, services }: Descriptor, keepComments: boolean): protobuf.INamespace => {
+/** Code that reads and writes the messages, and a table of the services: at run time nothing is parsed or made up. */
+const messagesOf = ({ name, proto, services }: Bundle, descriptor: protobuf.INamespace): string => {
+  const code = inWorkDirectory(work => {
+    const input = join(work, 'input.json');
+    const output = join(work, 'messages.js');
+    writeFileSync(input, JSON.stringify(descriptor));
+    const argv = [...messagesOptions.split(' '), '--root', name, '-o', output, input];
+    execFileSync(process.execPath, [messagesTool, ...argv]);
+    return readFileSync(output, 'utf8');
+  });
+  // protobufjs is CommonJS, which Node gives as a default import.
+  const loadable = code
+    .replace(
+      'import * as $protobuf from "protobufjs/minimal";',
+      'import $protobuf from "protobufjs/minimal.js";',
+    )
+    .replaceAll(/^ +/gm, '');
+  const root = protobuf.Root.fromJSON(descriptor);
+  const table = Object.fromEntries(
+    services.map(service => [service, methodsOf(root.lookupService(service))]),
+  );
+  return `// Generated from proto/${proto}. Do not edit.\n${loadable}\nexport const services = ${JSON.stringify(table, null, 1)};\n`;
+};
+
+const methodsOf = (service: protobuf.Service) =>
+  service.methodsArray.map(method => {
+    method.resolve();
+    const { name, requestStream = false, responseStream = false } = method;
+    const request = method.resolvedRequestType?.fullName.slice(1);
+    const answer = method.resolvedResponseType?.fullName.slice(1);
+    return { name, request, answer, requestStream, responseStream };
+  });
+
+const declarationOf = ({ proto }: Bundle): string =>
+  `// Generated from proto/${proto}. Do not edit.
+
+import type { Namespace, Services } from '../codec.ts';
+
+declare const root: Namespace;
+export default root;
+export const services: Services;
+`;
+
+/** What the services need and nothing else, so that no program carries Google's own description of protobuf. */
+const describe = ({ proto, services }: Bundle, keepComments: boolean): protobuf.INamespace => {
   const root = loadProtosWithOptionsSync(join(sourceDir, proto), {
     keepCase: true,
     alternateCommentMode: true,
@@ -122,9 +169,8 @@ const hasKept = (space: protobuf.Namespace, kept: Set<Definition>) =>
   [...kept].some(definition => definition.fullName.startsWith(`${space.fullName}.`));
 
 /** TypeScript for a descriptor. The tool reads JSON as well as proto source, and takes the root file's name from the input's. */
-const typesOf = (proto: string, descriptor: protobuf.INamespace): Files => {
-  const work = mkdtempSync(join(tmpdir(), 'fairlead-types-'));
-  try {
+const typesOf = (proto: string, descriptor: protobuf.INamespace): Files =>
+  inWorkDirectory(work => {
     const input = join(work, proto);
     const output = join(work, 'types');
     writeFileSync(input, JSON.stringify(descriptor));
@@ -132,8 +178,14 @@ const typesOf = (proto: string, descriptor: protobuf.INamespace): Files => {
     const header = `// Generated from proto/${proto}. Do not edit.\n\n`;
     const clean = (text: string) => header + text.replaceAll('// Original file: null\n\n', '');
     return new Map(Array.from(read(output), ([name, text]) => [name, clean(text)]));
+  });
+
+const inWorkDirectory = <T>(work: (directory: string) => T): T => {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-generate-'));
+  try {
+    return work(directory);
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 };
 

@@ -10,7 +10,7 @@ const rules: Readonly<
 > = {
   'src/lib': { ours: ['src/lib'], packages: ['pino', 'package.json'] },
   'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
-  'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js', '@grpc/proto-loader'] },
+  'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js'] },
   'src/controller': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'], packages: ['jose'] },
   'src/dev': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'], packages: ['jose'] },
   'node-agent': { ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'], packages: [] },

@@ -1,5 +1,10 @@
-import { credentials, type Client, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
-import type { MethodDefinition } from '@grpc/proto-loader';
+import {
+  credentials,
+  type Client,
+  type ClientReadableStream,
+  type MethodDefinition,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
 import type { ControllerDefinition } from './generated/csi/v1/Controller.ts';
 import type { GroupControllerDefinition } from './generated/csi/v1/GroupController.ts';
@@ -8,27 +13,29 @@ import type { NodeDefinition } from './generated/csi/v1/Node.ts';
 import type { SnapshotMetadataDefinition } from './generated/csi/v1/SnapshotMetadata.ts';
 import { loadCsi, type Csi } from './protocol.ts';
 
+/** What a method is called with, and what comes back. */
+type Called<Request, Response> = Pick<
+  MethodDefinition<Request, Response>,
+  'requestSerialize' | 'responseDeserialize'
+>;
+
 /** A service's unary RPCs as functions; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
 export type CsiCalls<Definition> = {
-  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends MethodDefinition<
+  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends Called<
     infer Request,
-    infer _Response,
-    infer _RequestOut,
-    infer ResponseOut
+    infer Response
   >
-    ? (request: Request, timeoutMs?: number) => Promise<ResponseOut>
+    ? (request: Request, timeoutMs?: number) => Promise<Response>
     : never;
 };
 
 /** A service's streaming RPCs as functions: all messages, or what ended the stream early. */
 export type CsiStreams<Definition> = {
-  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends MethodDefinition<
+  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends Called<
     infer Request,
-    infer _Response,
-    infer _RequestOut,
-    infer ResponseOut
+    infer Response
   >
-    ? (request: Request, timeoutMs?: number) => AsyncIterable<ResponseOut>
+    ? (request: Request, timeoutMs?: number) => AsyncIterable<Response>
     : never;
 };
 

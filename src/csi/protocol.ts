@@ -1,36 +1,36 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { loadPackageDefinition, type ServiceDefinition } from '@grpc/grpc-js';
-import { fromJSON, type Options } from '@grpc/proto-loader';
+import { toPackage, type Namespace, type Services } from './codec.ts';
 import type { ProtoGrpcType } from './generated/csi.ts';
 import type { ProtoGrpcType as RegistrationGrpcType } from './generated/pluginregistration.ts';
-
-/** How messages look in TypeScript: names as in the protocol, int64 and enum values as strings, defaults filled in. */
-const options: Options = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true };
 
 /** The CSI services by name, with their client constructors. */
 export type Csi = ProtoGrpcType['csi']['v1'];
 
-/** The whole of CSI, from its precompiled descriptor. */
+/** A service's methods, as a gRPC server needs them. */
+export type Definition = ServiceDefinition;
+
+type Messages = { readonly default: Namespace; readonly services: Services };
+
+/** Loads what is asked for and nothing else, at once: a program knows its services before it does anything. */
+const require = createRequire(import.meta.url);
+
+/** The whole of CSI. */
 export function loadCsi(): Csi {
-  return load<ProtoGrpcType>('csi.json').csi.v1;
+  return load<ProtoGrpcType>('csi').csi.v1;
 }
 
-/** Identity and Node alone: a smaller descriptor for the node agent. */
+/** Identity and Node alone, without the messages of the others: for the node agent, which is to cost little. */
 export function loadNodeCsi(): Pick<Csi, 'Identity' | 'Node'> {
-  return load<ProtoGrpcType>('node.json').csi.v1;
+  return load<ProtoGrpcType>('node').csi.v1;
 }
 
 /** The service by which a plugin on a node makes itself known to kubelet. */
 export function loadRegistration(): RegistrationGrpcType['pluginregistration']['Registration'] {
-  return load<RegistrationGrpcType>('pluginregistration.json').pluginregistration.Registration;
+  return load<RegistrationGrpcType>('pluginregistration').pluginregistration.Registration;
 }
 
-/** A service's methods, as a gRPC server needs them. */
-export type Definition = ServiceDefinition;
-
 function load<Loaded>(name: string): Loaded {
-  const descriptor = JSON.parse(
-    readFileSync(new URL(`generated/${name}`, import.meta.url), 'utf8'),
-  ) as Parameters<typeof fromJSON>[0];
-  return loadPackageDefinition(fromJSON(descriptor, options)) as unknown as Loaded;
+  const { default: root, services } = require(`./generated/${name}.messages.js`) as Messages;
+  return loadPackageDefinition(toPackage(root, services)) as unknown as Loaded;
 }

@@ -2,25 +2,27 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import {
-  type AnyDefinition,
-  fromJSON,
-  type MethodDefinition,
-  type PackageDefinition,
-} from '@grpc/proto-loader';
+import type { MessageTypeDefinition } from '@grpc/proto-loader';
+import { loadSync } from '@grpc/proto-loader';
+import { addCommonProtos, loadProtosWithOptionsSync } from '@grpc/proto-loader/build/src/util.js';
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
-import csi from '../../src/csi/generated/csi.json' with { type: 'json' };
-import node from '../../src/csi/generated/node.json' with { type: 'json' };
-import registration from '../../src/csi/generated/pluginregistration.json' with { type: 'json' };
+import { codecOf, type Codec, type Namespace, type Services } from '../../src/csi/codec.ts';
+import csi, { services } from '../../src/csi/generated/csi.messages.js';
+import node, { services as nodeServices } from '../../src/csi/generated/node.messages.js';
+import { services as registrationServices } from '../../src/csi/generated/pluginregistration.messages.js';
 import { messageOf } from './message.ts';
 
-type Message = Record<string, unknown>;
-type Method = MethodDefinition<Message, Message>;
-
+const protoFile = join(import.meta.dirname, '..', '..', 'proto', 'csi.proto');
 const options = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true };
-const root = protobuf.Root.fromJSON(csi).resolveAll();
-const definitions = { csi: fromJSON(csi, options), node: fromJSON(node, options) };
+addCommonProtos();
+const root = loadProtosWithOptionsSync(protoFile, { keepCase: true }).resolveAll();
+/** Another implementation of the same: it reads the .proto file now and knows nothing of the generated code. */
+const reference = loadSync(protoFile, options);
+const bundles: Readonly<Record<string, { readonly messages: Namespace; readonly services: Services }>> = {
+  csi: { messages: csi, services },
+  node: { messages: node, services: nodeServices },
+};
 const biggest = '9223372036854775807';
 const smallest = '-9223372036854775808';
 
@@ -37,7 +39,7 @@ const mountedVolume = {
   volume_context: {},
 };
 
-describe('the committed descriptors', () => {
+describe('the committed code', () => {
   test('are what proto/generate.ts makes of the .proto files', () => {
     const script = join(import.meta.dirname, '..', '..', 'proto', 'generate.ts');
     const run = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
@@ -55,8 +57,8 @@ describe('the committed descriptors', () => {
     assert.equal(named.length, 22);
   });
 
-  test('csi.json serves all five services', () => {
-    assert.deepEqual(servicesIn(definitions.csi), [
+  test('serves all five services of csi', () => {
+    assert.deepEqual(Object.keys(services).sort(), [
       'csi.v1.Controller',
       'csi.v1.GroupController',
       'csi.v1.Identity',
@@ -65,21 +67,41 @@ describe('the committed descriptors', () => {
     ]);
   });
 
-  test('node.json serves Identity and Node, and describes nothing that the controller alone uses', () => {
-    assert.deepEqual(servicesIn(definitions.node), ['csi.v1.Identity', 'csi.v1.Node']);
-    assert.equal(definitions.node['csi.v1.CreateVolumeRequest'], undefined);
-    assert.equal(definitions.node['google.protobuf.Timestamp'], undefined);
+  test('serves Identity and Node to the node agent, without what the controller alone uses', () => {
+    assert.deepEqual(Object.keys(nodeServices).sort(), ['csi.v1.Identity', 'csi.v1.Node']);
+    assert.throws(() => codecOf(node, 'csi.v1.CreateVolumeRequest'), /no message/);
+    assert.throws(() => codecOf(node, 'google.protobuf.Timestamp'), /no message/);
   });
 
-  test('pluginregistration.json serves Registration', () => {
-    assert.deepEqual(servicesIn(fromJSON(registration, options)), ['pluginregistration.Registration']);
+  test('serves Registration', () => {
+    assert.deepEqual(Object.keys(registrationServices), ['pluginregistration.Registration']);
   });
 
-  for (const name of ['csi', 'node'] as const) {
-    test(`${name}.json brings every request and answer back as it was sent`, () => {
-      for (const { path, type, encode, decode } of messagesOf(definitions[name])) {
+  test('has every method as the .proto file has it', () => {
+    for (const [name, methods] of Object.entries(services)) {
+      const service = root.lookupService(name);
+      const wanted = service.methodsArray.map(method => ({
+        name: method.name,
+        request: method.resolvedRequestType?.fullName.slice(1),
+        answer: method.resolvedResponseType?.fullName.slice(1),
+        requestStream: method.requestStream ?? false,
+        responseStream: method.responseStream ?? false,
+      }));
+      assert.deepEqual(methods, wanted);
+    }
+  });
+
+  for (const [name, bundle] of Object.entries(bundles)) {
+    test(`of ${name} brings every request and answer back as it was sent, with the bytes of the reference`, () => {
+      const methods = Object.values(bundle.services).flat();
+      for (const type of new Set(methods.flatMap(({ request, answer }) => [request, answer]))) {
+        const { serialize, deserialize } = codecOf(bundle.messages, type);
         const sent = messageOf(root.lookupType(type));
-        const back = fc.property(sent, value => assert.deepStrictEqual(decode(encode(value)), value, path));
+        const back = fc.property(sent, value => {
+          const wire = serialize(value);
+          assert.deepStrictEqual(deserialize(wire), value, type);
+          assert.deepStrictEqual(wire, Buffer.from(referenceOf(type).serialize(value)), type);
+        });
         fc.assert(back, { numRuns: 25 });
       }
     });
@@ -104,7 +126,7 @@ describe('a message', () => {
     ['a mounted volume', 'NodeStageVolumeRequest', mountedVolume],
   ] as const) {
     test(`keeps ${what}`, () => {
-      assert.deepStrictEqual(decode(definitions.csi, type, encode(definitions.csi, type, value)), value);
+      assert.deepStrictEqual(decode(type, codec(type).serialize(value)), value);
     });
   }
 
@@ -118,15 +140,8 @@ describe('a message', () => {
     assert.equal(hex('ProbeResponse', { ready: { value: true } }), '0a020801');
   });
 
-  test('has the same bytes from node.json as from csi.json', () => {
-    const [slim, full] = [definitions.node, definitions.csi].map(each =>
-      encode(each, 'NodeStageVolumeRequest', mountedVolume),
-    );
-    assert.deepEqual(slim, full);
-  });
-
   test('that leaves everything out is filled with defaults', () => {
-    assert.deepStrictEqual(decode(definitions.csi, 'NodeGetInfoResponse', Buffer.alloc(0)), {
+    assert.deepStrictEqual(decode('NodeGetInfoResponse', Buffer.alloc(0)), {
       node_id: '',
       max_volumes_per_node: '0',
       accessible_topology: null,
@@ -135,12 +150,12 @@ describe('a message', () => {
 
   test('of a newer caller brings an unknown enum value as its number, and loses an unknown field', () => {
     const wire = Buffer.from('08054801', 'hex');
-    assert.deepStrictEqual(decode(definitions.csi, 'BlockMetadata', wire), {
+    assert.deepStrictEqual(decode('BlockMetadata', wire), {
       byte_offset: '5',
       size_bytes: '0',
     });
     const unit = Buffer.from('2063', 'hex');
-    assert.equal((decode(definitions.csi, 'VolumeUsage', unit) as { unit: unknown }).unit, 99);
+    assert.equal((decode('VolumeUsage', unit) as { unit: unknown }).unit, 99);
   });
 
   test('with an enum name that nobody knows is sent without it', () => {
@@ -148,48 +163,20 @@ describe('a message', () => {
   });
 });
 
-const servicesIn = (definition: PackageDefinition) =>
-  Object.keys(definition)
-    .filter(name => isService(definition[name]))
-    .sort();
-
-const isService = (definition: AnyDefinition | undefined) =>
-  definition !== undefined && !('format' in definition);
-
-const messagesOf = (definition: PackageDefinition) =>
-  servicesIn(definition)
-    .flatMap(name => Object.values(definition[name] as Record<string, Method>))
-    .flatMap(method => [
-      {
-        path: `request of ${method.path}`,
-        type: `csi.v1.${(method.requestType.type as { name: string }).name}`,
-        encode: method.requestSerialize,
-        decode: method.requestDeserialize,
-      },
-      {
-        path: `answer of ${method.path}`,
-        type: `csi.v1.${(method.responseType.type as { name: string }).name}`,
-        encode: method.responseSerialize,
-        decode: method.responseDeserialize,
-      },
-    ]);
-
 const typesIn = (space: protobuf.NamespaceBase): protobuf.Type[] =>
   space.nestedArray.flatMap(object => {
     if (!(object instanceof protobuf.Namespace)) return [];
     return object instanceof protobuf.Type ? [object, ...typesIn(object)] : typesIn(object);
   });
 
-const encode = (definition: PackageDefinition, type: string, value: object): Buffer =>
-  Buffer.from(messageDefinition(definition, type).serialize(value));
+const codec = (type: string): Codec => codecOf(csi, `csi.v1.${type}`);
 
-const hex = (type: string, value: object) => encode(definitions.csi, type, value).toString('hex');
+const hex = (type: string, value: object) => codec(type).serialize(value).toString('hex');
 
-const decode = (definition: PackageDefinition, type: string, wire: Buffer) =>
-  messageDefinition(definition, type).deserialize(wire);
+const decode = (type: string, wire: Buffer) => codec(type).deserialize(wire);
 
-const messageDefinition = (definition: PackageDefinition, type: string) => {
-  const found = definition[`csi.v1.${type}`];
-  assert.ok(found && 'serialize' in found && typeof found.serialize === 'function', `no message ${type}`);
-  return found as { serialize: (value: object) => Uint8Array; deserialize: (wire: Buffer) => object };
+const referenceOf = (fullName: string) => {
+  const found = reference[fullName];
+  assert.ok(found && 'serialize' in found, `no message ${fullName}`);
+  return found as MessageTypeDefinition<object, object>;
 };
