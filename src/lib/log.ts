@@ -1,5 +1,3 @@
-import { pino } from 'pino';
-
 const fieldKinds = {
   rpc: 'text',
   route: 'text',
@@ -40,26 +38,23 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 /** One of `logLevels`. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** Makes the log of one program. Lines go to standard error, so that standard output stays for results. */
+/**
+ * Makes the log of one program. Lines go to standard error, so that standard output stays for results; where nobody
+ * reads it any more they are lost, and the program goes on. Nothing is loaded for it: a node has every line's cost.
+ */
 export function createLog(program: string, level: LogLevel): Log {
-  const sink = pino(
-    {
-      level,
-      base: { program },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: label => ({ level: label }) },
-    },
-    pino.destination({ fd: 2, sync: true }),
-  );
-  return {
-    debug: (message, fields) => sink.debug(allowed(fields), message),
-    info: (message, fields) => sink.info(allowed(fields), message),
-    warn: (message, fields) => sink.warn(allowed(fields), message),
-    error: (message, fields) => sink.error(allowed(fields), message),
-  };
+  process.stderr.on('error', nothing);
+  const lineAt =
+    (own: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      const line = { level: own, time: new Date().toISOString(), program, ...allowed(fields), msg: message };
+      process.stderr.write(`${JSON.stringify(line)}\n`);
+    };
+  const at = (own: LogLevel) => (logLevels.indexOf(own) < logLevels.indexOf(level) ? nothing : lineAt(own));
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function allowed(fields: LogFields = {}): LogFields {
+function allowed(fields: LogFields): LogFields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => Object.hasOwn(fieldKinds, name)));
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { exec, type ExecResult } from '../../src/lib/exec.ts';
 
@@ -56,6 +58,20 @@ test('a line is one line, whatever it tells', async () => {
     linesOf(stderr).map(({ msg, detail }) => [msg, detail]),
     [['a\nb', 'c\nd']],
   );
+});
+
+test('a program whose standard error nobody reads any more goes on', async () => {
+  const source = `import { createLog } from '${log}';
+    import { writeSync } from 'node:fs';
+    const log = createLog('node', 'info');
+    process.stdin.once('data', () => {
+      for (let i = 0; i < 100; i++) log.info('unheard');
+      setTimeout(() => { writeSync(1, 'alive'); process.exit(0); }, 100);
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
+  child.stderr.destroy();
+  child.stdin.end('go');
+  assert.equal(await text(child.stdout), 'alive');
 });
 
 function linesOf(text: string): Record<string, unknown>[] {
