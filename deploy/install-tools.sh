@@ -18,6 +18,8 @@ need mkfs.ext4 e2fsprogs
 need filefrag e2fsprogs
 need mkfs.xfs xfsprogs
 need mkfs.btrfs btrfs-progs
+need setfattr attr
+need setfacl acl
 
 [ -n "$packages" ] || exit 0
 if [ "${1:-}" = --check ]; then

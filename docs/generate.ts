@@ -8,7 +8,7 @@ import { openApiDocument } from '../src/api/openapi.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
-import type { SettingsTable } from '../src/lib/settings.ts';
+import { takesFile, type SettingsTable } from '../src/lib/settings.ts';
 import { version } from '../src/lib/version.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
@@ -77,8 +77,8 @@ function config(): string {
   );
   return `# Settings
 
-Generated from each program's \`config.ts\`. Every setting is a flag \`--name\` or a variable \`FAIRLEAD_NAME\`; the flag wins. Secrets
-may also be given as files, with \`--name-file\` or \`FAIRLEAD_NAME_FILE\`.
+Generated from each program's \`config.ts\`. Every setting is a flag \`--name\` or a variable \`FAIRLEAD_NAME\`; the flag wins. Where
+it says so, a file that holds the value may be named instead, with \`--name-file\` or \`FAIRLEAD_NAME_FILE\`.
 
 ${sections.join('\n\n')}
 `;
@@ -92,8 +92,12 @@ function toTable(table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, setting]) => {
     const state =
       setting.default === undefined ? (setting.optional ? 'optional' : 'required') : `\`${setting.default}\``;
-    const also = setting.variable === undefined ? '' : ` (also \`${setting.variable}\`)`;
-    return `| \`--${name}\` | ${state} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')}${also} |`;
+    const also = [
+      ...(setting.variable === undefined ? [] : [`\`${setting.variable}\``]),
+      ...(takesFile(setting) ? [`\`--${name}-file\``] : []),
+    ];
+    const others = also.length > 0 ? ` (also ${also.join(', ')})` : '';
+    return `| \`--${name}\` | ${state} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')}${others} |`;
   });
   return `| setting | default | what it does |\n|---|---|---|\n${rows.join('\n')}`;
 }

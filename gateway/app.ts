@@ -6,7 +6,6 @@ import {
   validationSpecSchema,
   volumeSpecSchema,
   type Capabilities,
-  type Capacity,
 } from '../src/api/resources.ts';
 import { Problem } from '../src/api/problem.ts';
 import { routes } from '../src/api/routes.ts';
@@ -14,10 +13,10 @@ import type { Log } from '../src/lib/log.ts';
 import { answerAccepted, answerProblem, outcomeOf, type Env } from './answer.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Backend } from './backend.ts';
+import { findCapacity } from './capacity.ts';
 import { featuresOf } from './features.ts';
 import { readPageQuery } from './paging.ts';
 import { parseBody, readBody, requestIdOf } from './request.ts';
-import { checkParameters, offers } from './requirements.ts';
 import { routeDocs, type Docs } from './routes/docs.ts';
 import { routeGroups, routeSnapshots } from './routes/snapshots.ts';
 import { routeVolumeChanges } from './routes/volume-changes.ts';
@@ -85,15 +84,9 @@ function routeStorage(app: Hono<Env>, { backend, version }: AppDeps): void {
     return c.json(capabilities);
   });
 
-  app.post(routes.capacity, async c => {
-    const { capabilities = [], parameters } = parseBody(await c.get('body'), capacitySpecSchema);
-    if (!backend.capacity)
-      throw new Problem('UNIMPLEMENTED', `backend "${backend.name}" does not tell its capacity`);
-    const known = checkParameters(backend, parameters);
-    const none: Capacity = { availableBytes: 0 };
-    const all = capabilities.every(capability => offers(backend, capability));
-    return c.json(all ? await backend.capacity(known) : none);
-  });
+  app.post(routes.capacity, async c =>
+    c.json(await findCapacity(backend, parseBody(await c.get('body'), capacitySpecSchema))),
+  );
 }
 
 function routeVolumes(app: Hono<Env>, { volumes, log }: AppDeps): void {

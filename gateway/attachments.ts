@@ -2,20 +2,20 @@ import { clusterOf } from '../src/api/ids.ts';
 import type { Attachment, Reach } from '../src/api/attachment.ts';
 import { Problem, problemTable } from '../src/api/problem.ts';
 import type { AttachmentResource, AttachmentSpec } from '../src/api/resources.ts';
+import { findAdmitted, requireAdmittance } from './admittance.ts';
 import { sameJson } from './json.ts';
 import { requireNodeId } from './nodes.ts';
 import {
   findAttachments,
-  listVolumesOnNode,
   putAttachment,
   removeAttachment,
   type AttachmentRecord,
 } from './records/attachments.ts';
 import type { Claim } from './records/claims.ts';
-import { findNode } from './records/nodes.ts';
 import { claimVolume, findVolume, markUsedRaw, releaseVolume, type VolumeRecord } from './records/volumes.ts';
 import { checkCapabilities } from './requirements.ts';
 import { requireShareable } from './sharing.ts';
+import { toKnownVolume } from './show.ts';
 import type { Sql } from './store.ts';
 import type { ServiceOptions } from './volumes.ts';
 import { requireHeld, type Intended } from './work.ts';
@@ -62,13 +62,13 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
     claim: Claim,
   ): Promise<Intended<Attaching, Attached>> {
     const volume = requireReady(asked, await findVolume(sql, asked.volumeId));
-    const maxVolumes = await requireNode(sql, cluster, asked.nodeId);
+    const node = await findAdmitted(sql, cluster, asked.nodeId);
     const attachments = await findAttachments(sql, asked.volumeId);
     const before = attachments.find(other => isSameNode(other, asked));
     if (before && before.state !== 'detaching') requireSame(before, asked);
     if (before?.state === 'attached') return { result: { volume, attachment: before, created: false } };
     for (const other of attachments) if (!isSameNode(other, asked)) requireShareable(other, asked);
-    if (!before) await requireRoom(sql, asked, maxVolumes);
+    if (!before) await requireAdmittance(sql, { volume, cluster, nodeId: asked.nodeId, node });
     work.requireFree(volume);
     const attachment = before?.state === 'attaching' ? before : asked;
     await putAttachment(sql, attachment);
@@ -121,10 +121,12 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
         subject: { nodeId, capability, readonly },
         intend: (sql, claim) => intendAttach(sql, { cluster, asked }, claim),
         act: ({ volume, attachment }) =>
-          backend.attach(
-            { id: volumeId, sizeBytes: volume.sizeBytes, parameters: volume.spec.parameters ?? {} },
-            { nodeId, attachmentId: attachment.attachmentId, capability, readonly },
-          ),
+          backend.attach(toKnownVolume(volume), {
+            nodeId,
+            attachmentId: attachment.attachmentId,
+            capability,
+            readonly,
+          }),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
           await free(sql, volumeId);
           if (capability.accessType === 'block' && !readonly) await markUsedRaw(sql, volumeId);
@@ -190,33 +192,12 @@ function requireReady({ volumeId }: AttachmentRecord, volume: VolumeRecord | und
   return volume;
 }
 
-/** How many volumes the node takes, if it said so. NOT_FOUND for a node that the cluster has not told of. */
-async function requireNode(sql: Sql, cluster: AskingCluster, nodeId: string): Promise<number | undefined> {
-  const node = await findNode(sql, { cluster: cluster.name, nodeId });
-  if (!node && !cluster.acceptAnyNode) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-  return node?.maxVolumes;
-}
-
 function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
   const place = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
   if (before.readonly !== asked.readonly)
     throw new Problem('ALREADY_EXISTS', `${place} ${before.readonly ? 'read-only' : 'for writing'}`);
   if (!sameJson(before.capability, asked.capability))
     throw new Problem('ALREADY_EXISTS', `${place} with another capability`);
-}
-
-async function requireRoom(
-  sql: Sql,
-  { cluster, nodeId }: AttachmentRecord,
-  maxVolumes: number | undefined,
-): Promise<void> {
-  if (maxVolumes === undefined) return;
-  const { length } = await listVolumesOnNode(sql, { cluster, nodeId });
-  if (length >= maxVolumes)
-    throw new Problem(
-      'RESOURCE_EXHAUSTED',
-      `node "${nodeId}" has ${length} volumes attached, and takes no more than ${maxVolumes}`,
-    );
 }
 
 function isSameNode(

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Reach } from '../src/api/attachment.ts';
 import type { AccessMode, AccessType, Capability, Capacity } from '../src/api/resources.ts';
+import type { Segments } from '../src/api/topology.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 
 /**
@@ -13,12 +14,23 @@ export interface Backend {
   readonly name: string;
   readonly accessModes: readonly AccessMode[];
   readonly accessTypes: readonly AccessType[];
-  /** The parameters of a volume (a StorageClass's parameters). Strict: what it does not know is refused by name. */
+  /** Its volumes are directories with a filesystem of their own, which nodes do not make. */
+  readonly areShares?: true;
+  /**
+   * The parameters of a volume (a StorageClass's parameters). Strict: what it does not know is refused by name. Options
+   * for a new filesystem (`fs.…`) are not asked for here, but come with the volume's parameters where there are some.
+   */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
   /**
+   * The places that volumes can be in, the first being the best when nothing is asked. Absent: everything is reached
+   * from everywhere. A storage with places makes copies of a volume or snapshot only where that is.
+   */
+  readonly places?: readonly Segments[];
+  /**
    * Makes the volume and returns once it is durable. A volume with this id that is there already, in whole or in
-   * part, is completed, and its size is told. OUT_OF_RANGE: no size within the bounds is possible, whatever is freed.
-   * RESOURCE_EXHAUSTED: there is no room now. After either, nothing is left behind.
+   * part, is completed, and its size and its place are told. OUT_OF_RANGE: no size within the bounds is possible,
+   * whatever is freed. RESOURCE_EXHAUSTED: there is no room now in any of the places. After either, nothing is left
+   * behind.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
   /**
@@ -42,8 +54,8 @@ export interface Backend {
   readonly changes?: Changes;
   /** What is wrong with the volume now; empty when nothing is. At most one entry for each status and reason. */
   volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
-  /** The room left for new volumes with these parameters. */
-  capacity?(parameters: Readonly<Record<string, string>>): Promise<Capacity>;
+  /** The room left for new volumes with these parameters, in one of the `places` where there are such. */
+  capacity?(parameters: Readonly<Record<string, string>>, place?: Segments): Promise<Capacity>;
   /** All volumes that are there, by id; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
   /** Throws a `Problem` that says why the storage cannot be used now. */
@@ -109,8 +121,12 @@ export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansio
 /** Names a snapshot. */
 export type SnapshotRef = { readonly id: string };
 
-/** A snapshot that was cut. */
-export type KnownSnapshot = SnapshotRef & { readonly volumeId: string; readonly sizeBytes: number };
+/** A snapshot that was cut. It is where its volume was; without a place it is reached from everywhere. */
+export type KnownSnapshot = SnapshotRef & {
+  readonly volumeId: string;
+  readonly sizeBytes: number;
+  readonly place?: Segments;
+};
 
 /** A snapshot to cut. */
 export type NewSnapshot = SnapshotRef & {
@@ -152,11 +168,17 @@ export type NewVolume = VolumeRef &
     /** Given only when `modification` is there. */
     readonly mutableParameters?: Readonly<Record<string, string>>;
     readonly capabilities: readonly Capability[];
+    /** Those of the backend's `places` in which the volume may be, best first, at least one; absent as they are. */
+    readonly places?: readonly Segments[];
   };
 
-/** What was made: the size allocated, and what nodes are told at every mount (not secret). */
+/**
+ * What was made: the size allocated, what nodes are told at every mount (not secret), and in which place it is, which
+ * goes without saying where there is only one.
+ */
 export type CreatedVolume = {
   readonly sizeBytes: number;
+  readonly place?: Segments;
   readonly context?: Readonly<Record<string, string>>;
 };
 
@@ -164,6 +186,8 @@ export type CreatedVolume = {
 export type KnownVolume = VolumeRef & {
   readonly sizeBytes: number;
   readonly parameters: Readonly<Record<string, string>>;
+  /** Where it is; absent: it is reached from everywhere. */
+  readonly place?: Segments;
 };
 
 /** Which node wants to use a volume, and how. */

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { parseSegments, type Segments } from '../src/api/topology.ts';
 import { logLevels } from '../src/lib/log.ts';
 import { choice, durationMs, hostPort, text } from '../src/lib/parsers.ts';
 import {
@@ -38,6 +39,11 @@ const ownSettings = {
     doc: `the storage that is driven: ${Object.keys(backends).join(', ')}`,
     parse: choice(...(Object.keys(backends) as BackendName[])),
   },
+  topology: {
+    doc: 'where the storage is, for one that knows no places itself: the keys and values that nodes must tell which reach it, such as csi.fairlead.dev/zone=a; without it all nodes do',
+    parse: parseSegments,
+    optional: true,
+  },
   'clusters-file': {
     doc: 'JSON file with the enrolled clusters and where their public keys are',
     parse: text,
@@ -47,8 +53,14 @@ const ownSettings = {
     doc: 'PEM file with the certificate chain; without it plain HTTP is served',
     parse: text,
     optional: true,
+    with: 'tls-key-file',
   },
-  'tls-key-file': { doc: "PEM file with the certificate's key", parse: text, optional: true },
+  'tls-key-file': {
+    doc: "PEM file with the certificate's key",
+    parse: text,
+    optional: true,
+    with: 'tls-cert-file',
+  },
   'keep-deleted': {
     doc: 'how long a deleted volume keeps its data and room, so that it can be restored; 0s: not at all',
     parse: durationMs,
@@ -86,6 +98,8 @@ export type GatewayConfig = {
     readonly name: BackendName;
     readonly inner: BackendName | undefined;
     readonly values: Readonly<Record<string, unknown>>;
+    /** Where it is. */
+    readonly place: Segments | undefined;
   };
   readonly clustersFile: string;
   readonly audience: string;
@@ -109,13 +123,11 @@ export function readGatewayConfig(
   if (!values) return { faults };
   const own = values as SettingsOf<typeof ownSettings>;
   const [certFile, keyFile] = [own['tls-cert-file'], own['tls-key-file']];
-  if ((certFile === undefined) !== (keyFile === undefined))
-    return { faults: ['--tls-cert-file and --tls-key-file must both be given, or none'] };
   return {
     config: {
       listen: own.listen,
       store: own.store,
-      backend: { name: own.backend, inner: chosen.inner, values },
+      backend: { name: own.backend, inner: chosen.inner, values, place: own.topology },
       clustersFile: resolve(own['clusters-file']),
       audience: own.audience,
       tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
@@ -188,10 +200,11 @@ function wrapSetting(settings: SettingsTable, flag: string): Setting<unknown> {
   return { doc: settings[flag]?.doc ?? '', parse: parseInner };
 }
 
-function refuse(backend: string, { doc, secret }: Setting<unknown>): Setting<unknown> {
+function refuse(backend: string, { doc, file, secret }: Setting<unknown>): Setting<unknown> {
   return {
     doc,
     optional: true,
+    ...(file && { file }),
     ...(secret && { secret }),
     parse: () => {
       throw new Error(`is of the backend ${backend}, which is not the one that is chosen`);

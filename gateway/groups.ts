@@ -53,14 +53,17 @@ export function createGroups({ engine, backend, work }: ServiceOptions): Groups 
     if (known) work.requireFree(known.group);
     else await insertGroup(sql, asked.group);
     await takeClaim(sql, asked.group, claim);
-    const { group, members } = known ?? asked;
+    const { group, members: wanted } = known ?? asked;
+    const members: SnapshotRecord[] = [];
     const snapshots: NewSnapshot[] = [];
-    for (const member of members) {
-      const resource: Resource = { kind: 'volume', id: member.volumeId };
+    for (const one of wanted) {
+      const resource: Resource = { kind: 'volume', id: one.volumeId };
       const volume = requireReady(resource, await findVolume(sql, resource.id));
       work.requireFree(volume);
       await takeClaim(sql, volume, claim);
+      const member = known ? one : { ...one, place: volume.place };
       if (!known) await insertSnapshot(sql, member);
+      members.push(member);
       snapshots.push(await toNewSnapshot(sql, member, volume));
     }
     return { intent: { group, members, snapshots } };

@@ -17,6 +17,7 @@ import { createRecovery, type Recovery } from './recovery.ts';
 import { migrate } from './schema.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
+import { answerUnparsed } from './unparsed.ts';
 import { readViewer } from './viewer.ts';
 import { createWork } from './work.ts';
 
@@ -56,7 +57,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
     const authenticate = createAuthenticate(clusters, config.audience);
     const docs = { isPublic: config.publicDocs, readViewer };
     const app = createApp({ backend, ...services, authenticate, version, log, docs });
-    const server = await listen(app.fetch, { ...config.listen, tls });
+    const server = await listen(app.fetch, { ...config.listen, tls, log });
     const sweeps = startSweeps(createRecovery({ engine, services, log }), log);
     opened.push(() => endWithin(closeGraceMs, server, [sweeps.close(), work.idle()]));
     return { ready: { gateway: urlOf(server, config) }, close: closeOpened };
@@ -66,26 +67,32 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
   }
 }
 
-/** Opens the backend that is configured, with the one that it wraps. */
-export async function openBackend({ backend: { name, inner, values } }: GatewayConfig): Promise<Backend> {
+/** Opens the backend that is configured, with the one that it wraps, in the place where it is. */
+export async function openBackend({ backend }: GatewayConfig): Promise<Backend> {
+  const { name, inner, values, place } = backend;
   // The values were read by the tables of these very backends.
   const open = (chosen: BackendName, wrapped?: Backend): Promise<Backend> =>
     (backends[chosen] as unknown as BackendPlugin<SettingsTable>).open(
       values as SettingsOf<SettingsTable>,
       wrapped,
     );
-  return open(name, inner && (await open(inner)));
+  const opened = await open(name, inner && (await open(inner)));
+  if (!place) return opened;
+  if (!opened.places) return { ...opened, places: [place] };
+  await opened.close?.();
+  throw new Error(`--topology: the backend "${opened.name}" knows its places itself`);
 }
 
 type ListenOptions = {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly log: Log;
 };
 
 function listen(
   fetch: (request: Request) => Response | Promise<Response>,
-  { host, port, tls }: ListenOptions,
+  { host, port, tls, log }: ListenOptions,
 ): Promise<Server> {
   const server = (
     tls
@@ -93,6 +100,7 @@ function listen(
       : createAdaptorServer({ fetch, createServer })
   ) as Server;
   server.keepAliveTimeout = keepAliveMs;
+  answerUnparsed(server, log);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve(server));

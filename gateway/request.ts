@@ -6,6 +6,9 @@ import { describeIssue } from './requirements.ts';
 const maxWaitS = 60;
 const defaultWaitS = 30;
 
+/** What a text has in which an object may have a key that is the way to its prototype, escaped or not. */
+const mayNameProto = /__proto__|\\u/;
+
 /** The caller's id of the request when it is a sane one, else a new one. */
 export function requestIdOf(given: string | undefined): string {
   return given !== undefined && /^[\w-]{1,64}$/.test(given) ? given : crypto.randomUUID();
@@ -46,10 +49,17 @@ async function readUnknownLength(request: Request): Promise<string> {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, mayNameProto.test(text) ? refuseProto : undefined);
   } catch (error) {
+    if (error instanceof Problem) throw error;
     throw new Problem('INVALID_ARGUMENT', 'body: not JSON', error);
   }
+}
+
+/** A schema would drop such a key, wherever it is, instead of refusing it. */
+function refuseProto(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new Problem('INVALID_ARGUMENT', 'body: "__proto__" is not known');
+  return value;
 }
 
 function tooLong(): Problem {

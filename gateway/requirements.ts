@@ -1,4 +1,10 @@
 import type { z } from 'zod';
+import {
+  checkFormatOptions,
+  filesystemNames,
+  formatOptionsOf,
+  isFilesystemName,
+} from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Backend } from './backend.ts';
@@ -31,6 +37,40 @@ export function checkCapabilities(backend: Backend, capabilities: readonly Capab
       'INVALID_ARGUMENT',
       `backend "${backend.name}" does not offer ${refused.accessMode} for volumes of type ${refused.accessType}`,
     );
+  // What a share may be asked for as, its backend knows.
+  if (!backend.areShares) capabilities.forEach(checkFilesystem);
+}
+
+function checkFilesystem({ fsType }: Capability): void {
+  if (fsType === undefined || fsType === '' || isFilesystemName(fsType)) return;
+  throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${filesystemNames.join(', ')}`);
+}
+
+/**
+ * A volume's parameters as they are recorded: the backend's own, and the options for a new filesystem (`fs.…`), which
+ * are for the nodes. INVALID_ARGUMENT names the one that is unknown or wrong, for the backend or for a filesystem.
+ */
+export function checkVolumeParameters(
+  backend: Pick<Backend, 'name' | 'parameters' | 'areShares'>,
+  parameters: Readonly<Record<string, string>> = {},
+  capabilities: readonly Capability[] = [],
+): Record<string, string> {
+  const options = formatOptionsOf(parameters);
+  const own = Object.entries(parameters).filter(([key]) => !Object.hasOwn(options, key));
+  const checked = checkParameters(backend, Object.fromEntries(own));
+  const [option] = Object.keys(options);
+  if (option === undefined) return checked;
+  const isFormatted =
+    capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
+  if (backend.areShares || !isFormatted)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of backend "${backend.name}" gets one` : 'a block volume gets none'}`,
+    );
+  const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
+  if (asked.length === 0) checkFormatOptions(options);
+  for (const name of asked) checkFormatOptions(options, name);
+  return { ...checked, ...options };
 }
 
 /** The parameters as the backend reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */

@@ -94,6 +94,7 @@ const steps: readonly (readonly string[])[] = [
       primary key (kind, id, problem)
     )`,
   ],
+  ['alter table volumes add column place text', 'alter table snapshots add column place text'],
 ];
 
 /** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */

@@ -9,7 +9,7 @@ import type { VolumeRecord } from './records/volumes.ts';
 /** A volume as the API shows it. */
 export function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
   const { id, name, state, sizeBytes, spec, context, createdAtMs } = record;
-  const { mutableParameters, nodeExpansionRequired, pending } = record;
+  const { mutableParameters, nodeExpansionRequired, pending, place } = record;
   const unfinished = (['expansion', 'modification'] as const).filter(what => pending[what]);
   return {
     id,
@@ -28,14 +28,23 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
     ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
     ...(nodeExpansionRequired && { nodeExpansionRequired }),
     ...(unfinished.length > 0 && { pending: unfinished }),
+    ...(place && { topology: [place] }),
   };
 }
 
 /** A snapshot as the API shows it. */
 export function toSnapshot(record: SnapshotRecord): Snapshot {
-  const { id, name, volumeId, groupId, state, sizeBytes, createdAtMs } = record;
-  const createdAt = new Date(createdAtMs).toISOString();
-  return { id, name, volumeId, ...(groupId !== undefined && { groupId }), state, sizeBytes, createdAt };
+  const { id, name, volumeId, groupId, state, sizeBytes, createdAtMs, place } = record;
+  return {
+    id,
+    name,
+    volumeId,
+    ...(groupId !== undefined && { groupId }),
+    state,
+    sizeBytes,
+    createdAt: new Date(createdAtMs).toISOString(),
+    ...(place && { topology: [place] }),
+  };
 }
 
 /** A group as the API shows it. */
@@ -46,11 +55,11 @@ export function toGroup(record: GroupRecord, members: readonly SnapshotRecord[])
 }
 
 /** A volume as backends know it. */
-export function toKnownVolume({ id, sizeBytes, spec }: VolumeRecord): KnownVolume {
-  return { id, sizeBytes, parameters: spec.parameters ?? {} };
+export function toKnownVolume({ id, sizeBytes, spec, place }: VolumeRecord): KnownVolume {
+  return { id, sizeBytes, parameters: spec.parameters ?? {}, ...(place && { place }) };
 }
 
 /** A snapshot as backends know it. */
-export function toKnownSnapshot({ id, volumeId, sizeBytes }: SnapshotRecord): KnownSnapshot {
-  return { id, volumeId, sizeBytes };
+export function toKnownSnapshot({ id, volumeId, sizeBytes, place }: SnapshotRecord): KnownSnapshot {
+  return { id, volumeId, sizeBytes, ...(place && { place }) };
 }

@@ -1,6 +1,7 @@
 import { clusterOf } from '../src/api/ids.ts';
 import { Problem, problemTable } from '../src/api/problem.ts';
 import type { Snapshot, SnapshotPage, SnapshotSpec } from '../src/api/snapshot-resources.ts';
+import { showSegments } from '../src/api/topology.ts';
 import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from './backend.ts';
 import { requireReady } from './expansion.ts';
 import { requireOffered } from './features.ts';
@@ -21,6 +22,7 @@ import { checkParameters } from './requirements.ts';
 import { toKnownVolume, toSnapshot } from './show.ts';
 import { isWritable, requireUnneeded } from './sources.ts';
 import type { Reader, Sql } from './store.ts';
+import { meets, readRequirement, type Requirement } from './topology.ts';
 import type { ServiceOptions } from './volumes.ts';
 import { requireHeld, type Intended } from './work.ts';
 
@@ -37,6 +39,7 @@ export interface Snapshots {
 }
 
 type Cutting = { readonly record: SnapshotRecord; readonly snapshot: NewSnapshot };
+type Asked = { readonly record: SnapshotRecord; readonly requirement: Requirement };
 type Cut = { readonly record: SnapshotRecord; readonly created: boolean };
 
 /** Makes the service. */
@@ -50,16 +53,22 @@ export function createSnapshots({ engine, backend, work }: ServiceOptions): Snap
   }
 
   /** The volume stays claimed until the snapshot is cut, and is not deleted before the snapshot is ready. */
-  async function intendCut(sql: Sql, asked: SnapshotRecord, claim: Claim): Promise<Intended<Cutting, Cut>> {
+  async function intendCut(
+    sql: Sql,
+    { record: asked, requirement }: Asked,
+    claim: Claim,
+  ): Promise<Intended<Cutting, Cut>> {
     const known = await findSnapshot(sql, asked.id);
     if (known) requireSame(known, asked);
+    if (known && !meets(known.place, requirement)) throw elsewhere('ALREADY_EXISTS', known);
     if (known?.state === 'ready') return { result: { record: known, created: false } };
     const source: Resource = { kind: 'volume', id: asked.volumeId };
     const volume = requireReady(source, await findVolume(sql, source.id));
     for (const resource of known ? [known, volume] : [volume]) work.requireFree(resource);
-    if (!known) await insertSnapshot(sql, asked);
-    for (const resource of [asked, volume]) await takeClaim(sql, resource, claim);
-    const record = known ?? asked;
+    const record = known ?? { ...asked, place: volume.place };
+    if (!meets(record.place, requirement)) throw elsewhere('RESOURCE_EXHAUSTED', record);
+    if (!known) await insertSnapshot(sql, record);
+    for (const resource of [record, volume]) await takeClaim(sql, resource, claim);
     return { intent: { record, snapshot: await toNewSnapshot(sql, record, volume) } };
   }
 
@@ -84,19 +93,20 @@ export function createSnapshots({ engine, backend, work }: ServiceOptions): Snap
       return snapshot;
     },
 
-    async create(cluster, id, { name, volumeId, parameters }) {
+    async create(cluster, id, { name, volumeId, parameters, topology }) {
       const { create, delete: remove, parameters: schema } = offered();
       const resource: Resource = { kind: 'snapshot', id };
       const source: Resource = { kind: 'volume', id: volumeId };
       requireOwnNew(cluster, resource);
       requireOwn(cluster, source);
       const known = checkParameters({ parameters: schema }, parameters);
-      const asked = newSnapshotRecord({ id, cluster, name, volumeId, parameters: known });
+      const requirement = readRequirement(topology);
+      const asNew = newSnapshotRecord({ id, cluster, name, volumeId, parameters: known });
       const { record, created } = await work.run<Cutting, CutSnapshot, Cut>({
         resources: [resource, source],
         operation: 'snapshot',
-        subject: { name, volumeId, parameters: known },
-        intend: (sql, claim) => intendCut(sql, asked, claim),
+        subject: { name, volumeId, parameters: known, requirement },
+        intend: (sql, claim) => intendCut(sql, { record: asNew, requirement }, claim),
         act: ({ record: before, snapshot }) =>
           cutOrUndo(
             () => create(snapshot),
@@ -162,6 +172,7 @@ export function newSnapshotRecord(
     state: 'cutting',
     sizeBytes: 0,
     createdAtMs: Date.now(),
+    place: undefined,
     claim: undefined,
   };
 }
@@ -192,6 +203,14 @@ export async function cutOrUndo<T>(cut: () => Promise<T>, undo: () => Promise<un
     if (error instanceof Problem && problemTable[error.code].final) await undo();
     throw error;
   }
+}
+
+function elsewhere(code: 'ALREADY_EXISTS' | 'RESOURCE_EXHAUSTED', record: SnapshotRecord): Problem {
+  const { id, volumeId, place = {} } = record;
+  const where = `"${showSegments(place)}", which is not where it is asked for`;
+  return code === 'ALREADY_EXISTS'
+    ? new Problem(code, `snapshot "${id}" is there, in ${where}`)
+    : new Problem(code, `snapshot "${id}" can only be where volume "${volumeId}" is: in ${where}`);
 }
 
 function requireSame(known: SnapshotRecord, asked: SnapshotRecord): void {

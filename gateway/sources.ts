@@ -1,5 +1,6 @@
 import { Problem } from '../src/api/problem.ts';
 import type { VolumeSource as AskedSource } from '../src/api/resources.ts';
+import type { Segments } from '../src/api/topology.ts';
 import type { Backend, VolumeSource } from './backend.ts';
 import { featuresOf } from './features.ts';
 import { notFound, requireOwn } from './ownership.ts';
@@ -58,6 +59,11 @@ export async function freeSource(sql: Sql, volume: VolumeRecord, owner: string):
 export function sizeOfSource(source: VolumeSource | undefined): number {
   if (!source) return 0;
   return source.kind === 'snapshot' ? source.snapshot.sizeBytes : source.volume.sizeBytes;
+}
+
+/** Where the source is; undefined: copies of it can be anywhere. */
+export function placeOfSource(source: VolumeSource | undefined): Segments | undefined {
+  return source?.kind === 'snapshot' ? source.snapshot.place : source?.volume.place;
 }
 
 /** True when some node may write to the volume, or is on its way to. */

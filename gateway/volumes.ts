@@ -1,3 +1,4 @@
+import { formatOptionsOf } from '../src/api/filesystems.ts';
 import { clusterOf } from '../src/api/ids.ts';
 import { Problem, problemTable } from '../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../src/api/resources.ts';
@@ -8,6 +9,7 @@ import {
   newRecord,
   requireFitting,
   requireNotSmaller,
+  requirePlaces,
   requireSame,
   type Made,
   type Making,
@@ -25,12 +27,19 @@ import {
   listVolumes,
   releaseVolume,
   removeVolume,
+  type RecordedSpec,
   type VolumeRecord,
 } from './records/volumes.ts';
-import { checkCapabilities, checkMutableParameters, checkParameters, checkRange } from './requirements.ts';
+import {
+  checkCapabilities,
+  checkMutableParameters,
+  checkRange,
+  checkVolumeParameters,
+} from './requirements.ts';
 import { toVolume } from './show.ts';
 import { checkSource, claimedSource, freeSource, requireUnneeded, useSource } from './sources.ts';
 import type { Engine, Sql } from './store.ts';
+import { choosePlaces, readRequirement, type Requirement } from './topology.ts';
 import { requireHeld, type Intended, type Work } from './work.ts';
 
 /** The volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
@@ -71,6 +80,7 @@ export function createVolumes({ engine, backend, work, keepDeletedMs = 0 }: Serv
     if (await insertVolume(sql, record, claim)) {
       const source = await useSource(sql, { volume: record, work, claim });
       requireNotSmaller(record, source);
+      requirePlaces(backend, { record, source });
       return { intent: { record, source } };
     }
     const known = await findVolume(sql, record.id);
@@ -105,13 +115,12 @@ export function createVolumes({ engine, backend, work, keepDeletedMs = 0 }: Serv
     find,
     get,
 
-    async create(cluster, id, { name, ...asked }) {
+    async create(cluster, id, asked) {
       requireOwnNew(cluster, volumeOf(id));
-      checkRange(asked);
-      checkCapabilities(backend, asked.capabilities);
       if (asked.source) checkSource(backend, cluster, asked.source);
-      const mutableParameters = checkMutableParameters(backend, asked.mutableParameters);
-      const spec = { ...asked, parameters: checkParameters(backend, asked.parameters), mutableParameters };
+      const requirement = readRequirement(asked.topology);
+      const { name } = asked;
+      const spec = toRecordedSpec(backend, asked, requirement);
       const asNew = newRecord({ id, cluster, name, spec });
       const { record, created } = await work.run<Making, CreatedVolume, Made>({
         resources: [volumeOf(id), ...claimedSource(spec.source)],
@@ -119,8 +128,9 @@ export function createVolumes({ engine, backend, work, keepDeletedMs = 0 }: Serv
         subject: { name, spec },
         intend: (sql, claim) => intendCreate(sql, asNew, claim),
         act: intent => makeWithin(backend, intent),
-        async succeed(sql, { intent, effect: { sizeBytes, context = {} } }) {
-          const made: VolumeRecord = { ...intent.record, state: 'ready', sizeBytes, context };
+        async succeed(sql, { intent, effect: { sizeBytes, context = {}, place } }) {
+          const told = { ...context, ...formatOptionsOf(intent.record.spec.parameters ?? {}) };
+          const made: VolumeRecord = { ...intent.record, state: 'ready', sizeBytes, context: told, place };
           requireHeld(await finishVolume(sql, made, work.owner), made);
           await freeSource(sql, made, work.owner);
           return { record: made, created: true };
@@ -132,7 +142,7 @@ export function createVolumes({ engine, backend, work, keepDeletedMs = 0 }: Serv
           else await releaseVolume(sql, { id, state: 'creating' }, work.owner);
         },
       });
-      requireFitting(record, asNew);
+      requireFitting(record, asNew, requirement);
       const attachments = created ? [] : await findAttachments(engine.reader, id);
       return { volume: toVolume(record, attachments), created };
     },
@@ -182,6 +192,17 @@ export function createVolumes({ engine, backend, work, keepDeletedMs = 0 }: Serv
       });
     },
   };
+}
+
+/** What is asked, as it is recorded; INVALID_ARGUMENT names what the backend does not take. */
+function toRecordedSpec(backend: Backend, asked: VolumeSpec, requirement: Requirement): RecordedSpec {
+  const { name: _, topology, ...rest } = asked;
+  checkRange(asked);
+  checkCapabilities(backend, asked.capabilities);
+  const mutableParameters = checkMutableParameters(backend, asked.mutableParameters);
+  const parameters = checkVolumeParameters(backend, asked.parameters, asked.capabilities);
+  const places = topology && backend.places && choosePlaces(backend.places, requirement);
+  return { ...rest, parameters, mutableParameters, ...(places && { places }) };
 }
 
 /** Why an id is taken though there is no volume with it. */

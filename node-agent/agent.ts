@@ -1,7 +1,9 @@
+import type { EphemeralPool } from './ephemeral.ts';
 import type { Filesystem } from './filesystem.ts';
 import type { Host } from './host.ts';
 import type { Memory } from './memory.ts';
 import type { Base } from './paths.ts';
+import type { ObservePhase } from './phases.ts';
 import type { Unmounting } from './mounting.ts';
 import type { Records } from './records.ts';
 import type { Watch } from './watch.ts';
@@ -16,4 +18,8 @@ export type Agent = {
   readonly base: Base;
   /** What a blank volume is formatted with when no filesystem is asked for. */
   readonly defaultFilesystem: Filesystem;
+  /** Where inline ephemeral volumes are made; undefined where they are not offered. */
+  readonly ephemeral?: EphemeralPool | undefined;
+  /** Measures the phases of its work; undefined where nobody does. */
+  readonly observePhase?: ObservePhase | undefined;
 };

@@ -1,14 +1,18 @@
 import { asProblem, Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { readFilesystem } from './capability.ts';
-import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
+import { connectDevice, isStillConnected } from './connected.ts';
+import { shareConnectorFor } from './connectors/index.ts';
 import type { Device } from './connector.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import { fitMounted, fitUnmounted, mendAfterRefusal, type FoundVolume } from './fit.ts';
 import { ensureFilesystem, type Found } from './format.ts';
+import type { Mount } from './mountinfo.ts';
 import { checkFlags } from './mount-flags.ts';
-import { deviceNumberOf, mountAndSee } from './mounting.ts';
+import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
+import { inPhase } from './phases.ts';
 import type { VolumeRecord } from './records.ts';
+import { hasContext } from './selinux.ts';
 import { mountShare } from './share.ts';
 
 /**
@@ -20,17 +24,19 @@ export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boo
   const sharing = shareConnectorFor(record.attachment);
   if (sharing) {
     if (isMissing) await host.makeDirectory(record.stagingPath);
-    await mountShare(agent, record, sharing);
+    await inPhase(agent, 'mount', () => mountShare(agent, record, sharing));
     return;
   }
-  const device = await deviceConnectorFor(record.attachment).connect(record.attachment, host);
+  const device = await inPhase(agent, 'connect', () => connectDevice(record.attachment, host));
   if (record.capability.accessType === 'mount') {
-    const found = await prepareFilesystem(agent, record, device);
+    const found = await inPhase(agent, 'format', () => prepareFilesystem(agent, record, device));
     const volume = { record, device, found };
-    await fitUnmounted(agent, volume);
+    await inPhase(agent, 'fit', () => fitUnmounted(agent, volume));
     if (isMissing) await host.makeDirectory(record.stagingPath);
-    await mountMended(agent, volume).catch(error => explainUnfinished(agent, record, error));
-    await fitMounted(agent, volume);
+    await inPhase(agent, 'mount', () => mountProved(agent, volume)).catch(error =>
+      explainUnfinished(agent, record, error),
+    );
+    await inPhase(agent, 'fit', () => fitMounted(agent, volume));
   }
   const { formatting, ...rest } = record;
   // What an mkfs left may not be made again once a workload can have written to the raw device.
@@ -41,7 +47,7 @@ export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boo
 /** Does what `bringUp` does after the mount, for a volume that is mounted already with a filesystem of that type. */
 export async function finishMounted(agent: Agent, record: VolumeRecord, type: string): Promise<void> {
   const { host, records } = agent;
-  const device = await deviceConnectorFor(record.attachment).connect(record.attachment, host);
+  const device = await inPhase(agent, 'connect', () => connectDevice(record.attachment, host));
   const filesystem = findFilesystem(type);
   if (filesystem) await fitMounted(agent, { record, device, found: { filesystem, isNew: false } });
   records.keep({ ...record, device });
@@ -49,13 +55,14 @@ export async function finishMounted(agent: Agent, record: VolumeRecord, type: st
 
 async function prepareFilesystem(agent: Agent, record: VolumeRecord, device: Device): Promise<Found> {
   const { host, records, defaultFilesystem } = agent;
-  const { attachment, capability, formatting } = record;
+  const { attachment, capability, formatOptions, formatting } = record;
   const found = await ensureFilesystem({
     host,
     device,
     attachment,
     wanted: readFilesystem(capability),
     fallback: defaultFilesystem,
+    options: formatOptions,
     mark: formatting,
     setMark: mark => records.put({ ...record, formatting: mark }),
   });
@@ -63,10 +70,26 @@ async function prepareFilesystem(agent: Agent, record: VolumeRecord, device: Dev
   return found;
 }
 
+/** Mounts, and looks once more at what is mounted then: it keeps its number, so that this is the last word on it. */
+async function mountProved(agent: Agent, volume: FoundVolume): Promise<void> {
+  const { record, device } = volume;
+  const { attachment, capability, stagingPath, volumeId } = record;
+  const mount = await mountMended(agent, volume);
+  const isOwn = await isStillConnected(attachment, device, agent.host);
+  if (isOwn && hasContext(mount, capability)) return;
+  await unmountAll(agent, stagingPath);
+  throw new Problem(
+    'UNAVAILABLE',
+    isOwn
+      ? `volume "${volumeId}" was mounted without the context that was asked for`
+      : `device "${device.path}" was no longer volume "${volumeId}" when it was mounted`,
+  );
+}
+
 /** Mounts; a mount that is refused is tried once more after the filesystem's check. */
-async function mountMended(agent: Agent, volume: FoundVolume): Promise<void> {
+async function mountMended(agent: Agent, volume: FoundVolume): Promise<Mount> {
   try {
-    await mountDevice(agent, volume);
+    return await mountDevice(agent, volume);
   } catch (error) {
     const { record, device, found } = volume;
     const isRefused = error instanceof Problem && error.code === 'UNAVAILABLE';
@@ -80,7 +103,7 @@ async function mountMended(agent: Agent, volume: FoundVolume): Promise<void> {
       );
     if (!found.filesystem.unmounted || record.formatting) throw error;
     await mendAfterRefusal(agent, volume);
-    await mountDevice(agent, volume);
+    return mountDevice(agent, volume);
   }
 }
 
@@ -90,19 +113,19 @@ async function hasTwin({ host }: Agent, { found }: FoundVolume): Promise<boolean
   return (await host.list(filesystem.twinDirectory(uuid))).length > 0;
 }
 
-async function mountDevice(agent: Agent, { record, device, found }: FoundVolume): Promise<void> {
+async function mountDevice(agent: Agent, { record, device, found }: FoundVolume): Promise<Mount> {
   const { host } = agent;
   const { filesystem } = found;
-  const { attachment, capability, stagingPath: path } = record;
-  if (!(await deviceConnectorFor(attachment).owns(attachment, device.number, host)))
-    throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${record.volumeId}"`);
+  const { attachment, capability, stagingPath: path, volumeId } = record;
+  if (!(await isStillConnected(attachment, device, host)))
+    throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${volumeId}"`);
   const options = [
     ...filesystem.mountOptions,
     ...(attachment.readonly ? ['ro', ...filesystem.readonlyOptions] : []),
     ...(capability.mountFlags ?? []),
   ];
   const args = ['-t', filesystem.name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
-  await mountAndSee(host, [...args, '--', device.path, path], {
+  return mountAndSee(host, [...args, '--', device.path, path], {
     path,
     shows: async mount => (await deviceNumberOf(mount, host)) === device.number,
   });

@@ -1,4 +1,5 @@
 import type { Attachment, Protocol } from '../src/api/attachment.ts';
+import { checkFormatOptions } from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { ShareConnector } from './connector.ts';
@@ -26,6 +27,20 @@ export function checkCapability(capability: Capability, attachment: Attachment):
   if (connector) checkShared(capability, connector);
   else checkOwn(capability);
 }
+
+/** INVALID_ARGUMENT for options that no filesystem the volume can get takes, and for any where it gets none. */
+export function checkFormat({ attachment, capability, formatOptions = {} }: FormatRequest): void {
+  const [option] = Object.keys(formatOptions);
+  if (option === undefined) return;
+  if (capability.accessType === 'block' || shareConnectorFor(attachment))
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `parameter "${option}" is for a new filesystem, and a ${capability.accessType === 'block' ? 'block volume' : 'share'} gets none`,
+    );
+  checkFormatOptions(formatOptions, readFilesystem(capability)?.name);
+}
+
+type FormatRequest = Pick<VolumeRecord, 'attachment' | 'capability' | 'formatOptions'>;
 
 function checkShared(capability: Capability, { protocol, allowedFlags }: ShareConnector<Protocol>): void {
   const { accessType, fsType = protocol, mountFlags = [] } = capability;

@@ -7,8 +7,8 @@ import type { Host } from './host.ts';
 export type Ended = ExecResult & { readonly status: number };
 
 /** Runs a command to its end, whatever its exit status; one that is missing or was killed is a `Problem`. */
-export async function runToEnd(host: Host, { command, args, timeoutMs }: CommandLine): Promise<Ended> {
-  const result = await host.run(command, args, { timeoutMs });
+export async function runToEnd(host: Host, { command, args, timeoutMs, input }: CommandLine): Promise<Ended> {
+  const result = await host.run(command, args, { timeoutMs, input });
   const { status } = result;
   if (result.missing) throw new Problem('FAILED_PRECONDITION', `"${command}" is not installed on this node`);
   if (result.timedOut)
@@ -22,6 +22,24 @@ export async function runWell(host: Host, line: CommandLine): Promise<Ended> {
   const result = await runToEnd(host, line);
   if (result.status !== 0) throw new Problem('UNAVAILABLE', describeFailure(line, result));
   return result;
+}
+
+/** Writes to a file of the kernel's, in a command of its own since that may wait on a device. */
+export async function tell(host: Host, path: string, text: string): Promise<void> {
+  await runWell(host, { command: 'tee', args: ['--', path], input: text });
+}
+
+/** Makes sure that the kernel has a module; FAILED_PRECONDITION where it has none of that name. */
+export async function needModule(host: Host, name: string): Promise<void> {
+  const place = `/sys/module/${name}`;
+  if ((await host.kindOf(place)) !== 'nothing') return;
+  const line = { command: 'modprobe', args: ['--quiet', '--', name] };
+  const result = await runToEnd(host, line);
+  if (result.status === 0 && (await host.kindOf(place)) !== 'nothing') return;
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `the kernel of this node has no "${name}": "modprobe ${name}" does not help`,
+  );
 }
 
 /** What a command said when it failed, for people only: nothing is decided on it. */

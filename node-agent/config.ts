@@ -1,8 +1,19 @@
 import { defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
+import { advertisedSetting } from '../src/csi/plugin-capabilities.ts';
 import { logLevels } from '../src/lib/log.ts';
-import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
+import {
+  absolutePath,
+  bytes,
+  choice,
+  durationMs,
+  hostPort,
+  integer,
+  text,
+  unixSocket,
+} from '../src/lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 import { filesystems } from './filesystems/index.ts';
+import { parseTopology } from './topology.ts';
 
 /** Every setting of the node agent. */
 export const nodeSettings = {
@@ -14,6 +25,13 @@ export const nodeSettings = {
   'node-id': {
     doc: 'the name under which the gateway knows this node, at most 256 bytes',
     parse: nodeId,
+    file: true,
+  },
+  topology: {
+    doc: 'where this node is, such as zone=a,rack=r1 (or one on each line); the keys get the driver name and / in front',
+    parse: parseTopology,
+    optional: true,
+    file: true,
   },
   'state-dir': {
     doc: 'where the agent records what is attached; it must outlive the agent',
@@ -30,6 +48,7 @@ export const nodeSettings = {
     parse: parseDriverName,
     default: defaultDriverName,
   },
+  'plugin-capabilities': advertisedSetting,
   'default-fs': {
     doc: 'the filesystem made on a blank volume when none is asked for',
     parse: choice(...filesystems.map(({ name }) => name)),
@@ -39,6 +58,22 @@ export const nodeSettings = {
     doc: 'how many volumes this node can hold at a time; 0 when no limit is known',
     parse: integer(0, 1_000_000),
     default: '0',
+    file: true,
+  },
+  'mount-group': {
+    doc: "who lets a pod's group (fsGroup) own the files of its volumes: kubelet, or agent (then VOLUME_MOUNT_GROUP is advertised)",
+    parse: choice('kubelet', 'agent'),
+    default: 'kubelet',
+  },
+  'ephemeral-dir': {
+    doc: 'where the image files of inline ephemeral volumes are made; without it there are none',
+    parse: absolutePath,
+    optional: true,
+  },
+  'ephemeral-capacity': {
+    doc: 'bytes that all inline ephemeral volumes together may have, such as 100Gi; else what the disk has',
+    parse: bytes,
+    optional: true,
   },
   'command-timeout': {
     doc: 'how long one command such as mount or mkfs may take before it is killed; below the 2m that kubelet waits',
@@ -78,6 +113,7 @@ export type NodeConfig = SettingsOf<typeof nodeSettings>;
 function nodeId(value: string): string {
   const size = Buffer.byteLength(text(value));
   if (size > 256) throw new Error(`has ${size} bytes, more than the 256 allowed`);
+  if (/\p{Cc}/u.test(value)) throw new Error('has control characters, such as the end of a line');
   return value;
 }
 

@@ -1,4 +1,4 @@
-import type { AttachmentOf, Protocol } from '../src/api/attachment.ts';
+import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
 import type { Host } from './host.ts';
 import type { Mount } from './mountinfo.ts';
 
@@ -16,13 +16,19 @@ export interface DeviceConnector<P extends Protocol> {
   connect(attachment: AttachmentOf<P>, host: Host): Promise<Device>;
   /** Options with which umount disconnects the device as well, so that `disconnect` finds nothing left to do. */
   readonly unmountOptions?: readonly string[];
-  /** Disconnects and returns once no device of this volume is left; none there is fine, one in use is an error. */
-  disconnect(attachment: AttachmentOf<P>, host: Host): Promise<void>;
+  /**
+   * Disconnects and returns once no device of this volume is left; none there is fine, one in use is an error. What
+   * it shares with `others`, the volumes that may be connected beside it, stays.
+   */
+  disconnect(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
   /** Has the machine look at the size of the connected device anew; the size may be seen a little later. */
   rescan?(attachment: AttachmentOf<P>, host: Host): Promise<void>;
   /** True when the block device with this number is this volume's now, by what the device says of itself. */
   owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }
+
+/** How the other volumes on this machine are reached, at the time of the call. */
+export type Others = () => readonly Attachment[];
 
 /**
  * Brings a volume as a directory with files that others may use at the same time: it is mounted as it is, has no
@@ -61,4 +67,6 @@ export type Device = {
   readonly readonly: boolean;
   /** What the device says of itself, the same whenever this volume is connected and never another volume's. */
   readonly identity: string;
+  /** Which use of its number this is, counted by the kernel since 5.15; noted when the volume is connected. */
+  readonly diskseq?: string | undefined;
 };

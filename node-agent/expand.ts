@@ -84,6 +84,12 @@ async function growFilesystem({ host }: Agent, { record, number }: OnDevice): Pr
       'FAILED_PRECONDITION',
       `the ${filesystem.name} of volume "${volumeId}" cannot be grown while it is mounted, because the kernel asks for ${filesystem.growCapability}, which the agent does not have; it is grown when it is next staged: ${describeFailure(line, result)}`,
     );
+  const { leastGrownBytes = 0 } = filesystem;
+  if ((await readSizeBytes({ host }, number)) < leastGrownBytes)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `the ${filesystem.name} of volume "${volumeId}" cannot be grown to less than ${leastGrownBytes} bytes: ${describeFailure(line, result)}`,
+    );
   throw new Problem('UNAVAILABLE', describeFailure(line, result));
 }
 

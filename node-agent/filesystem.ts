@@ -1,12 +1,14 @@
+import type { FilesystemName, FormatOptions } from '../src/api/filesystems.ts';
+
 /**
  * One filesystem, described and not executed: the agent runs what is described here. Command lines are argument
  * lists, and none holds a force flag.
  */
 export interface Filesystem {
   /** The name in mountinfo, in blkid's answers, and in a StorageClass's `csi.storage.k8s.io/fstype`. */
-  readonly name: string;
-  /** Makes an empty filesystem on a device that was proved blank. */
-  make(device: string): CommandLine;
+  readonly name: FilesystemName;
+  /** Makes an empty filesystem on a device that was proved blank, with options that were checked for it. */
+  make(device: string, options?: FormatOptions): CommandLine;
   /** Least size in bytes that it can be made on. */
   readonly minimumBytes: number;
   /** Options for every mount, before the caller's. */
@@ -20,6 +22,8 @@ export interface Filesystem {
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
   /** Grows it to the size of its device while it is mounted; run again it changes nothing. */
   growMounted(place: MountedPlace): CommandLine;
+  /** The kernel refuses to grow it to less than this while it is mounted, in bytes; absent where it grows to any size. */
+  readonly leastGrownBytes?: number;
   /** The capability without which the kernel refuses to grow it while it is mounted. */
   readonly growCapability?: 'CAP_SYS_RESOURCE';
   /** How it is looked at, mended and grown while it is not mounted; absent where mounting does all of that. */
@@ -54,9 +58,11 @@ export type Inspection = {
   readonly hasErrors: boolean;
 };
 
-/** A command and its arguments; `timeoutMs` where the machine's deadline for a command is too short. */
+/** A command and its arguments; `timeoutMs` where the machine's deadline for a command does not fit it. */
 export type CommandLine = {
   readonly command: string;
   readonly args: readonly string[];
   readonly timeoutMs?: number;
+  /** Its standard input; empty where there is none. */
+  readonly input?: string;
 };

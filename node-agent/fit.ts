@@ -2,8 +2,8 @@ import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { isMountedReadonly } from './capability.ts';
 import { describeFailure, runToEnd, runWell } from './commands.ts';
+import { isStillConnected } from './connected.ts';
 import type { Device } from './connector.ts';
-import { deviceConnectorFor } from './connectors/index.ts';
 import type { CommandLine, Inspection, UnmountedTools } from './filesystem.ts';
 import type { Found } from './format.ts';
 import type { VolumeRecord } from './records.ts';
@@ -35,7 +35,8 @@ export async function fitUnmounted(agent: Agent, volume: FoundVolume): Promise<v
 export async function fitMounted(agent: Agent, volume: FoundVolume): Promise<void> {
   const { device, found, record } = volume;
   const { filesystem, endBytes } = found;
-  if (filesystem.unmounted || !needsLook(agent, volume)) return;
+  if (filesystem.unmounted || device.sizeBytes < (filesystem.leastGrownBytes ?? 0)) return;
+  if (!needsLook(agent, volume)) return;
   if (endBytes === undefined || device.sizeBytes - endBytes > unusableBytes) {
     await refuseOther(agent, volume);
     await runWell(agent.host, filesystem.growMounted({ device: device.path, path: record.stagingPath }));
@@ -101,6 +102,6 @@ async function mend(agent: Agent, volume: FoundVolume, line: CommandLine): Promi
 /** Nothing is written to a device unless it is still the volume's. */
 async function refuseOther({ host }: Agent, { record, device }: FoundVolume): Promise<void> {
   const { attachment, volumeId } = record;
-  if (await deviceConnectorFor(attachment).owns(attachment, device.number, host)) return;
+  if (await isStillConnected(attachment, device, host)) return;
   throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${volumeId}"`);
 }

@@ -1,9 +1,10 @@
 import type { Attachment } from '../src/api/attachment.ts';
+import { checkFormatOptions, type FormatOptions } from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
 import { proveBlank } from './blank.ts';
 import { describeFailure, runToEnd, runWell } from './commands.ts';
+import { isStillConnected } from './connected.ts';
 import type { Device } from './connector.ts';
-import { deviceConnectorFor } from './connectors/index.ts';
 import type { Filesystem } from './filesystem.ts';
 import { filesystems } from './filesystems/index.ts';
 import type { Host } from './host.ts';
@@ -18,6 +19,8 @@ export type FormatTask = {
   readonly wanted: Filesystem | undefined;
   /** What a blank device is formatted with when none was asked for. */
   readonly fallback: Filesystem;
+  /** How a blank device is formatted; INVALID_ARGUMENT when the filesystem that it gets cannot be made so. */
+  readonly options?: FormatOptions | undefined;
   /** The mark of an mkfs that may have been interrupted. */
   readonly mark: FormattingMark | undefined;
   /** Records a mark, or that it is no longer needed; durable on return. */
@@ -93,7 +96,8 @@ function readProbe(output: string): Probed {
 }
 
 async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
-  const { host, device, attachment, mark, setMark } = task;
+  const { host, device, attachment, options = {}, mark, setMark } = task;
+  checkFormatOptions(options, filesystem.name);
   refuseUnformattable(task, filesystem);
   const ownMark = {
     attachmentId: attachment.attachmentId,
@@ -106,7 +110,7 @@ async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
     await setMark(ownMark);
   }
   await refuseChanged(task);
-  await runWell(host, filesystem.make(device.path));
+  await runWell(host, filesystem.make(device.path, options));
   await refuseChanged(task);
 }
 
@@ -135,7 +139,7 @@ function isSame(mark: FormattingMark, other: FormattingMark): boolean {
 
 async function refuseChanged({ host, device, attachment }: FormatTask): Promise<void> {
   const sectors = await host.readText(`/sys/dev/block/${device.number}/size`);
-  const isOwn = await deviceConnectorFor(attachment).owns(attachment, device.number, host);
+  const isOwn = await isStillConnected(attachment, device, host);
   if (!isOwn || Number(sectors) * 512 !== device.sizeBytes)
     throw new Problem('UNAVAILABLE', `device "${device.path}" changed while it was being formatted`);
 }

@@ -37,24 +37,30 @@ export async function examine(
   request: HealthRequest,
 ): Promise<readonly VolumeFault[]> {
   const record = find(agent, request);
-  const { volumeId } = request;
-  const mounts = await agent.host.mounts();
+  const { volumeId, publishPath } = request;
+  const path = publishPath === '' ? record.stagingPath : publishPath;
+  const faults = await examineHeld(agent, record, await agent.host.mounts(), path);
+  if (record.capability.accessType === 'block') return faults;
+  if (faults.some(({ status }) => status === 'INACCESSIBLE')) return faults;
+  return [...faults, ...(await examineReading(readings, volumeId, path))];
+}
+
+/** What is wrong with a volume by what the kernel holds in memory: nothing on the volume is read. */
+export async function examineHeld(
+  agent: Agent,
+  record: VolumeRecord,
+  mounts: readonly Mount[],
+  path = record.stagingPath,
+): Promise<readonly VolumeFault[]> {
+  const { volumeId } = record;
   if (record.capability.accessType === 'block') return examineBlock(agent, record);
-  const path = request.publishPath === '' ? record.stagingPath : request.publishPath;
   const mount = topMount(mounts, path);
   if (!mount) return [inaccessible('NotMounted', `volume "${volumeId}" is not mounted at "${path}"`)];
   const fault = await examineMount(agent, record, mount);
   if (fault) return [fault];
-  const turned: VolumeFault[] = isTurnedReadonly(record, mount)
-    ? [
-        {
-          status: 'DEGRADED',
-          reason: 'TurnedReadOnly',
-          message: `the ${mount.type} of volume "${volumeId}" turned read-only after an error`,
-        },
-      ]
-    : [];
-  return [...turned, ...(await examineReading(readings, volumeId, path))];
+  if (!isTurnedReadonly(record, mount)) return [];
+  const message = `the ${mount.type} of volume "${volumeId}" turned read-only after an error`;
+  return [{ status: 'DEGRADED', reason: 'TurnedReadOnly', message }];
 }
 
 /** What is wrong with the storage behind this node: volumes whose commands cannot even be killed. */

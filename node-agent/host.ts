@@ -31,8 +31,8 @@ export interface Host {
   writeDurably(path: string, text: string): Promise<void>;
 }
 
-/** `timeoutMs` bounds the command in place of the machine's own deadline. */
-export type RunOptions = { readonly timeoutMs?: number | undefined };
+/** `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. */
+export type RunOptions = { readonly timeoutMs?: number | undefined; readonly input?: string | undefined };
 
 /** What lies at a path; `file` is an empty one, as block volumes are bound to, `filled` one that holds data. */
 export type PathKind = 'nothing' | 'directory' | 'file' | 'filled' | 'link' | 'other';

@@ -11,7 +11,11 @@ export type MachineOptions = { readonly timeoutMs: number };
 /** The machine that this process runs on. */
 export function createMachine({ timeoutMs }: MachineOptions): Host {
   return {
-    run: (command, args, options) => exec(command, args, { timeoutMs: options?.timeoutMs ?? timeoutMs }),
+    run: (command, args, options = {}) =>
+      exec(command, args, {
+        timeoutMs: options.timeoutMs ?? timeoutMs,
+        ...(options.input !== undefined && { stdin: options.input }),
+      }),
     mounts: async () => parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')),
     readText: async path => readText(path),
     kindOf,
@@ -25,6 +29,9 @@ export function createMachine({ timeoutMs }: MachineOptions): Host {
   };
 }
 
+/** A device that goes while its file is read gives ENODEV; one that has nothing to say there, EINVAL or ENXIO. */
+const absent: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'EINVAL', 'ENXIO']);
+
 /**
  * What the kernel keeps in memory (/proc, /sys) is read at once: it waits on no device, and a turn through the thread
  * pool would cost ten times the read.
@@ -33,9 +40,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    // A device that goes while its file is read gives ENODEV.
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENODEV') return undefined;
+    if (absent.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
 }

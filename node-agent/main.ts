@@ -1,9 +1,13 @@
+import type { Segments } from '../src/api/topology.ts';
 import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
 import { serve } from '../src/csi/server.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
+import type { Agent } from './agent.ts';
+import { surveyProtocols } from './connectors/index.ts';
+import type { EphemeralPool } from './ephemeral.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './machine.ts';
@@ -12,35 +16,52 @@ import type { Metrics } from './metrics.ts';
 import { createNode } from './node.ts';
 import { becomeOnlyAgent } from './only-agent.ts';
 import { openRecords } from './records.ts';
+import { createTopology } from './topology.ts';
 import { createWatch } from './watch.ts';
 
-/** Starts the node agent. What was mounted by an earlier one is served on, and nothing is touched by the start. */
-export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Running> {
+/**
+ * Starts the node agent on `machine`. What was mounted by an earlier one is served on, and nothing is touched by the
+ * start.
+ */
+export async function startNodeAgent(
+  config: NodeConfig,
+  log: Log,
+  machine: Host = createMachine({ timeoutMs: config['command-timeout'] }),
+): Promise<Running> {
   const { endpoint: socketPath, 'node-id': nodeId } = config;
   // Loaded only where it is asked for: the agent is to cost little.
   const metrics = config['metrics-listen'] && (await import('./metrics.ts')).createMetrics();
-  const machine = createMachine({ timeoutMs: config['command-timeout'] });
   const host = metrics ? metrics.observeHost(machine) : machine;
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
   await becomeOnlyAgent(config['state-dir'], host);
   const records = await openRecords(`${config['state-dir']}/volumes`, host);
+  const topology = findTopology(config, { log, host });
   const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };
-  const node = createNode(
-    {
-      host,
-      records,
-      base,
-      defaultFilesystem,
-      memory: createMemory(),
-      watch: createWatch(),
-      unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] === 'true' },
-    },
-    { nodeId, maxVolumes: config['max-volumes'] },
-  );
+  const agent: Agent = {
+    host,
+    records,
+    base,
+    defaultFilesystem,
+    ephemeral: await openPool(config, host),
+    observePhase: metrics?.observePhase,
+    memory: createMemory(),
+    watch: createWatch(),
+    unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] === 'true' },
+  };
+  const node = createNode(agent, {
+    nodeId,
+    maxVolumes: config['max-volumes'],
+    topology,
+    offersGroup: config['mount-group'] === 'agent',
+  });
   const { Identity, Node } = loadNodeCsi();
-  const identity = createIdentity({ driverName: config['driver-name'], isReady: () => true });
+  const identity = createIdentity({
+    driverName: config['driver-name'],
+    advertised: config['plugin-capabilities'],
+    isReady: () => true,
+  });
   const server = await serve({
     socketPath,
     services: [
@@ -51,7 +72,7 @@ export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Runn
     observe: metrics?.observeRpc,
   });
   try {
-    const extras = await startExtras(config, { log, host, metrics });
+    const extras = await startExtras(config, { log, agent, metrics });
     const close = async (): Promise<void> => {
       await extras.close();
       await server.close();
@@ -63,10 +84,29 @@ export async function startNodeAgent(config: NodeConfig, log: Log): Promise<Runn
   }
 }
 
-type Shared = { readonly log: Log; readonly host: Host; readonly metrics: Metrics | undefined };
+async function openPool(config: NodeConfig, host: Host): Promise<EphemeralPool | undefined> {
+  const { 'ephemeral-dir': path, 'ephemeral-capacity': capacityBytes } = config;
+  if (path === undefined) return undefined;
+  await host.makeDirectory(path);
+  return { directory: await host.realPath(path), capacityBytes };
+}
+
+/** Where the node is; it may only be told when the plugin advertises topology (CSI spec, "NodeGetInfo"). */
+function findTopology(
+  config: NodeConfig,
+  { log, host }: { readonly log: Log; readonly host: Host },
+): () => Promise<Segments> {
+  const { topology: given = {}, 'driver-name': driverName } = config;
+  if (config['plugin-capabilities'].includes('topology'))
+    return createTopology({ given, driverName, survey: () => surveyProtocols(host), log });
+  if (config.topology) log.warn('--topology is not told: --plugin-capabilities does not have "topology"');
+  return async () => ({});
+}
+
+type Shared = { readonly log: Log; readonly agent: Agent; readonly metrics: Metrics | undefined };
 
 /** What is optional and needs the CSI server to answer: the registration with kubelet, and the HTTP pages. */
-async function startExtras(config: NodeConfig, { log, host, metrics }: Shared): Promise<Running> {
+async function startExtras(config: NodeConfig, { log, agent, metrics }: Shared): Promise<Running> {
   const { endpoint: socketPath, 'registration-dir': directory, 'metrics-listen': listen } = config;
   const endpoint = config['kubelet-endpoint'] ?? socketPath;
   const driverName = config['driver-name'];
@@ -78,7 +118,7 @@ async function startExtras(config: NodeConfig, { log, host, metrics }: Shared): 
   try {
     const recordsDir = `${config['state-dir']}/volumes`;
     const { startObservability } = await import('./observability.ts');
-    const http = await startObservability({ listen, socketPath, recordsDir, host, metrics, registration });
+    const http = await startObservability({ listen, socketPath, recordsDir, agent, metrics, registration });
     const close = async (): Promise<void> => {
       await Promise.all([registration?.close(), http.close()]);
     };

@@ -10,8 +10,15 @@ export interface Memory {
   /** How full the volume was when that was last learnt. */
   lastUsage(volumeId: string): Usage | undefined;
   setUsage(volumeId: string, usage: Usage): void;
-  forgetUsage(volumeId: string): void;
+  /** Forgets all that was learnt by reading the volume. */
+  forgetReadings(volumeId: string): void;
+  /** What was wrong when the volume was last read; undefined where nothing was, or it never was read. */
+  lastFault(volumeId: string): ReadingFault | undefined;
+  setFault(volumeId: string, fault: ReadingFault | undefined): void;
 }
+
+/** How reading a volume can fail. */
+export type ReadingFault = 'Hung' | 'ReadFailed';
 
 /** A filesystem, and the size in bytes of the device it is on. */
 export type Fullness = { readonly uuid: string | undefined; readonly sizeBytes: number };
@@ -23,6 +30,7 @@ const capacity = 1_024;
 export function createMemory(): Memory {
   const full = new Map<string, Fullness>();
   const usages = new Map<string, Usage>();
+  const faults = new Map<string, ReadingFault>();
   return {
     isFull(volumeId, { uuid, sizeBytes }) {
       const seen = full.get(volumeId);
@@ -34,7 +42,15 @@ export function createMemory(): Memory {
     forget: volumeId => void full.delete(volumeId),
     lastUsage: volumeId => usages.get(volumeId),
     setUsage: (volumeId, usage) => learn(usages, volumeId, usage),
-    forgetUsage: volumeId => void usages.delete(volumeId),
+    forgetReadings(volumeId) {
+      usages.delete(volumeId);
+      faults.delete(volumeId);
+    },
+    lastFault: volumeId => faults.get(volumeId),
+    setFault(volumeId, fault) {
+      if (fault) learn(faults, volumeId, fault);
+      else faults.delete(volumeId);
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ObserveRpc } from '../src/csi/server.ts';
 import type { Host } from './host.ts';
+import type { ObservePhase } from './phases.ts';
 
 /** One line of a metric: its labels as they are written, and its value. */
 export type Sample = { readonly labels?: string; readonly value: number };
@@ -12,9 +13,10 @@ export type Gauge = {
   readonly samples: readonly Sample[];
 };
 
-/** What the agent counts of its work. Labels are names of RPCs, codes and commands alone: no id, path or message. */
+/** What the agent counts of its work. Labels are names of RPCs, codes, phases and commands alone: no id, path or message. */
 export interface Metrics {
   readonly observeRpc: ObserveRpc;
+  readonly observePhase: ObservePhase;
   /** The same host; how long each command takes is counted by its name. */
   observeHost(host: Host): Host;
   /** Everything in the Prometheus text format, version 0.0.4. */
@@ -30,6 +32,7 @@ export function createMetrics(): Metrics {
   const outcomes = createCounter();
   const running = createCounter('gauge');
   const rpcs = createHistogram();
+  const phases = createHistogram();
   const commands = createHistogram();
   const failures = createCounter();
   return {
@@ -41,6 +44,10 @@ export function createMetrics(): Metrics {
         outcomes.add(`rpc="${rpc}",code="${code}"`, 1);
         rpcs.observe(`rpc="${rpc}"`, performance.now() - startMs);
       };
+    },
+    observePhase(phase) {
+      const startMs = performance.now();
+      return outcome => phases.observe(`phase="${phase}",outcome="${outcome}"`, performance.now() - startMs);
     },
     observeHost: host => ({
       ...host,
@@ -57,6 +64,11 @@ export function createMetrics(): Metrics {
         ...described('fairlead_node_rpc_duration_seconds', 'How long RPCs took.', rpcs),
         ...described('fairlead_node_rpcs_total', 'RPCs that ended, by gRPC code.', outcomes),
         ...described('fairlead_node_rpcs_running', 'RPCs that run now.', running),
+        ...described(
+          'fairlead_node_phase_duration_seconds',
+          'How long the phases of attaching and mounting took.',
+          phases,
+        ),
         ...described('fairlead_node_command_duration_seconds', 'How long commands took.', commands),
         ...described('fairlead_node_command_failures_total', 'Commands that failed.', failures),
         ...gauges.flatMap(renderGauge),

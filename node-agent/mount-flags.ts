@@ -12,7 +12,7 @@ const owner = '[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}
 const selinuxContext = new RegExp(`^(?:"${owner}:${level(',')}"|${owner}:${level('')})$`);
 
 /** What has a list of flags: a filesystem, or a share. */
-export type FlagTaker = Pick<Filesystem, 'name' | 'allowedFlags'>;
+export type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFlags'>;
 
 /** Flags that every filesystem knows. */
 const commonFlags: Readonly<Record<string, RegExp>> = {

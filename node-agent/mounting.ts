@@ -3,6 +3,7 @@ import { asProblem, Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { runWell } from './commands.ts';
 import type { Host } from './host.ts';
+import { inPhase } from './phases.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from './mountinfo.ts';
 
 /**
@@ -18,7 +19,15 @@ export async function deviceNumberOf(mount: Mount, host: Host): Promise<string |
 }
 
 async function numberOf(name: string, host: Host): Promise<string> {
-  return (await host.readText(`/sys/class/block/${name}/dev`))?.trim() ?? name;
+  const kernelName = name.startsWith('mapper/') ? await mappedName(name.slice('mapper/'.length), host) : name;
+  return (await host.readText(`/sys/class/block/${kernelName}/dev`))?.trim() ?? name;
+}
+
+/** The kernel's name of a device-mapper device, which `mount` calls by its name below /dev/mapper. */
+async function mappedName(name: string, host: Host): Promise<string> {
+  for (const kernelName of await host.list('/sys/class/block'))
+    if ((await host.readText(`/sys/class/block/${kernelName}/dm/name`))?.trim() === name) return kernelName;
+  return name;
 }
 
 /** True for a device node that is bound to a file, as a block volume is published. */
@@ -58,11 +67,13 @@ export type Unmounting = {
  * Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a
  * `Problem`, and stays. What hangs is unmounted by force, what is refused never is.
  */
-export async function unmountAll(
-  agent: Pick<Agent, 'host' | 'unmounting'>,
-  path: string,
-  options: readonly string[] = [],
-): Promise<void> {
+export function unmountAll(agent: Unmounter, path: string, options: readonly string[] = []): Promise<void> {
+  return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
+}
+
+type Unmounter = Pick<Agent, 'host' | 'unmounting' | 'observePhase'>;
+
+async function unmountEach(agent: Unmounter, path: string, options: readonly string[]): Promise<void> {
   const { host } = agent;
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
@@ -85,7 +96,7 @@ type Top = { readonly options: readonly string[]; readonly count: number };
 
 /** Takes the topmost mount off: as usual, by force what hangs, and loose what does not come off even so. */
 async function unmountTop(
-  { host, unmounting }: Pick<Agent, 'host' | 'unmounting'>,
+  { host, unmounting }: Unmounter,
   path: string,
   { options, count }: Top,
 ): Promise<void> {

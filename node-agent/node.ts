@@ -1,25 +1,36 @@
 import { fromPublishContext } from '../src/api/attachment.ts';
+import { formatOptionsOf } from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
+import type { Segments } from '../src/api/topology.ts';
+import type { NodePublishVolumeRequest__Output } from '../src/csi/generated/csi/v1/NodePublishVolumeRequest.ts';
+import type { VolumeCapability__Output } from '../src/csi/generated/csi/v1/VolumeCapability.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/read.ts';
 import type { UnaryHandlers } from '../src/csi/unary.ts';
 import type { Agent } from './agent.ts';
+import { isEphemeral, readAttributes } from './ephemeral-request.ts';
+import { publishEphemeral } from './ephemeral.ts';
 import { createExclusive } from './exclusive.ts';
 import { expand } from './expand.ts';
 import { examine, examineStorage } from './health.ts';
+import { readGroup } from './mount-group.ts';
 import { readPath, realOf } from './paths.ts';
 import { publish, unpublish } from './publish.ts';
 import { createReadings } from './readings.ts';
 import { stage, unstage } from './stage.ts';
 import { measure, type Amounts } from './stats.ts';
 
-/** What the node says of itself. */
-export type NodeIdentity = { readonly nodeId: string; readonly maxVolumes: number };
-
 /**
- * VOLUME_MOUNT_GROUP is missing on purpose: kubelet would then leave the group of a pod's files to the agent, and no
- * filesystem here has a mount option for it, while kubelet changes the files and knows the pod's policy for that.
+ * What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known; with `offersGroup` the
+ * agent, and not kubelet, gives a pod's group its volumes.
  */
+export type NodeIdentity = {
+  readonly nodeId: string;
+  readonly maxVolumes: number;
+  readonly topology: () => Promise<Segments>;
+  readonly offersGroup?: boolean;
+};
+
 const capabilities = [
   'STAGE_UNSTAGE_VOLUME',
   'GET_VOLUME_STATS',
@@ -30,17 +41,29 @@ const capabilities = [
 ] as const;
 
 /** The Node service (CSI spec, "Node Service RPC"), in the order of the spec. */
-export function createNode(agent: Agent, { nodeId, maxVolumes }: NodeIdentity): UnaryHandlers<NodeHandlers> {
+export function createNode(agent: Agent, identity: NodeIdentity): UnaryHandlers<NodeHandlers> {
   const alone = createExclusive(agent);
   const readings = createReadings(agent);
   const { base } = agent;
+  const { offersGroup = false } = identity;
+  const readAsked = (capability: VolumeCapability__Output | null) =>
+    readCapability(capability, 'volume_capability', offersGroup);
   return {
     async NodeStageVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const stagingPath = readPath(request.staging_target_path, 'staging_target_path', base);
-      const capability = readCapability(request.volume_capability);
+      const capability = readAsked(request.volume_capability);
       const attachment = fromPublishContext(readMap(request.publish_context, 'publish_context'));
-      const work = (own: Agent) => stage(own, { volumeId, stagingPath, attachment, capability });
+      const options = formatOptionsOf(readMap(request.volume_context, 'volume_context'));
+      const formatOptions = Object.keys(options).length > 0 ? options : undefined;
+      const asked = {
+        volumeId,
+        stagingPath,
+        attachment,
+        capability,
+        ...(formatOptions && { formatOptions }),
+      };
+      const work = (own: Agent) => stage(own, asked);
       await alone({ operation: 'NodeStageVolume', volumeId, path: stagingPath }, work);
       return {};
     },
@@ -56,13 +79,27 @@ export function createNode(agent: Agent, { nodeId, maxVolumes }: NodeIdentity): 
     async NodePublishVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const targetPath = readPath(request.target_path, 'target_path', base);
-      const capability = readCapability(request.volume_capability);
+      const capability = readAsked(request.volume_capability);
+      const context = readMap(request.volume_context, 'volume_context');
+      const group = request.volume_capability?.mount?.volume_mount_group;
+      const asked = {
+        volumeId,
+        targetPath,
+        capability,
+        readonly: request.readonly,
+        ...(group && { group: readGroup(group) }),
+      };
+      const place = { operation: 'NodePublishVolume', volumeId, path: targetPath };
+      if (isEphemeral(context)) {
+        refuseOutside(request);
+        const attributes = readAttributes(context);
+        await alone(place, own => publishEphemeral(own, { ...asked, ...attributes }));
+        return {};
+      }
       if (request.staging_target_path === '')
         throw new Problem('FAILED_PRECONDITION', 'staging_target_path is missing; the volume must be staged');
       const stagingPath = readPath(request.staging_target_path, 'staging_target_path', base);
-      const { readonly } = request;
-      const work = (own: Agent) => publish(own, { volumeId, stagingPath, targetPath, capability, readonly });
-      await alone({ operation: 'NodePublishVolume', volumeId, path: targetPath }, work);
+      await alone(place, own => publish(own, { ...asked, stagingPath }));
       return {};
     },
 
@@ -103,9 +140,32 @@ export function createNode(agent: Agent, { nodeId, maxVolumes }: NodeIdentity): 
 
     NodeGetStorageHealth: async () => ({ backend_health: [...examineStorage(agent)] }),
 
-    NodeGetCapabilities: async () => ({ capabilities: capabilities.map(type => ({ rpc: { type } })) }),
+    NodeGetCapabilities: async () => ({
+      capabilities: [...capabilities, ...(offersGroup ? (['VOLUME_MOUNT_GROUP'] as const) : [])].map(
+        type => ({
+          rpc: { type },
+        }),
+      ),
+    }),
 
-    NodeGetInfo: async () => ({ node_id: nodeId, max_volumes_per_node: maxVolumes }),
+    NodeGetInfo: async () => describeNode(identity),
+  };
+}
+
+/** An ephemeral volume is made on the node: nothing was attached or staged for it. */
+function refuseOutside({ staging_target_path, publish_context }: NodePublishVolumeRequest__Output): void {
+  if (staging_target_path !== '')
+    throw new Problem('INVALID_ARGUMENT', 'staging_target_path is given for an ephemeral volume');
+  if (Object.keys(publish_context).length > 0)
+    throw new Problem('INVALID_ARGUMENT', 'publish_context is given for an ephemeral volume');
+}
+
+async function describeNode({ nodeId, maxVolumes, topology }: NodeIdentity) {
+  const segments = await topology();
+  return {
+    node_id: nodeId,
+    max_volumes_per_node: maxVolumes,
+    ...(Object.keys(segments).length > 0 && { accessible_topology: { segments } }),
   };
 }
 

@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { createProbe } from '../src/csi/probe.ts';
 import { countAbandoned } from '../src/lib/exec.ts';
 import { version } from '../src/lib/version.ts';
-import type { Host } from './host.ts';
+import type { Agent } from './agent.ts';
+import { lookAtStanding, type Standing } from './standing.ts';
 import { startHttp, type HttpServer, type Page } from './http.ts';
 import type { Gauge, Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
@@ -13,7 +14,7 @@ export type ObservabilityOptions = {
   readonly socketPath: string;
   /** The directory of the volumes' records. */
   readonly recordsDir: string;
-  readonly host: Host;
+  readonly agent: Agent;
   readonly metrics: Metrics;
   readonly registration: Registration | undefined;
 };
@@ -53,11 +54,11 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
 }
 
 async function readGauges({
-  host,
+  agent,
   recordsDir,
   registration,
 }: ObservabilityOptions): Promise<readonly Gauge[]> {
-  const names = await host.list(recordsDir);
+  const names = await agent.host.list(recordsDir);
   return [
     {
       ...gauge('fairlead_node_info', 'The version.', 1),
@@ -73,12 +74,45 @@ async function readGauges({
       'Commands that did not die when they were killed.',
       countAbandoned(),
     ),
+    ...volumeGauges(await lookAtStanding(agent)),
     ...(registration ? registrationGauges(registration) : []),
     gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()),
     gauge('process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1),
     gauge('process_cpu_seconds_total', 'Time spent on a processor.', cpuSeconds()),
     gauge('process_start_time_seconds', 'When the process started.', performance.timeOrigin / 1_000),
   ];
+}
+
+/** Of the volumes that are here now: a series ends when its volume is taken away. */
+function volumeGauges(all: readonly Standing[]): readonly Gauge[] {
+  const healthy = all.map(({ volumeId, faults }) => ({
+    labels: `volume_id="${escapeLabel(volumeId)}"`,
+    value: faults.length === 0 ? 1 : 0,
+  }));
+  const faulty = all.flatMap(({ volumeId, faults }) =>
+    faults.map(reason => ({ labels: `volume_id="${escapeLabel(volumeId)}",reason="${reason}"`, value: 1 })),
+  );
+  return [
+    {
+      name: 'fairlead_node_volume_healthy',
+      type: 'gauge',
+      help: 'Whether nothing is known to be wrong with a volume on this node.',
+      samples: healthy,
+    },
+    {
+      name: 'fairlead_node_volume_faults',
+      type: 'gauge',
+      help: 'What is wrong with a volume on this node.',
+      samples: faulty,
+    },
+  ];
+}
+
+function escapeLabel(text: string): string {
+  return text
+    .replaceAll('\\', String.raw`\\`)
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll('\n', String.raw`\n`);
 }
 
 function registrationGauges({ state, refusals }: Registration): readonly Gauge[] {

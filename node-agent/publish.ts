@@ -2,14 +2,20 @@ import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Agent } from './agent.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './capability.ts';
+import { connectDevice } from './connected.ts';
 import { deviceConnectorFor } from './connectors/index.ts';
 import type { Device } from './connector.ts';
+import { unpublishEphemeral } from './ephemeral.ts';
 import type { Host } from './host.ts';
+import { removeLeftover } from './leftover.ts';
+import { giveToGroup } from './mount-group.ts';
 import { mountsAt, topMount, type Mount } from './mountinfo.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
 import { foreign, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
+import { inPhase } from './phases.ts';
 import type { Target, VolumeRecord } from './records.ts';
+import { hasContext } from './selinux.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -18,6 +24,8 @@ export type PublishRequest = {
   readonly targetPath: string;
   readonly capability: Capability;
   readonly readonly: boolean;
+  /** Shall own the files; absent where that is not the agent's task. */
+  readonly group?: number;
 };
 
 /** Which volume to unpublish from which path. */
@@ -39,15 +47,21 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   refuseWritable(record, request, source);
   if (place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }))) return;
   const kind = refuseUnusable(place, request);
+  const { group } = request;
+  if (group !== undefined) await giveToGroup(agent, record, { ...request, group });
   await recordTarget(agent, record, { path: targetPath, readonly: request.readonly });
   await (kind === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
-  await bind(host, request, source);
+  await inPhase(agent, 'bind', () => bind(host, request, source));
 }
 
 /** Undoes `publish` and removes the target path, whatever was left there; it never removes what holds data. */
 export async function unpublish(agent: Agent, { volumeId, targetPath }: UnpublishRequest): Promise<void> {
   const { host, records, base } = agent;
   const record = records.get(volumeId);
+  if (record?.ephemeral) {
+    await unpublishEphemeral(agent, record, targetPath);
+    return;
+  }
   const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
   const holder = record?.stagingPath === targetPath ? volumeId : records.holderOf(targetPath, volumeId);
   if (!isOwn && holder !== undefined)
@@ -121,6 +135,11 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
     if (!mount)
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
     if ((await judge(mount, record, host)) !== 'own') throw foreign(mount, volumeId);
+    if (!hasContext(mount, capability))
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `volume "${volumeId}" is staged without the context that was asked for`,
+      );
     return {
       path: stagingPath,
       readonly: mount.options.includes('ro'),
@@ -130,7 +149,7 @@ async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly M
   const connector = deviceConnectorFor(attachment);
   const { device } = record;
   if (device && (await connector.owns(attachment, device.number, host))) return toSource(device, host);
-  const found = await connector.connect(attachment, host);
+  const found = await connectDevice(attachment, host);
   records.keep({ ...record, device: found });
   return toSource(found, host);
 }
@@ -216,25 +235,4 @@ async function bind(host: Host, request: PublishRequest, { path, shows }: Source
   const mount = await mountAndSee(host, [...how, '--', path, targetPath], { path: targetPath, shows });
   if (readonly && !mount.options.includes('ro'))
     throw new Problem('UNAVAILABLE', `"${targetPath}" is writable after it was mounted read-only`);
-}
-
-async function removeLeftover(host: Host, path: string, { kind }: Place): Promise<void> {
-  if (kind === 'directory') await removeEmptyDirectory(host, path);
-  else if (kind === 'file') await host.removeFile(path);
-  else if (kind === 'filled')
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `target_path "${path}" is not mounted and a file that holds data`,
-    );
-  else if (kind !== 'nothing')
-    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is neither a file nor a directory`);
-}
-
-async function removeEmptyDirectory(host: Host, path: string): Promise<void> {
-  try {
-    await host.removeDirectory(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
-    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is not mounted and not empty`, error);
-  }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecResult } from '../src/lib/exec.ts';
 import type { Agent } from './agent.ts';
+import type { ReadingFault } from './memory.ts';
 import { describeWaiting } from './watch.ts';
 
 /** What to run, to learn how a volume is. */
@@ -28,7 +29,21 @@ type Run = { readonly key: string; readonly work: Promise<ExecResult> };
  * Makes readings. At most one command runs for one volume: who asks for the same meanwhile waits for its end, and
  * for a volume with a command that could not be killed none is started.
  */
-export function createReadings({ host, watch }: Pick<Agent, 'host' | 'watch'>): Readings {
+export function createReadings(agent: Pick<Agent, 'host' | 'watch' | 'memory'>): Readings {
+  const read = createReader(agent);
+  return async reading => {
+    const answer = await read(reading);
+    agent.memory.setFault(reading.volumeId, faultOf(answer));
+    return answer;
+  };
+}
+
+function faultOf(answer: Answer): ReadingFault | undefined {
+  if ('hangs' in answer) return 'Hung';
+  return answer.result.status === 0 ? undefined : 'ReadFailed';
+}
+
+function createReader({ host, watch }: Pick<Agent, 'host' | 'watch'>): Readings {
   const underWay = new Map<string, Run>();
   const takeTurn = createTurns();
   const start = (reading: Reading, key: string): Run => {

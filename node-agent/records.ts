@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  attachmentFields,
-  fromPublishContext,
-  toPublishContext,
-  type Attachment,
-} from '../src/api/attachment.ts';
+import { fromPublishContext, isSameReach, toPublishContext, type Attachment } from '../src/api/attachment.ts';
+import type { FormatOptions } from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Device } from './connector.ts';
@@ -20,6 +16,10 @@ export type VolumeRecord = {
   readonly stagingPath: string;
   readonly capability: Capability;
   readonly targets: readonly Target[];
+  /** How its filesystem is made, where it has none. */
+  readonly formatOptions?: FormatOptions | undefined;
+  /** It lives and dies with one pod: its image is the agent's own, and it is mounted where the pod has it. */
+  readonly ephemeral?: true | undefined;
   /** The device as it was when it was last connected: a hint, its owner is checked before use. */
   readonly device?: Device | undefined;
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
@@ -40,10 +40,14 @@ export type FormattingMark = {
 export interface Records {
   /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
   get(volumeId: string): VolumeRecord | undefined;
+  /** All records but damaged ones. */
+  all(): readonly VolumeRecord[];
   /** The id of a volume other than this one that is staged or published at the path. */
   holderOf(path: string, exceptVolumeId: string): string | undefined;
   /** The id of a volume other than this one that is reached in the very same way. */
   holderOfDevice(attachment: Attachment, exceptVolumeId: string): string | undefined;
+  /** How all volumes other than this one are reached that may be connected. */
+  othersThan(volumeId: string): readonly Attachment[];
   /** Writes the record; durable on return. */
   put(record: VolumeRecord): Promise<void>;
   /** Keeps the record for this process alone, for what need not outlive it. */
@@ -77,6 +81,7 @@ export async function openRecords(directory: string, host: Host): Promise<Record
         `the record of volume "${volumeId}" in "${directory}/${fileNameOf(volumeId)}" is damaged: ${fault}`,
       );
     },
+    all: () => [...records.values()],
     holderOf: (path, exceptVolumeId) =>
       [...records.values()].find(record => record.volumeId !== exceptVolumeId && uses(record, path))
         ?.volumeId,
@@ -84,6 +89,10 @@ export async function openRecords(directory: string, host: Host): Promise<Record
       [...records.values()].find(
         record => record.volumeId !== exceptVolumeId && isSameReach(record.attachment, attachment),
       )?.volumeId,
+    othersThan: volumeId =>
+      [...records.values()]
+        .filter(record => record.volumeId !== volumeId)
+        .map(({ attachment }) => attachment),
     async put(record) {
       await write(`${directory}/${fileNameOf(record.volumeId)}`, record, host);
       records.set(record.volumeId, record);
@@ -94,12 +103,6 @@ export async function openRecords(directory: string, host: Host): Promise<Record
       records.delete(volumeId);
     },
   };
-}
-
-function isSameReach(one: Attachment, other: Attachment): boolean {
-  const fields = ['protocol', ...Object.keys(attachmentFields[one.protocol])];
-  const [a, b]: readonly Readonly<Record<string, unknown>>[] = [one, other];
-  return fields.every(field => a?.[field] === b?.[field]);
 }
 
 function uses({ stagingPath, targets }: VolumeRecord, path: string): boolean {
@@ -140,22 +143,35 @@ function readRecord(text: string): VolumeRecord | string {
   const { version: _, ...record } = stored;
   if (!isShaped(record, { volumeId: 'string', attachment: 'object', stagingPath: 'string' }))
     return 'it names no volume, attachment or staging path';
-  const { capability, targets, device, formatting } = record;
-  if (!isShaped(capability, { accessType: 'string', accessMode: 'string' }))
-    return 'its capability is malformed';
-  if (
-    !Array.isArray(targets) ||
-    !targets.every(target => isShaped(target, { path: 'string', readonly: 'boolean' }))
-  )
-    return 'its targets are malformed';
-  if (device !== undefined && !isShaped(device, deviceShape)) return 'its device is malformed';
-  if (formatting !== undefined && !isShaped(formatting, markShape)) return 'its formatting mark is malformed';
+  const fault = findMalformed(record);
+  if (fault !== undefined) return `its ${fault}`;
   try {
     const attachment = fromPublishContext(record.attachment as Record<string, string>);
     return { ...record, attachment } as VolumeRecord;
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+function findMalformed(record: Record<string, unknown>): string | undefined {
+  const { capability, targets, formatOptions, ephemeral, device, formatting } = record;
+  if (!isShaped(capability, { accessType: 'string', accessMode: 'string' })) return 'capability is malformed';
+  if (
+    !Array.isArray(targets) ||
+    !targets.every(target => isShaped(target, { path: 'string', readonly: 'boolean' }))
+  )
+    return 'targets are malformed';
+  if (formatOptions !== undefined && !isShaped(formatOptions, {}))
+    return 'options for a filesystem are malformed';
+  if (ephemeral !== undefined && ephemeral !== true) return 'mark of an ephemeral volume is malformed';
+  if (device !== undefined && !isDevice(device)) return 'device is malformed';
+  return formatting === undefined || isShaped(formatting, markShape)
+    ? undefined
+    : 'formatting mark is malformed';
+}
+
+function isDevice(device: unknown): boolean {
+  return isShaped(device, deviceShape) && ['string', 'undefined'].includes(typeof device.diskseq);
 }
 
 type Shape = Readonly<Record<string, 'string' | 'number' | 'boolean' | 'object'>>;

@@ -6,6 +6,7 @@ import type { Share, ShareConnector } from './connector.ts';
 import type { Protocol } from '../src/api/attachment.ts';
 import { topMount, type Mount } from './mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
+import { hasContext } from './selinux.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** Flags that mountinfo shows for a mount as they were given. */
@@ -42,7 +43,9 @@ export async function mountShare(
 }
 
 /** True when the mount has the flags that the record asks for: a bind that was cut short may lack them. */
-export function isAsAsked({ options }: Mount, record: VolumeRecord): boolean {
+export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
+  const { options } = mount;
+  if (!hasContext(mount, record.capability)) return false;
   const wanted = flagsOf(record).filter(flag => visibleFlags.has(flag));
   return wanted.every(flag => options.includes(flag)) && options.includes('ro') === isMountedReadonly(record);
 }

@@ -1,10 +1,12 @@
 import type { Attachment } from '../src/api/attachment.ts';
+import type { FormatOptions } from '../src/api/filesystems.ts';
 import { asProblem, Problem, problemTable } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Agent } from './agent.ts';
 import { bringUp, finishMounted } from './bring-up.ts';
 import {
   checkCapability,
+  checkFormat,
   differencesOf,
   factsOf,
   isMountedReadonly,
@@ -16,7 +18,9 @@ import { mountsAt, topMount, type Mount } from './mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
 import { foreign, isPartOf, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
+import { inPhase } from './phases.ts';
 import type { VolumeRecord } from './records.ts';
+import { hasContext, requireSelinux } from './selinux.ts';
 import { isAsAsked } from './share.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
@@ -25,6 +29,10 @@ export type StageRequest = {
   readonly stagingPath: string;
   readonly attachment: Attachment;
   readonly capability: Capability;
+  /** How its filesystem is made, where it has none; absent where nothing was asked for. */
+  readonly formatOptions?: FormatOptions | undefined;
+  /** It is mounted where its pod has it, and never staged. */
+  readonly ephemeral?: true;
 };
 
 /** Which volume to unstage from which path. */
@@ -37,10 +45,14 @@ export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: 
 export async function stage(agent: Agent, request: StageRequest): Promise<void> {
   const { host, records, base } = agent;
   checkCapability(request.capability, request.attachment);
+  checkFormat(request);
+  await requireSelinux(request.capability, host);
   const mounts = await host.mounts();
   const { volumeId, stagingPath } = request;
-  const place = await lookAt(stagingPath, { host, base, mounts, field: 'staging_target_path' });
+  const field = request.ephemeral ? 'target_path' : 'staging_target_path';
+  const place = await lookAt(stagingPath, { host, base, mounts, field });
   const known = records.get(volumeId);
+  if (known?.ephemeral && !request.ephemeral) throw neverStaged(volumeId);
   refuseShared(agent, request);
   const record = toRecord(request, known);
   const differences = known ? differencesOf(factsOfStage(known), factsOfStage(record)) : [];
@@ -53,7 +65,7 @@ export async function stage(agent: Agent, request: StageRequest): Promise<void> 
     await adopt(agent, record, mounts);
     return;
   }
-  refuseUnusable(place, stagingPath);
+  refuseUnusable(place, `${field} "${stagingPath}"`);
   await putChanged(agent, record);
   try {
     await bringUp(agent, record, place.kind === 'nothing');
@@ -79,6 +91,7 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
     await records.remove(volumeId);
     return;
   }
+  if (record.ephemeral) throw neverStaged(volumeId);
   if (record.stagingPath !== stagingPath)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -142,7 +155,9 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
   if (!mount) throw new Problem('UNAVAILABLE', `"${record.stagingPath}" is no longer mounted`);
   const isOwn = (await judge(mount, record, host)) === 'own';
   if (!isOwn || record.capability.accessType === 'block') throw foreign(mount, record.volumeId);
-  if (!records.get(record.volumeId) && mount.options.includes('ro') !== isMountedReadonly(record))
+  const isSame =
+    mount.options.includes('ro') === isMountedReadonly(record) && hasContext(mount, record.capability);
+  if (!records.get(record.volumeId) && !isSame)
     throw new Problem(
       'FAILED_PRECONDITION',
       `"${mount.path}" holds ${describe(mount)} with other options than asked`,
@@ -162,14 +177,15 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
   if (records.get(record.volumeId)?.device === undefined) await finishMounted(agent, unmarked, mount.type);
 }
 
-function refuseUnusable({ kind, missingParent }: Place, path: string): void {
+function refuseUnusable({ kind, missingParent }: Place, what: string): void {
   if (missingParent !== undefined)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `staging_target_path "${path}": "${missingParent}" is not there`,
-    );
+    throw new Problem('FAILED_PRECONDITION', `${what}: "${missingParent}" is not there`);
   if (kind !== 'nothing' && kind !== 'directory')
-    throw new Problem('FAILED_PRECONDITION', `staging_target_path "${path}" is no directory`);
+    throw new Problem('FAILED_PRECONDITION', `${what} is no directory`);
+}
+
+function neverStaged(volumeId: string): Problem {
+  return new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is ephemeral, and never staged`);
 }
 
 /** Writes the record unless the very same is on disk, as it is when a call is repeated. */
@@ -202,8 +218,9 @@ async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
   const { attachment, stagingPath } = record;
   const connector = shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
   await unmountAll(agent, stagingPath, connector?.unmountOptions);
-  await connector?.disconnect(attachment, host);
-  agent.memory.forgetUsage(record.volumeId);
+  const others = () => records.othersThan(record.volumeId);
+  if (connector) await inPhase(agent, 'disconnect', () => connector.disconnect(attachment, host, others));
+  agent.memory.forgetReadings(record.volumeId);
   // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
   if (record.formatting) await records.put(record);
   else await records.remove(record.volumeId);

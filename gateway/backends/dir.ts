@@ -9,8 +9,9 @@ import { absolutePath, bytes } from '../../src/lib/parsers.ts';
 import type { SettingsOf } from '../../src/lib/settings.ts';
 import type { Backend, BackendPlugin, VolumeRef } from '../backend.ts';
 import { checkHealth } from './dir/health.ts';
-import { lookAtVolume, volumePath } from './dir/paths.ts';
-import { openSizes } from './dir/sizes.ts';
+import { lookAt, volumeItem, type Item } from './dir/paths.ts';
+import { openPlace } from './dir/place.ts';
+import { createSnapshots } from './dir/snapshots.ts';
 import { emptyTrash, listTrashed } from './dir/trash.ts';
 import { createVolumes, stepBytes } from './dir/volumes.ts';
 
@@ -44,36 +45,39 @@ export const dir: BackendPlugin<typeof settings> = { settings, open: openDirecto
 async function openDirectories(values: Values): Promise<Backend> {
   const reach = readReach(values);
   const root = await requireWritableDirectory(values['dir-root'], 'the directory');
-  const sizes = await openSizes(root, values['dir-capacity']);
-  const volumes = createVolumes(root, sizes);
+  const place = await openPlace(root, values['dir-capacity']);
+  const { sizes } = place;
+  const volumes = createVolumes(place);
   // What a delete left that was cut short. Where that fails now, the delete itself comes again and tells.
-  for (const id of await listTrashed(root)) void emptyTrash(root, id).catch(() => {});
+  for (const name of await listTrashed(root)) void emptyTrash(root, name).catch(() => {});
   return {
     name: 'dir',
     accessModes,
     accessTypes: ['mount'],
+    areShares: true,
     parameters: z.strictObject({}),
     async create(volume) {
       for (const capability of volume.capabilities) checkFilesystem(capability, reach.protocol);
       return volumes.create(volume);
     },
+    ...(place.copies && { sources: ['snapshot', 'volume'], snapshots: createSnapshots(place) }),
     expand: volumes.expand,
     delete: volumes.delete,
     async attach(volume, { capability }) {
       checkFilesystem(capability, reach.protocol);
-      await requireThere(root, volume);
+      const { path } = await requireThere(root, volume);
       return reach.protocol === 'bind'
-        ? { protocol: 'bind', path: volumePath(root, volume.id) }
+        ? { protocol: 'bind', path }
         : { ...reach, path: posix.join(reach.path, volume.id) };
     },
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
     volumeHealth: volume => checkHealth(root, volume),
-    capacity: async () => ({
-      availableBytes: sizes.freeBytes(),
-      minimumVolumeBytes: stepBytes,
-      maximumVolumeBytes: Math.floor(sizes.freeBytes() / stepBytes) * stepBytes,
-    }),
+    async capacity() {
+      const availableBytes = await sizes.freeBytes();
+      const maximumVolumeBytes = Math.floor(availableBytes / stepBytes) * stepBytes;
+      return { availableBytes, minimumVolumeBytes: stepBytes, maximumVolumeBytes };
+    },
     list: volumes.list,
   };
 }
@@ -88,9 +92,10 @@ function readReach({ 'dir-nfs-server': name, 'dir-nfs-export': path }: Values): 
   return { protocol: 'nfs', server: name, path };
 }
 
-async function requireThere(root: string, { id }: VolumeRef): Promise<void> {
-  if (!(await lookAtVolume(root, id)))
-    throw new Problem('FAILED_PRECONDITION', `the directory of volume "${id}" is not there`);
+async function requireThere(root: string, { id }: VolumeRef): Promise<Item> {
+  const item = volumeItem(root, id);
+  if (await lookAt(item)) return item;
+  throw new Problem('FAILED_PRECONDITION', `the directory of ${item.what} is not there`);
 }
 
 function checkFilesystem({ fsType }: Capability, protocol: string): void {

@@ -9,11 +9,11 @@ import { createChanges } from './image/changes.ts';
 import { allocatedBytes } from './image/copy.ts';
 import { checkHealth } from './image/health.ts';
 import { imagePath } from './image/paths.ts';
-import { openPool, type Pool } from './image/pool.ts';
+import { openPool, stepBytes, type Pool } from './image/pool.ts';
 import { createPreallocation } from './image/preallocation.ts';
 import { createSnapshots } from './image/snapshots.ts';
 import { reachImage, requireUnused } from './image/use.ts';
-import { createImages, stepBytes, type Images } from './image/volumes.ts';
+import { createImages, type Images } from './image/volumes.ts';
 
 const settings = {
   'image-dir': {
@@ -94,10 +94,10 @@ async function createModified(
   }
 }
 
-function capacityOf({ room }: Pool): Capacity {
+function capacityOf({ room, largestBytes }: Pool): Capacity {
   return {
     availableBytes: room.freeBytes,
     minimumVolumeBytes: stepBytes,
-    maximumVolumeBytes: Math.floor(room.freeBytes / stepBytes) * stepBytes,
+    maximumVolumeBytes: Math.min(Math.floor(room.freeBytes / stepBytes) * stepBytes, largestBytes),
   };
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/resources.ts';
-import { bytes } from '../../src/lib/parsers.ts';
 import type { SettingsOf } from '../../src/lib/settings.ts';
 import type {
   Backend,
   BackendPlugin,
   Changes,
+  CreatedVolume,
   CutSnapshot,
   NewSnapshot,
   NewVolume,
@@ -14,11 +14,12 @@ import type {
 } from '../backend.ts';
 import { chooseSize } from '../sizes.ts';
 import { allocated, changed, read, write, type Disk } from './memory/disk.ts';
+import { createRooms, parseRooms, type Room } from './memory/rooms.ts';
 
 const settings = {
   'memory-capacity': {
-    doc: 'bytes that all volumes together may have',
-    parse: bytes,
+    doc: 'bytes that all volumes together may have, or so many in each of several places: 10Gi in zone=a; 20Gi in zone=b',
+    parse: parseRooms,
     default: '1Ti',
   },
 } as const;
@@ -35,38 +36,35 @@ export interface MemoryBackend extends Backend {
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
-type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>> };
+type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>>; readonly room: Room };
 type Snapshot = Disk & CutSnapshot;
 type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<string, Snapshot> };
 
 const empty: Disk = { sizeBytes: 0, blocks: new Map() };
 
 /** Opens a backend that holds nothing. */
-export function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof settings>): MemoryBackend {
+export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof settings>): MemoryBackend {
   const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
   const { volumes } = shelf;
-  const available = (): number =>
-    [...volumes.values()].reduce((left, disk) => left - disk.sizeBytes, totalBytes);
-  const bounds = { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1, maximumBytes: totalBytes };
-  const requireRoom = (sizeBytes: number): void => {
-    if (sizeBytes <= available()) return;
-    const found = `${sizeBytes} bytes do not fit into the ${available()} that are left`;
-    throw new Problem('RESOURCE_EXHAUSTED', found);
-  };
+  const rooms = createRooms(given, () => volumes.values());
+  const places = rooms.all.flatMap(({ place }) => (place ? [place] : []));
+  const bounds = { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 };
   return {
     name: 'memory',
     accessModes,
     accessTypes,
     parameters: z.strictObject({}),
     sources: ['snapshot', 'volume'],
+    ...(places.length > 0 && { places }),
     async create(volume) {
       const { id, mutableParameters = {} } = volume;
       const known = volumes.get(id);
-      if (known) return { sizeBytes: known.sizeBytes };
-      const sizeBytes = chooseSize(volume, bounds);
-      requireRoom(sizeBytes);
-      volumes.set(id, { ...sourceOf(shelf, volume), sizeBytes, mutableParameters });
-      return { sizeBytes };
+      if (known) return tell(known);
+      const sizeBytes = chooseSize(volume, { ...bounds, maximumBytes: rooms.largestBytes });
+      const room = rooms.choose(sizeBytes, volume.places);
+      const made = { ...sourceOf(shelf, volume), sizeBytes, mutableParameters, room };
+      volumes.set(id, made);
+      return tell(made);
     },
     async delete({ id }) {
       volumes.delete(id);
@@ -78,8 +76,12 @@ export function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof 
     async expand({ id }, asked) {
       const volume = requireThere(volumes.get(id), id);
       const least = Math.max(asked.requiredBytes, volume.sizeBytes);
-      const sizeBytes = chooseSize({ ...asked, requiredBytes: least }, bounds);
-      requireRoom(sizeBytes - volume.sizeBytes);
+      const { room } = volume;
+      const sizeBytes = chooseSize(
+        { ...asked, requiredBytes: least },
+        { ...bounds, maximumBytes: room.totalBytes },
+      );
+      rooms.choose(sizeBytes - volume.sizeBytes, room.place && [room.place]);
       volumes.set(id, { ...volume, sizeBytes });
       return { sizeBytes, nodeExpansionRequired: true };
     },
@@ -99,11 +101,15 @@ export function openMemory({ 'memory-capacity': totalBytes }: SettingsOf<typeof 
       if (volumes.has(id)) return [];
       return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
     },
-    capacity: async () => ({
-      availableBytes: available(),
-      minimumVolumeBytes: bounds.minimumBytes,
-      maximumVolumeBytes: available(),
-    }),
+    async capacity(_parameters, place) {
+      const room = rooms.find(place);
+      const freeBytes = room ? rooms.freeBytes(room) : 0;
+      return {
+        availableBytes: freeBytes,
+        minimumVolumeBytes: bounds.minimumBytes,
+        maximumVolumeBytes: freeBytes,
+      };
+    },
     async *list() {
       yield* volumes.keys();
     },
@@ -151,6 +157,10 @@ function createChanges({ snapshots }: Shelf): Changes {
       yield* changed(pair, fromOffset);
     },
   };
+}
+
+function tell({ sizeBytes, room: { place } }: Volume): CreatedVolume {
+  return { sizeBytes, ...(place && { place }) };
 }
 
 function sourceOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk {

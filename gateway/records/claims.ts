@@ -20,13 +20,15 @@ const tables: Readonly<Record<Resource['kind'], string>> = {
   group: 'snapshot_groups',
 };
 
+/** Sets a claim in an update, with `claimValues`. */
+export const setClaim = 'claim_owner = ?, claim_operation = ?, claim_since = ?, claim_until = ?';
+
+/** True of a row that nobody works on at the time that is given, in milliseconds since the epoch. */
+export const isUnclaimed = '(claim_owner is null or claim_until <= ?)';
+
 /** Takes the resource for `claim.owner`; whether it is free has been looked up before. */
 export async function takeClaim(sql: Sql, { kind, id }: Resource, claim: Claim): Promise<void> {
-  await sql.run(
-    `update ${tables[kind]} set claim_owner = ?, claim_operation = ?, claim_since = ?, claim_until = ? where id = ?`,
-    ...claimValues(claim),
-    id,
-  );
+  await sql.run(`update ${tables[kind]} set ${setClaim} where id = ?`, ...claimValues(claim), id);
 }
 
 /** Lengthens the claims on these resources while they are still the owner's. */

@@ -1,6 +1,6 @@
 import type { Group } from '../../src/api/snapshot-resources.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';
-import { toClaim, type Claimed } from './claims.ts';
+import { isUnclaimed, toClaim, type Claimed } from './claims.ts';
 
 /** A group of snapshots as it is recorded; its members are snapshots. */
 export type GroupRecord = Claimed & {
@@ -41,7 +41,7 @@ export async function listUnfinishedGroups(
 ): Promise<readonly GroupRecord[]> {
   const rows = await sql.all(
     `select * from snapshot_groups where state <> 'ready' and id > ?
-     and (claim_owner is null or claim_until <= ?) order by id limit ?`,
+     and ${isUnclaimed} order by id limit ?`,
     afterId,
     nowMs,
     limit,

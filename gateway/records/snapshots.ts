@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../src/api/snapshot-resources.ts';
+import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';
-import { toClaim, type Claimed } from './claims.ts';
+import { isUnclaimed, toClaim, type Claimed } from './claims.ts';
 
 /** A snapshot as it is recorded. */
 export type SnapshotRecord = Claimed & {
@@ -16,6 +17,8 @@ export type SnapshotRecord = Claimed & {
   readonly sizeBytes: number;
   /** When it was cut; before that, when it was asked for. */
   readonly createdAtMs: number;
+  /** Where it is; undefined: volumes made from it are reached from everywhere. */
+  readonly place: Segments | undefined;
 };
 
 /** Which snapshots to list: those that are cut, of one volume or of all, after an id. */
@@ -29,8 +32,9 @@ export type SnapshotFilter = {
 /** Records a new snapshot without a claim. False when the id is taken; nothing is changed then. */
 export async function insertSnapshot(sql: Sql, snapshot: SnapshotRecord): Promise<boolean> {
   const changed = await sql.run(
-    `insert into snapshots (id, cluster, name, volume_id, group_id, member, state, parameters, size_bytes, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
+    `insert into snapshots (id, cluster, name, volume_id, group_id, member, state, parameters, size_bytes, created_at,
+      place)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
     snapshot.id,
     snapshot.cluster,
     snapshot.name,
@@ -41,6 +45,7 @@ export async function insertSnapshot(sql: Sql, snapshot: SnapshotRecord): Promis
     JSON.stringify(snapshot.parameters),
     snapshot.sizeBytes,
     snapshot.createdAtMs,
+    snapshot.place ? JSON.stringify(snapshot.place) : null,
   );
   return changed === 1;
 }
@@ -97,7 +102,7 @@ export async function listUnfinishedSnapshots(
 ): Promise<readonly SnapshotRecord[]> {
   const rows = await sql.all(
     `select * from snapshots where state <> 'ready' and group_id is null and id > ?
-     and (claim_owner is null or claim_until <= ?) order by id limit ?`,
+     and ${isUnclaimed} order by id limit ?`,
     afterId,
     nowMs,
     limit,
@@ -137,6 +142,7 @@ function toSnapshot(row: SqlRow): SnapshotRecord {
     parameters: JSON.parse(String(row.parameters)) as Record<string, string>,
     sizeBytes: Number(row.size_bytes),
     createdAtMs: Number(row.created_at),
+    place: row.place === null ? undefined : (JSON.parse(String(row.place)) as Segments),
     claim: toClaim(row),
   };
 }

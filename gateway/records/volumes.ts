@@ -1,10 +1,16 @@
 import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/resources.ts';
+import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';
-import { claimValues, toClaim, type Claim, type Claimed } from './claims.ts';
+import { claimValues, isUnclaimed, setClaim, toClaim, type Claim, type Claimed } from './claims.ts';
 
-/** What was asked when the volume was made; its name stands beside it. */
-export type RecordedSpec = Omit<VolumeSpec, 'name'>;
+/**
+ * What was asked when the volume was made; its name stands beside it. Of the topology that was asked for, the places
+ * that the storage had there, best first; absent when nothing was asked, or the storage had no places.
+ */
+export type RecordedSpec = Omit<VolumeSpec, 'name' | 'topology'> & {
+  readonly places?: readonly Segments[] | undefined;
+};
 
 /** What was begun on a volume that is ready, and must be finished. */
 export type Pending = {
@@ -28,6 +34,8 @@ export type VolumeRecord = Claimed & {
   /** A node could write to it as a raw device: it may hold data that no filesystem's probe knows. */
   readonly usedRaw: boolean;
   readonly pending: Pending;
+  /** Where it is; undefined: it is reached from everywhere, or not made yet. */
+  readonly place: Segments | undefined;
 };
 
 /** Records a new volume in state creating, under a claim. False when the id is taken; nothing is changed then. */
@@ -78,7 +86,7 @@ export async function listUnfinished(
        select id from volumes where state <> 'ready'
        union select id from volumes where pending is not null
        union select volume_id from attachments where state <> 'attached'
-     ) and state <> 'deleted' and id > ? and (claim_owner is null or claim_until <= ?) order by id limit ?`,
+     ) and state <> 'deleted' and id > ? and ${isUnclaimed} order by id limit ?`,
     afterId,
     nowMs,
     limit,
@@ -92,25 +100,21 @@ export async function claimVolume(
   { id, state }: Pick<VolumeRecord, 'id' | 'state'>,
   claim: Claim,
 ): Promise<void> {
-  await sql.run(
-    `update volumes set state = ?, claim_owner = ?, claim_operation = ?, claim_since = ?, claim_until = ?
-     where id = ?`,
-    state,
-    ...claimValues(claim),
-    id,
-  );
+  await sql.run(`update volumes set state = ?, ${setClaim} where id = ?`, state, ...claimValues(claim), id);
 }
 
 /** Records what was made and frees the volume. False when the claim is the owner's no more. */
 export async function finishVolume(
   sql: Sql,
-  volume: Pick<VolumeRecord, 'id' | 'sizeBytes' | 'context'>,
+  volume: Pick<VolumeRecord, 'id' | 'sizeBytes' | 'context' | 'place'>,
   owner: string,
 ): Promise<boolean> {
   const changed = await sql.run(
-    `update volumes set state = 'ready', size_bytes = ?, context = ?, claim_owner = null where id = ? and claim_owner = ?`,
+    `update volumes set state = 'ready', size_bytes = ?, context = ?, place = ?, claim_owner = null
+     where id = ? and claim_owner = ?`,
     volume.sizeBytes,
     JSON.stringify(volume.context),
+    volume.place ? JSON.stringify(volume.place) : null,
     volume.id,
     owner,
   );
@@ -199,6 +203,7 @@ function toVolume(row: SqlRow): VolumeRecord {
     nodeExpansionRequired: row.node_expansion === 1,
     usedRaw: row.used_raw === 1,
     pending: row.pending === null ? {} : (JSON.parse(String(row.pending)) as Pending),
+    place: row.place === null ? undefined : (JSON.parse(String(row.place)) as Segments),
     claim: toClaim(row),
   };
 }

@@ -1,11 +1,21 @@
 import type { Attachment, Protocol } from '../../src/api/attachment.ts';
 import type { Connector, DeviceConnector, ShareConnector } from '../connector.ts';
+import type { Host } from '../host.ts';
+import { findReason, type Needs } from '../needs.ts';
 import { bind } from './bind.ts';
 import { loop } from './loop.ts';
 import { nfs } from './nfs.ts';
 
 /** Every attach protocol's connector; the compiler names one that is missing. */
-const connectors: { readonly [P in Protocol]: Connector<P> } = { loop, bind, nfs };
+const connectors: { readonly [P in Protocol]: Connector<P> } = {
+  loop,
+  bind,
+  nfs,
+  nbd: lazily('nbd', async () => (await import('./nbd.ts')).nbd),
+  iscsi: lazily('iscsi', async () => (await import('./iscsi.ts')).iscsi),
+  'nvme-tcp': lazily('nvme-tcp', async () => (await import('./nvme-tcp.ts')).nvmeTcp),
+  device: lazily('device', async () => (await import('./device.ts')).device),
+};
 
 /** The connector for an attachment's protocol, when it brings a device. For what has none that is a fault of ours. */
 export function deviceConnectorFor({ protocol }: Attachment): DeviceConnector<Protocol> {
@@ -18,4 +28,44 @@ export function deviceConnectorFor({ protocol }: Attachment): DeviceConnector<Pr
 export function shareConnectorFor({ protocol }: Attachment): ShareConnector<Protocol> | undefined {
   const connector: Connector<Protocol> = connectors[protocol];
   return connector.kind === 'share' ? connector : undefined;
+}
+
+/** What each protocol needs of the kernel and of what is installed, beside what every node has. */
+const needs: { readonly [P in Protocol]: Needs } = {
+  loop: { tools: ['losetup'], modules: ['loop'] },
+  bind: { tools: [], modules: [] },
+  nfs: { tools: ['mount.nfs'], modules: ['nfsv4'] },
+  nbd: { tools: ['tee'], modules: ['nbd'] },
+  // iscsid, or systemd in its place, listens there (open-iscsi, usr/mgmt_ipc.h).
+  iscsi: { tools: ['iscsiadm'], modules: ['iscsi_tcp'], socket: '@ISCSIADM_ABSTRACT_NAMESPACE' },
+  'nvme-tcp': { tools: ['nvme'], modules: ['nvme_tcp'] },
+  device: { tools: ['blockdev'], modules: [] },
+};
+
+/** An attach protocol, and why this node cannot use it; no reason where it can. */
+export type ProtocolState = { readonly protocol: Protocol; readonly reason?: string };
+
+/** Which attach protocols work on this node, by what is installed and what the kernel has or can load; changes nothing. */
+export async function surveyProtocols(host: Host): Promise<readonly ProtocolState[]> {
+  return Promise.all(
+    (Object.keys(needs) as Protocol[]).map(async protocol => {
+      const reason = await findReason(needs[protocol], host);
+      return { protocol, ...(reason !== undefined && { reason }) };
+    }),
+  );
+}
+
+/** A connector that is loaded when it is first used: most nodes use one or two. */
+function lazily<P extends Protocol>(
+  protocol: P,
+  load: () => Promise<DeviceConnector<P>>,
+): DeviceConnector<P> {
+  return {
+    kind: 'device',
+    protocol,
+    connect: async (...args) => (await load()).connect(...args),
+    disconnect: async (...args) => (await load()).disconnect(...args),
+    rescan: async (...args) => (await load()).rescan?.(...args),
+    owns: async (...args) => (await load()).owns(...args),
+  };
 }

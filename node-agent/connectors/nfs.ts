@@ -54,7 +54,7 @@ async function connect(attachment: NfsAttachment, host: Host): Promise<Share> {
   refuseOdd(attachment);
   await runWell(host, { command: 'mount.nfs', args: ['-V'] });
   await requireKernel(host);
-  return { source: sourceOf(attachment), type: 'nfs', options: ['vers=4.2'] };
+  return { source: sourceOf(attachment), type: 'nfs', options: ['vers=4.2', 'retry=0'] };
 }
 
 /** A kernel that has NFS as a module shows it once it is loaded. */

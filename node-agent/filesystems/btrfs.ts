@@ -1,10 +1,18 @@
+import type { FormatOptions } from '../../src/api/filesystems.ts';
 import type { Filesystem } from '../filesystem.ts';
+
+const leastGrownBytes = 256 * 1024 * 1024;
 
 /** The btrfs filesystem. Kernels before 6.7 refuse to mount a clone beside its source: both have one UUID. */
 export const btrfs: Filesystem = {
   name: 'btrfs',
-  make: device => ({ command: 'mkfs.btrfs', args: ['-q', '-K', '--', device] }),
-  minimumBytes: 128 * 1024 * 1024,
+  make: (device, options = {}) => ({
+    command: 'mkfs.btrfs',
+    args: ['-q', '-K', ...optionArgs(options), '--', device],
+  }),
+  // A smaller one could be made, and never be grown a little.
+  minimumBytes: leastGrownBytes,
+  leastGrownBytes,
   mountOptions: [],
   readonlyOptions: ['rescue=nologreplay'],
   // `subvol` and `device` are missing on purpose: they would mount something else than the whole of this volume.
@@ -34,3 +42,17 @@ export const btrfs: Filesystem = {
   growMounted: ({ path }) => ({ command: 'btrfs', args: ['filesystem', 'resize', 'max', path] }),
   twinDirectory: uuid => `/sys/fs/btrfs/${uuid}`,
 };
+
+function optionArgs({
+  'fs.nodeSize': nodeSize,
+  'fs.checksum': checksum,
+  'fs.label': label,
+  'fs.features': features,
+}: FormatOptions): readonly string[] {
+  return [
+    ...(nodeSize === undefined ? [] : ['--nodesize', nodeSize]),
+    ...(checksum === undefined ? [] : ['--checksum', checksum]),
+    ...(label === undefined ? [] : ['--label', label]),
+    ...(features === undefined ? [] : ['--features', features]),
+  ];
+}

@@ -1,3 +1,4 @@
+import type { FormatOptions } from '../../src/api/filesystems.ts';
 import type { Filesystem, Inspection } from '../filesystem.ts';
 
 /**
@@ -28,10 +29,10 @@ const patienceMs = 60 * 60_000;
 /** The ext4 filesystem. */
 export const ext4: Filesystem = {
   name: 'ext4',
-  make: device => ({
+  make: (device, options = {}) => ({
     command: 'mkfs.ext4',
     // No space is kept back for root: a volume holds one workload's data. A blank device has nothing to discard.
-    args: ['-q', '-m', '0', '-E', 'nodiscard', '-O', features.join(','), '--', device],
+    args: ['-q', '-m', '0', '-E', 'nodiscard', ...optionArgs(options), '--', device],
   }),
   minimumBytes: 1024 * 1024,
   mountOptions: ['errors=remount-ro'],
@@ -67,6 +68,23 @@ export const ext4: Filesystem = {
     grow: device => ({ command: 'resize2fs', args: ['--', device], timeoutMs: patienceMs }),
   },
 };
+
+function optionArgs({
+  'fs.blockSize': blockSize,
+  'fs.inodeSize': inodeSize,
+  'fs.bytesPerInode': bytesPerInode,
+  'fs.label': label,
+  'fs.features': more,
+}: FormatOptions): readonly string[] {
+  return [
+    '-O',
+    [...features, ...(more === undefined ? [] : [more])].join(','),
+    ...(blockSize === undefined ? [] : ['-b', blockSize]),
+    ...(inodeSize === undefined ? [] : ['-I', inodeSize]),
+    ...(bytesPerInode === undefined ? [] : ['-i', bytesPerInode]),
+    ...(label === undefined ? [] : ['-L', label]),
+  ];
+}
 
 /** A last group too small for its own tables stays unused, and those tables are less than 2048 blocks. */
 const slackBlocks = 2048;

@@ -1,12 +1,16 @@
+import { isFilesystemName, type FilesystemName } from '../../src/api/filesystems.ts';
 import type { Filesystem } from '../filesystem.ts';
 import { btrfs } from './btrfs.ts';
 import { ext4 } from './ext4.ts';
 import { xfs } from './xfs.ts';
 
+/** By name; the compiler tells one that is missing. */
+const byName: { readonly [name in FilesystemName]: Filesystem } = { ext4, xfs, btrfs };
+
 /** Every filesystem that the agent makes and mounts. */
-export const filesystems: readonly Filesystem[] = [ext4, xfs, btrfs];
+export const filesystems: readonly Filesystem[] = Object.values(byName);
 
 /** The filesystem of that name, or undefined. */
 export function findFilesystem(name: string): Filesystem | undefined {
-  return filesystems.find(filesystem => filesystem.name === name);
+  return isFilesystemName(name) ? byName[name] : undefined;
 }

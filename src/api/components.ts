@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { segmentsSchema, topologyRequirementSchema } from './fields.ts';
 import * as resources from './resources.ts';
 import * as snapshots from './snapshot-resources.ts';
 
@@ -43,7 +44,8 @@ const health = {
   volumeId: 'east.pvc-1',
   entries: [{ status: 'DATA_LOSS', reason: 'ImageMissing', message: 'the image is not there' }],
 };
-const node = { maxVolumes: 64, topology: { 'topology.kubernetes.io/zone': 'a' } };
+const place = { 'csi.fairlead.dev/zone': 'a' };
+const node = { maxVolumes: 64, topology: place };
 
 type Row = readonly [schema: z.ZodType, description: string, example: unknown];
 
@@ -154,6 +156,16 @@ const storageRows: Readonly<Record<string, Row>> = {
     resources.capacitySchema,
     "The room left, in bytes, and the bounds of one volume's size where they are known.",
     { availableBytes: 1_099_511_627_776, minimumVolumeBytes: 1_048_576 },
+  ],
+  Segments: [
+    segmentsSchema,
+    'Where something is, or where it is reached from: all segments hold at once. Keys do not differ in case alone.',
+    place,
+  ],
+  TopologyRequirement: [
+    topologyRequirementSchema,
+    'Where something new must be reached from. Values that are empty, and terms without any other, say nothing.',
+    { requisite: [place], preferred: [place] },
   ],
   NodeSpec: [resources.nodeSpecSchema, 'What a cluster says of one of its nodes.', node],
   Node: [resources.nodeSchema, 'A node of a cluster.', { id: 'node-1', ...node }],

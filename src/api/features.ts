@@ -20,6 +20,8 @@ export const features = [
   'changes',
   /** What is wrong with a volume is told. */
   'health',
+  /** Volumes and snapshots are in places, and not reached from everywhere. */
+  'topology',
 ] as const;
 
 /** One of `features`. */

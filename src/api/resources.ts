@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import {
+  areAddresses,
   attachmentFields,
   commonAttachmentFields,
+  fieldMaxima,
+  fieldPatterns,
   type Attachment,
   type FieldKind,
   type Protocol,
 } from './attachment.ts';
 import { features } from './features.ts';
-import { name, sizeBytes, stringMap } from './fields.ts';
+import { name, segmentsSchema, sizeBytes, stringMap, topologyRequirementSchema } from './fields.ts';
 import { isProblemCode } from './problem.ts';
 
 /** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
@@ -53,6 +56,7 @@ export const volumeSpecSchema = z.strictObject({
   parameters: stringMap.optional(),
   source: volumeSourceSchema.optional().describe('Absent: the volume starts empty.'),
   mutableParameters: stringMap.optional().describe('What can be changed later, as it is to be at first.'),
+  topology: topologyRequirementSchema.optional().describe('Absent: the storage chooses its place.'),
 });
 
 /** The size that a volume is to have at least and at most: the body of PUT /v1/volumes/{id}/size. */
@@ -89,6 +93,10 @@ export const volumeSchema = z.object({
     .array(z.enum(['expansion', 'modification']))
     .optional()
     .describe('What was begun on a volume that is ready otherwise, and is not done yet.'),
+  topology: z
+    .array(segmentsSchema)
+    .optional()
+    .describe('It is reached from where one of these holds; absent: from everywhere.'),
 });
 
 /** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
@@ -127,7 +135,7 @@ export const nodeSpecSchema = z.strictObject({
     .positive()
     .optional()
     .describe('Most volumes attached at a time; absent means no limit is known.'),
-  topology: stringMap.optional(),
+  topology: segmentsSchema.optional().describe('Where it is; empty values say nothing.'),
 });
 
 /** A node as the API shows it. */
@@ -159,6 +167,7 @@ export const validationSchema = z.object({ confirmed: z.boolean(), message: z.st
 export const capacitySpecSchema = z.strictObject({
   capabilities: z.array(capabilitySchema).max(64).optional(),
   parameters: stringMap.optional(),
+  topology: segmentsSchema.optional().describe('Where the volumes are to be reached from.'),
 });
 
 /** The space left, in bytes, and the bounds of one volume's size where they are known. */
@@ -212,7 +221,21 @@ export type CapacitySpec = z.infer<typeof capacitySpecSchema>;
 export type Capacity = z.infer<typeof capacitySchema>;
 
 function fieldSchemas(fields: Readonly<Record<string, FieldKind>>): Record<string, z.ZodType> {
-  const path = z.string().regex(/^\/[^\0]*$/);
-  const schemas = { text: z.string().min(1), path, bytes: sizeBytes, flag: z.boolean() };
+  const { path, host, address } = fieldPatterns;
+  const schemas: Readonly<Record<FieldKind, z.ZodType>> = {
+    text: z.string().min(1),
+    'text?': z.string().min(1).optional(),
+    path: z.string().regex(path),
+    host: z.string().regex(host),
+    port: z.int().min(1).max(fieldMaxima.port),
+    lun: z.int().min(0).max(fieldMaxima.lun),
+    addresses: z
+      .array(z.string().regex(address))
+      .min(1)
+      .max(fieldMaxima.addresses)
+      .refine(areAddresses, 'has a port that is none, or an address twice'),
+    bytes: sizeBytes,
+    flag: z.boolean(),
+  };
   return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, schemas[kind]]));
 }

@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { name, sizeBytes, stringMap } from './fields.ts';
+import { name, segmentsSchema, sizeBytes, stringMap, topologyRequirementSchema } from './fields.ts';
 
 /** What is asked of a new snapshot: the body of PUT /v1/snapshots/{id}. */
 export const snapshotSpecSchema = z.strictObject({
   name,
   volumeId: z.string().min(1),
   parameters: stringMap.optional(),
+  topology: topologyRequirementSchema
+    .optional()
+    .describe('Where volumes made from it must be reached from; it is where its volume is.'),
 });
 
 /** `cutting`: not there yet; `processing`: cut, and of no use yet; `ready`: volumes can be made from it. */
@@ -23,6 +26,10 @@ export const snapshotSchema = z.object({
   state: snapshotState,
   sizeBytes: sizeBytes.describe("The volume's size at the cut; 0 before."),
   createdAt: z.string().describe('When it was cut; before that, when it was asked for.'),
+  topology: z
+    .array(segmentsSchema)
+    .optional()
+    .describe('Volumes made from it are reached from where one of these holds; absent: from everywhere.'),
 });
 
 /** One page of snapshots that are cut, ordered by id. No `nextPageToken` means that it is the last. */

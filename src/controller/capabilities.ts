@@ -16,8 +16,12 @@ const askTimeoutMs = 10_000;
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 
-/** Asks the gateway until it answers, with growing, uneven pauses; then keeps the answer, which must not change under a running plugin. */
-export function createCapabilitySource(client: StorageClient, log: Log): CapabilitySource {
+/** Asks the gateway until it answers, with growing, uneven pauses; then tells `learned`, and keeps the answer, which must not change under a running plugin. */
+export function createCapabilitySource(
+  client: StorageClient,
+  log: Log,
+  learned: (capabilities: Capabilities) => void = () => {},
+): CapabilitySource {
   let known: Capabilities | undefined;
   let reason = 'it was not asked yet';
   let timer: NodeJS.Timeout | undefined;
@@ -27,6 +31,7 @@ export function createCapabilitySource(client: StorageClient, log: Log): Capabil
     try {
       known = await client.getCapabilities({ deadlineMs: Date.now() + askTimeoutMs });
       log.info('the gateway told its capabilities', { detail: known.backend });
+      learned(known);
     } catch (error) {
       if (closed) return;
       reason = asProblem(error).detail;

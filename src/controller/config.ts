@@ -1,5 +1,6 @@
 import { isClusterName } from '../api/ids.ts';
 import { defaultDriverName, parseDriverName } from '../csi/identity.ts';
+import { advertisedSetting } from '../csi/plugin-capabilities.ts';
 import { logLevels } from '../lib/log.ts';
 import { absolutePath, choice, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
@@ -29,6 +30,7 @@ export const controllerSettings = {
     parse: parseDriverName,
     default: defaultDriverName,
   },
+  'plugin-capabilities': advertisedSetting,
   'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
 } as const;
 

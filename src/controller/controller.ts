@@ -5,6 +5,7 @@ import { resourceId } from '../api/names.ts';
 import { Problem } from '../api/problem.ts';
 import type { Volume, VolumeSpec } from '../api/resources.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
+import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import {
   readCapabilities,
   readCapability,
@@ -14,11 +15,13 @@ import {
   readName,
   readNodeId,
 } from '../csi/read.ts';
+import type { Advertised } from '../csi/plugin-capabilities.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { CapabilitySource } from './capabilities.ts';
-import { readPage, readParameters, readSource, refuseTopology, toCsiVolume, unoffered } from './messages.ts';
-import { offeredRpcs, requireFeature } from './offered.ts';
+import { readPage, readParameters, readSource, toCsiVolume } from './messages.ts';
+import { offeredRpcs, requireFeature, unoffered } from './offered.ts';
 import { createSnapshots } from './snapshots.ts';
+import { readPlace, readRequirement } from './topology.ts';
 import { createVolumeChanges } from './volume-changes.ts';
 
 /** What the service works with. */
@@ -26,16 +29,20 @@ export type ControllerOptions = {
   readonly client: StorageClient;
   readonly capabilities: CapabilitySource;
   readonly cluster: string;
+  /** What the plugin advertises as a whole: what is not advertised is neither told nor taken. */
+  readonly advertised: Advertised;
 };
 
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
 export function createController(options: ControllerOptions): UnaryHandlers<ControllerHandlers> {
-  const { client, capabilities, cluster } = options;
+  const { client, capabilities, cluster, advertised } = options;
+  const toVolume = (volume: Volume): CsiVolume => toCsiVolume(volume, advertised);
   return {
     async CreateVolume(request, call) {
       const name = readName(request.name);
       const source = readSource(request.volume_content_source);
       const mutable = readMap(request.mutable_parameters, 'mutable_parameters');
+      const topology = readRequirement(request.accessibility_requirements, 'topology', options);
       const spec = {
         name,
         ...readCapacityRange(request.capacity_range),
@@ -43,13 +50,13 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
         parameters: readParameters(request.parameters),
         ...(source && { source }),
         ...(Object.keys(mutable).length > 0 && { mutableParameters: { ...mutable } }),
+        ...(topology && { topology }),
       };
-      refuseTopology(request.accessibility_requirements);
       refuseUnoffered(capabilities, spec);
       const volume = await client.createVolume(resourceId(cluster, name), spec, call);
       if (volume.state !== 'ready')
         throw new Problem('ABORTED', `volume "${volume.id}" is ${volume.state} still`);
-      return { volume: toCsiVolume(volume) };
+      return { volume: toVolume(volume) };
     },
 
     async DeleteVolume(request, call) {
@@ -101,18 +108,18 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
       const page = await client.listVolumes(readPage(request), call);
       const ready = page.volumes.filter(volume => volume.state === 'ready');
       return {
-        entries: ready.map(volume => ({ volume: toCsiVolume(volume), status: toStatus(volume) })),
+        entries: ready.map(volume => ({ volume: toVolume(volume), status: toStatus(volume) })),
         next_token: page.nextPageToken ?? '',
       };
     },
 
     async GetCapacity(request, call) {
       requireFeature(capabilities, 'capacity');
-      if (Object.keys(request.accessible_topology?.segments ?? {}).length > 0)
-        throw unoffered('accessible_topology');
       const { volume_capabilities: wanted } = request;
+      const topology = readPlace(request.accessible_topology, options);
       const spec = {
         parameters: readParameters(request.parameters),
+        ...(topology && { topology }),
         ...(wanted.length > 0 && { capabilities: readCapabilities(wanted) }),
       };
       const capacity = await client.getCapacity(spec, call);
@@ -133,7 +140,7 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
 
     async ControllerGetVolume(request, call) {
       const volume = await client.getVolume(readId(request.volume_id, 'volume_id'), call);
-      return { volume: toCsiVolume(volume), status: toStatus(volume) };
+      return { volume: toVolume(volume), status: toStatus(volume) };
     },
 
     ...createSnapshots(options),

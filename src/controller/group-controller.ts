@@ -4,6 +4,7 @@ import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot-resources.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
 import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSnapshot.ts';
+import type { Advertised } from '../csi/plugin-capabilities.ts';
 import { readId, readName } from '../csi/read.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';
@@ -15,7 +16,9 @@ export function createGroupController({
   client,
   capabilities,
   cluster,
+  advertised,
 }: ControllerOptions): UnaryHandlers<GroupControllerHandlers> {
+  const toGroup = (group: Group): VolumeGroupSnapshot => toCsiGroup(group, advertised);
   return {
     async GroupControllerGetCapabilities() {
       const offered = hasFeature(capabilities.get(), 'groups');
@@ -30,7 +33,7 @@ export function createGroupController({
       const volumeIds = readIds(request.source_volume_ids, 'source_volume_ids');
       if (volumeIds.length === 0) throw new Problem('INVALID_ARGUMENT', 'source_volume_ids is missing');
       const spec = { name, volumeIds, parameters: readParameters(request.parameters) };
-      return { group_snapshot: toCsiGroup(await client.createGroup(resourceId(cluster, name), spec, call)) };
+      return { group_snapshot: toGroup(await client.createGroup(resourceId(cluster, name), spec, call)) };
     },
 
     async DeleteVolumeGroupSnapshot(request, call) {
@@ -50,7 +53,7 @@ export function createGroupController({
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
       const group = await client.getGroup(groupId, call);
       requireMembers(group, snapshotIds);
-      return { group_snapshot: toCsiGroup(group) };
+      return { group_snapshot: toGroup(group) };
     },
   };
 }
@@ -66,12 +69,13 @@ function requireMembers(group: Group, snapshotIds: readonly string[]): void {
     throw new Problem('INVALID_ARGUMENT', `snapshot_ids are not those of group "${group.id}"`);
 }
 
-function toCsiGroup({ id, state, snapshots, createdAt }: Group): VolumeGroupSnapshot {
+function toCsiGroup(group: Group, advertised: Advertised): VolumeGroupSnapshot {
+  const { id, state, snapshots, createdAt } = group;
   if (state === 'cutting' || state === 'deleting')
     throw new Problem('ABORTED', `group "${id}" is ${state} still`);
   return {
     group_snapshot_id: id,
-    snapshots: snapshots.map(toCsiSnapshot),
+    snapshots: snapshots.map(snapshot => toCsiSnapshot(snapshot, advertised)),
     creation_time: toTimestamp(createdAt),
     ready_to_use: state === 'ready',
   };

@@ -1,9 +1,10 @@
 import { createClient } from '../api/client.ts';
 import { createIdentity } from '../csi/identity.ts';
 import { loadCsi } from '../csi/protocol.ts';
-import { serve } from '../csi/server.ts';
+import { serve, type Service } from '../csi/server.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import type { Log } from '../lib/log.ts';
+import { findDisagreements } from './agreement.ts';
 import { createCapabilitySource } from './capabilities.ts';
 import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
@@ -22,18 +23,24 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   });
   const client = createClient({ url: config.gateway, token });
   const csi = loadCsi();
-  const capabilities = createCapabilitySource(client, log);
+  const advertised = config['plugin-capabilities'];
+  const capabilities = createCapabilitySource(client, log, storage => {
+    for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
+  });
   const identity = createIdentity({
     driverName: config['driver-name'],
+    advertised,
     isReady: () => capabilities.isKnown(),
   });
-  const options = { client, capabilities, cluster: config.cluster };
-  const services = [
+  const options = { client, capabilities, cluster: config.cluster, advertised };
+  const services: Service[] = [
     { definition: csi.Identity.service, handlers: identity },
     { definition: csi.Controller.service, handlers: createController(options) },
-    { definition: csi.GroupController.service, handlers: createGroupController(options) },
-    { definition: csi.SnapshotMetadata.service, streams: createSnapshotMetadata(options) },
   ];
+  if (advertised.includes('group-snapshots'))
+    services.push({ definition: csi.GroupController.service, handlers: createGroupController(options) });
+  if (advertised.includes('changed-blocks'))
+    services.push({ definition: csi.SnapshotMetadata.service, streams: createSnapshotMetadata(options) });
   const server = await serve({ socketPath: config.endpoint, services, log }).catch(async (error: unknown) => {
     capabilities.close();
     await client.close();

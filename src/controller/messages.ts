@@ -2,7 +2,6 @@ import { Problem } from '../api/problem.ts';
 import type { Health, Volume, VolumeSource } from '../api/resources.ts';
 import type { Snapshot } from '../api/snapshot-resources.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
-import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/TopologyRequirement.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import type {
   VolumeContentSource,
@@ -10,7 +9,9 @@ import type {
 } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
 import type { Timestamp } from '../csi/generated/google/protobuf/Timestamp.ts';
+import type { Advertised } from '../csi/plugin-capabilities.ts';
 import { readId, readMap } from '../csi/read.ts';
+import { toAccessibleTopology } from './topology.ts';
 
 /** Parameters that the sidecars add to tell whose resource it is; they are no business of a backend. */
 const metadataParameters = new Set(
@@ -45,17 +46,6 @@ export function readPage(request: { readonly max_entries: number; readonly start
   return { limit, pageToken };
 }
 
-/** INVALID_ARGUMENT for a place where something must be of use: this driver knows no places. */
-export function refuseTopology(requirement: TopologyRequirement__Output | null): void {
-  const { requisite = [], preferred = [] } = requirement ?? {};
-  if (requisite.length + preferred.length > 0) throw unoffered('accessibility_requirements');
-}
-
-/** INVALID_ARGUMENT for a field that must not be given. */
-export function unoffered(field: string): Problem {
-  return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
-}
-
 /** What a new volume is to be filled from, or undefined when nothing is asked. */
 export function readSource(source: VolumeContentSource__Output | null): VolumeSource | undefined {
   if (!source) return undefined;
@@ -73,18 +63,20 @@ export function readSource(source: VolumeContentSource__Output | null): VolumeSo
 }
 
 /** A volume in CSI's words. */
-export function toCsiVolume({ id, sizeBytes, context, source }: Volume): CsiVolume {
+export function toCsiVolume(volume: Volume, advertised: Advertised): CsiVolume {
+  const { id, sizeBytes, context, source, topology } = volume;
   return {
     volume_id: id,
     capacity_bytes: sizeBytes,
     volume_context: context,
     ...(source && { content_source: toContentSource(source) }),
+    ...toAccessibleTopology(topology, 'topology', advertised),
   };
 }
 
 /** A snapshot in CSI's words. ABORTED for one that is not cut, or is being deleted. */
-export function toCsiSnapshot(snapshot: Snapshot): CsiSnapshot {
-  const { id, volumeId, groupId, state, sizeBytes, createdAt } = snapshot;
+export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSnapshot {
+  const { id, volumeId, groupId, state, sizeBytes, createdAt, topology } = snapshot;
   if (state === 'cutting' || state === 'deleting')
     throw new Problem('ABORTED', `snapshot "${id}" is ${state} still`);
   return {
@@ -94,6 +86,7 @@ export function toCsiSnapshot(snapshot: Snapshot): CsiSnapshot {
     creation_time: toTimestamp(createdAt),
     ready_to_use: state === 'ready',
     ...(groupId !== undefined && { group_snapshot_id: groupId }),
+    ...toAccessibleTopology(topology, 'snapshot-topology', advertised),
   };
 }
 

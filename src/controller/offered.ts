@@ -35,3 +35,8 @@ export function requireFeature(capabilities: CapabilitySource, feature: Feature)
   if (!hasFeature(capabilities.get(), feature))
     throw new Problem('UNIMPLEMENTED', `the storage behind the gateway does not offer "${feature}"`);
 }
+
+/** INVALID_ARGUMENT for a field that must not be given. */
+export function unoffered(field: string): Problem {
+  return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
+}

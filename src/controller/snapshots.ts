@@ -5,29 +5,29 @@ import { Problem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot-resources.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { ListSnapshotsRequest__Output } from '../csi/generated/csi/v1/ListSnapshotsRequest.ts';
+import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
 import { readId, readName } from '../csi/read.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';
-import { readPage, readParameters, refuseTopology, toCsiSnapshot } from './messages.ts';
+import { readPage, readParameters, toCsiSnapshot } from './messages.ts';
 import { requireFeature } from './offered.ts';
+import { readRequirement } from './topology.ts';
 
 type Rpcs = 'CreateSnapshot' | 'DeleteSnapshot' | 'ListSnapshots' | 'GetSnapshot';
 
 /** The RPCs of the Controller service that are about snapshots. */
-export function createSnapshots({
-  client,
-  capabilities,
-  cluster,
-}: ControllerOptions): Pick<UnaryHandlers<ControllerHandlers>, Rpcs> {
+export function createSnapshots(options: ControllerOptions): Pick<UnaryHandlers<ControllerHandlers>, Rpcs> {
+  const { client, capabilities, cluster, advertised } = options;
+  const toSnapshot = (snapshot: Snapshot): CsiSnapshot => toCsiSnapshot(snapshot, advertised);
   return {
     async CreateSnapshot(request, call) {
       requireFeature(capabilities, 'snapshots');
       const name = readName(request.name);
       const volumeId = readId(request.source_volume_id, 'source_volume_id');
       const parameters = readParameters(request.parameters);
-      refuseTopology(request.accessibility_requirements);
-      const spec = { name, volumeId, parameters };
-      return { snapshot: toCsiSnapshot(await client.createSnapshot(resourceId(cluster, name), spec, call)) };
+      const topology = readRequirement(request.accessibility_requirements, 'snapshot-topology', options);
+      const spec = { name, volumeId, parameters, ...(topology && { topology }) };
+      return { snapshot: toSnapshot(await client.createSnapshot(resourceId(cluster, name), spec, call)) };
     },
 
     async DeleteSnapshot(request, call) {
@@ -41,12 +41,12 @@ export function createSnapshots({
       const page = readPage(request);
       if (request.snapshot_id !== '') {
         const found = await findCut(client, request, call);
-        return { entries: found.map(snapshot => ({ snapshot: toCsiSnapshot(snapshot) })) };
+        return { entries: found.map(snapshot => ({ snapshot: toSnapshot(snapshot) })) };
       }
       const { source_volume_id: volumeId } = request;
       const { snapshots, nextPageToken = '' } = await client.listSnapshots({ ...page, volumeId }, call);
       return {
-        entries: snapshots.map(snapshot => ({ snapshot: toCsiSnapshot(snapshot) })),
+        entries: snapshots.map(snapshot => ({ snapshot: toSnapshot(snapshot) })),
         next_token: nextPageToken,
       };
     },
@@ -54,7 +54,7 @@ export function createSnapshots({
     async GetSnapshot(request, call) {
       requireFeature(capabilities, 'snapshots');
       const snapshot = await client.getSnapshot(readId(request.snapshot_id, 'snapshot_id'), call);
-      return { snapshot: toCsiSnapshot(snapshot) };
+      return { snapshot: toSnapshot(snapshot) };
     },
   };
 }

@@ -1,32 +1,36 @@
 import type { IdentityHandlers } from './generated/csi/v1/Identity.ts';
 import { version } from '../lib/version.ts';
-import type { PluginCapability } from './generated/csi/v1/PluginCapability.ts';
+import {
+  advertisedByDefault,
+  toPluginCapabilities,
+  toVendorVersion,
+  type Advertised,
+} from './plugin-capabilities.ts';
 import type { UnaryHandlers } from './unary.ts';
 
 /**
- * What the plugin is as a whole. All instances of one version must say the same (CSI spec, "GetPluginCapabilities"), and
- * a node cannot know what the storage offers: so these are the services that are there in every installation. What they
- * offer in front of a given storage is told by the capabilities of each service; the rest answers UNIMPLEMENTED.
+ * What a program says of the plugin. All instances of one version must say the same (CSI spec,
+ * "GetPluginCapabilities"), and a node cannot know what the storage offers: so what is advertised is set, and the
+ * version tells what that is. What is advertised and not offered by the storage answers UNIMPLEMENTED.
  */
-const pluginCapabilities: readonly PluginCapability[] = [
-  { service: { type: 'CONTROLLER_SERVICE' } },
-  { service: { type: 'GROUP_CONTROLLER_SERVICE' } },
-  { service: { type: 'SNAPSHOT_METADATA_SERVICE' } },
-  { volume_expansion: { type: 'ONLINE' } },
-];
-
-/** What a program says of the plugin. Name, version and capabilities are the same in all programs of one release. */
 export type IdentityOptions = {
   readonly driverName: string;
+  /** Absent: what is advertised by default. */
+  readonly advertised?: Advertised;
   /** False while the program still waits for something it needs. */
   readonly isReady: () => boolean;
 };
 
 /** The Identity service (CSI spec, "Identity Service RPC"). */
-export function createIdentity({ driverName, isReady }: IdentityOptions): UnaryHandlers<IdentityHandlers> {
+export function createIdentity({
+  driverName,
+  advertised = advertisedByDefault,
+  isReady,
+}: IdentityOptions): UnaryHandlers<IdentityHandlers> {
+  const vendor_version = toVendorVersion(version, advertised);
   return {
-    GetPluginInfo: async () => ({ name: driverName, vendor_version: version }),
-    GetPluginCapabilities: async () => ({ capabilities: [...pluginCapabilities] }),
+    GetPluginInfo: async () => ({ name: driverName, vendor_version }),
+    GetPluginCapabilities: async () => ({ capabilities: [...toPluginCapabilities(advertised)] }),
     Probe: async () => ({ ready: { value: isReady() } }),
   };
 }

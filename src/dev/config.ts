@@ -1,4 +1,7 @@
 import { hostname } from 'node:os';
+import { parseSegments, type Segments } from '../api/topology.ts';
+import { defaultDriverName } from '../csi/identity.ts';
+import { advertisedSetting } from '../csi/plugin-capabilities.ts';
 import { logLevels } from '../lib/log.ts';
 import { absolutePath, bytes, choice, hostPort, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
@@ -27,11 +30,27 @@ export const devSettings = {
     parse: checkedBytes,
     optional: true,
   },
+  'plugin-capabilities': advertisedSetting,
+  topology: {
+    doc: "where this machine and its volumes are, such as zone=a; the keys get the driver's name and / in front",
+    parse: ownSegments,
+    optional: true,
+  },
   'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
 } as const;
 
 /** The settings of `fairlead dev`, read and checked. */
 export type DevConfig = SettingsOf<typeof devSettings>;
+
+/** Where this machine is: as it is told to the node agent, and as others have it. */
+export type DevTopology = { readonly text: string; readonly segments: Segments };
+
+function ownSegments(value: string): DevTopology {
+  const own = Object.entries(parseSegments(value));
+  const prefixed = own.map(([key, segment]) => [`${defaultDriverName}/${key}`, segment]);
+  if (own.some(([key]) => key.includes('/'))) throw new Error('has a key with a prefix of its own');
+  return { text: value, segments: Object.fromEntries(prefixed) };
+}
 
 function directory(value: string): string {
   const path = resolve(text(value));

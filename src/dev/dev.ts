@@ -1,8 +1,10 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '../api/client.ts';
-import { isSocketAnswered } from '../csi/socket.ts';
+import { showSegments } from '../api/topology.ts';
 import { createTokenSource } from '../controller/tokens.ts';
+import { showAdvertised } from '../csi/plugin-capabilities.ts';
+import { isSocketAnswered } from '../csi/socket.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import { startChild, type Child } from './children.ts';
@@ -44,10 +46,11 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
         gateway,
         cluster: devCluster,
         'key-file': enrollment.keyFile,
+        'plugin-capabilities': showAdvertised(config['plugin-capabilities']),
       }),
       start('node', nodeSettings(config, sockets.node)),
     ]);
-    await registerNode(gateway, config['node-id'], enrollment);
+    await registerNode(gateway, config, enrollment);
     for (const child of children) void child.ended.then(how => closing || fail(how));
     return { ready: { gateway, ...controller, ...node }, close: closeAll };
   } catch (error) {
@@ -67,24 +70,30 @@ function gatewaySettings(
     'image-dir': join(config.dir, 'images'),
     'image-capacity': config['image-capacity'],
     'clusters-file': clustersFile,
+    topology: config.topology && showSegments(config.topology.segments),
   };
 }
 
-function nodeSettings(config: DevConfig, socket: string): Record<string, string> {
+function nodeSettings(config: DevConfig, socket: string): Record<string, string | undefined> {
   return {
     endpoint: socket,
     'node-id': config['node-id'],
     'state-dir': join(config.dir, 'node'),
     'kubelet-dir': config['kubelet-dir'],
     'default-fs': config['default-fs'],
+    'plugin-capabilities': showAdvertised(config['plugin-capabilities']),
+    topology: config.topology?.text,
   };
 }
 
-async function registerNode(gateway: string, nodeId: string, { keyFile }: Enrollment): Promise<void> {
+async function registerNode(gateway: string, config: DevConfig, { keyFile }: Enrollment): Promise<void> {
+  const { 'node-id': nodeId, topology } = config;
   const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
   const client = createClient({ url: gateway, token, connections: 1 });
   try {
-    await client.putNode(nodeId, {}, { deadlineMs: Date.now() + registerTimeoutMs });
+    await client.putNode(nodeId, topology ? { topology: topology.segments } : {}, {
+      deadlineMs: Date.now() + registerTimeoutMs,
+    });
   } finally {
     await client.close();
   }

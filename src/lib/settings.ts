@@ -11,8 +11,12 @@ export type Setting<T> = {
   readonly optional?: boolean;
   /** A second variable name, for names that others decided, such as CSI_ENDPOINT. */
   readonly variable?: string;
-  /** May also be given as a path to a file that holds it, with `--name-file` or `FAIRLEAD_NAME_FILE`; never printed. */
+  /** May also be given as a path to a file that holds it, with `--name-file` or `FAIRLEAD_NAME_FILE`. */
+  readonly file?: boolean;
+  /** Never printed; may be given as a file, too. */
   readonly secret?: boolean;
+  /** Another setting of the table that must be given when this one is. */
+  readonly with?: string;
 };
 
 /** A program's settings, keyed by flag name without its dashes. */
@@ -41,19 +45,31 @@ export function readSettings<T extends SettingsTable>(table: T, source: Settings
   const flags = readFlags(table, source.argv, faults);
   faults.push(...unknownVariables(table, source.env));
   const values: Record<string, unknown> = {};
+  const given = new Set<string>();
   for (const [name, setting] of Object.entries(table)) {
     let text: string | undefined;
     try {
       text = findText(name, setting, { flags, env: source.env })?.trim();
-      if (text !== undefined) values[name] = setting.parse(text);
-      else if (!setting.optional)
+      if (text !== undefined) {
+        given.add(name);
+        values[name] = setting.parse(text);
+      } else if (!setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
     } catch (error) {
+      given.add(name);
       const message = error instanceof Error ? error.message : String(error);
       faults.push(`--${name}: ${setting.secret && text ? message.replaceAll(text, '…') : message}`);
     }
   }
+  for (const [name, { with: other }] of Object.entries(table))
+    if (other !== undefined && given.has(name) && !given.has(other))
+      faults.push(`--${name} is given without --${other}`);
   return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
+}
+
+/** True when a setting may be given as the path of a file that holds it. */
+export function takesFile({ file, secret }: Setting<unknown>): boolean {
+  return file === true || secret === true;
 }
 
 /** The table as text for `--help`: flag, variable, default, and what it does. */
@@ -67,7 +83,7 @@ export function describeSettings(table: SettingsTable): string {
           : setting.optional
             ? 'optional'
             : 'required';
-      const file = setting.secret ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
+      const file = takesFile(setting) ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
       return `  --${name}\n      ${setting.doc}\n      (${variables}; ${state}${file})`;
     })
     .join('\n');
@@ -79,7 +95,9 @@ function readFlags(
   faults: string[],
 ): ReadonlyMap<string, string> {
   const known = new Set(
-    Object.entries(table).flatMap(([name, setting]) => (setting.secret ? [name, `${name}-file`] : [name])),
+    Object.entries(table).flatMap(([name, setting]) =>
+      takesFile(setting) ? [name, `${name}-file`] : [name],
+    ),
   );
   const options = Object.fromEntries([...known].map(name => [name, { type: 'string' as const }]));
   const { tokens } = parseArgs({
@@ -105,7 +123,7 @@ function readFlags(
 function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): string[] {
   const known = new Set(
     Object.entries(table).flatMap(([name, setting]) =>
-      setting.secret ? [variableOf(name), `${variableOf(name)}_FILE`] : [variableOf(name)],
+      takesFile(setting) ? [variableOf(name), `${variableOf(name)}_FILE`] : [variableOf(name)],
     ),
   );
   return Object.keys(env)
@@ -118,14 +136,14 @@ type Given = { readonly flags: ReadonlyMap<string, string>; readonly env: NodeJS
 function findText(name: string, setting: Setting<unknown>, { flags, env }: Given): string | undefined {
   const direct = flags.get(name);
   if (direct !== undefined) return direct;
-  if (setting.secret) {
+  if (takesFile(setting)) {
     const file = flags.get(`${name}-file`) ?? env[`${variableOf(name)}_FILE`];
-    if (file !== undefined) return readSecretFile(file);
+    if (file !== undefined) return readTextFile(file);
   }
   return env[variableOf(name)] ?? (setting.variable ? env[setting.variable] : undefined) ?? setting.default;
 }
 
-function readSecretFile(path: string): string {
+function readTextFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

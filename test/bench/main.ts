@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { cloneBench } from './clone.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { toTable, type Bench, type Figure } from './figure.ts';
@@ -14,6 +15,7 @@ const benches: readonly Bench[] = [
   createBench,
   gatewayBench,
   cycleBench,
+  cloneBench,
   scaleBench,
 ];
 

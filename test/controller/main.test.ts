@@ -23,10 +23,17 @@ const create = {
   volume_capabilities: [{ block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } }],
 };
 
-type Started = { readonly csi: CsiClient; readonly socketPath: string; readonly running: Running };
+type Started = {
+  readonly csi: CsiClient;
+  readonly socketPath: string;
+  readonly running: Running;
+  readonly warnings: readonly string[];
+};
 
 /** Starts the whole controller against a storage API; it ends with its test. */
 async function start(t: TestContext, gateway: string, more: readonly string[] = []): Promise<Started> {
+  const lines: string[] = [];
+  const log = { ...silentLog, warn: (message: string) => void lines.push(message) };
   const socketPath = join(await temporaryDir(t), 'csi.sock');
   const keyFile = await keyFileOf(t, key.jwk);
   const argv = [
@@ -42,9 +49,9 @@ async function start(t: TestContext, gateway: string, more: readonly string[] = 
   ];
   const { values, faults } = readSettings(controllerSettings, { argv, env: {} });
   assert.ok(values, String(faults));
-  const running = await startController(values, silentLog);
+  const running = await startController(values, log);
   t.after(() => running.close());
-  return { csi: clientOf(t, socketPath), socketPath, running };
+  return { csi: clientOf(t, socketPath), socketPath, running, warnings: lines };
 }
 
 async function untilReady(csi: CsiClient): Promise<void> {
@@ -65,6 +72,31 @@ test('a controller becomes ready, signs what it asks, and names the request to t
   const token = request?.headers.authorization?.replace('Bearer ', '') ?? '';
   await jwtVerify(token, key.publicKey, { issuer: 'me', audience: 'you', algorithms: ['EdDSA'] });
   assert.match(String(request?.headers['x-request-id']), /^[0-9a-f]{12}$/);
+});
+
+test('the plugin is what is set, and where the storage differs it is said once that is known', async t => {
+  const api = await startStorageApi(t, [
+    json(200, { ...offered, features: ['groups', 'changes', 'topology'] }),
+  ]);
+  const { csi, warnings } = await start(t, api.url, ['--plugin-capabilities', 'group-snapshots']);
+  const { capabilities } = await csi.identity.GetPluginCapabilities({});
+  const types = capabilities.map(({ service }) => service?.type);
+  assert.deepEqual(types.filter(Boolean), ['CONTROLLER_SERVICE', 'GROUP_CONTROLLER_SERVICE']);
+  assert.match((await csi.identity.GetPluginInfo({})).vendor_version, /^[0-9.]+\+group-snapshots$/);
+  await untilReady(csi);
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0] ?? '', /^the storage has "changed-blocks"/);
+  assert.match(warnings[1] ?? '', /^the storage has "topology"/);
+});
+
+test('a service that is not among the plugin capabilities is not there', async t => {
+  const api = await startStorageApi(t, [json(200, offered)]);
+  const { csi } = await start(t, api.url, ['--plugin-capabilities', 'none']);
+  await untilReady(csi);
+  const group = csi.groupController.GroupControllerGetCapabilities({});
+  await assert.rejects(group, { code: 'UNIMPLEMENTED' });
+  const blocks = Array.fromAsync(csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }));
+  await assert.rejects(blocks, { code: 'UNIMPLEMENTED' });
 });
 
 test('without an issuer the tokens bear the name of the cluster', async t => {

@@ -9,6 +9,7 @@ import { createController } from '../../src/controller/controller.ts';
 import { createGroupController } from '../../src/controller/group-controller.ts';
 import { createSnapshotMetadata } from '../../src/controller/snapshot-metadata.ts';
 import type { CsiClient } from '../../src/csi/client.ts';
+import { advertisedByDefault, type Advertised } from '../../src/csi/plugin-capabilities.ts';
 import { clientOf, serveCsi, temporaryDir } from '../csi/serving.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../fakes/storage-api.ts';
 
@@ -34,7 +35,7 @@ export type Served = { readonly csi: CsiClient; readonly asked: readonly Asked[]
 export async function serveController(
   t: TestContext,
   client: Partial<StorageClient> = {},
-  capabilities: Capabilities | undefined = offered,
+  capabilities: (Capabilities & { readonly advertised?: Advertised }) | undefined = offered,
 ): Promise<Served> {
   const asked: Asked[] = [];
   const source: CapabilitySource = {
@@ -58,6 +59,7 @@ export async function serveController(
     client: Object.fromEntries(recording) as StorageClient,
     capabilities: source,
     cluster: 'a',
+    advertised: capabilities?.advertised ?? advertisedByDefault,
   };
   const socketPath = join(await temporaryDir(t), 'csi.sock');
   await serveCsi(t, socketPath, {

@@ -20,7 +20,12 @@ export type FakeImage = {
 };
 
 /** A loop device that is set up. */
-export type FakeLoop = { readonly backing: string; readonly readonly: boolean; sizeBytes: number };
+export type FakeLoop = {
+  readonly backing: string;
+  readonly readonly: boolean;
+  readonly diskseq: number;
+  sizeBytes: number;
+};
 
 /** A machine held in memory that behaves as the real tools do. */
 export type FakeState = {
@@ -28,6 +33,8 @@ export type FakeState = {
   readonly texts: Map<string, string>;
   readonly images: Map<string, FakeImage>;
   readonly loops: Map<number, FakeLoop>;
+  /** Counts the loop devices that were ever set up. */
+  diskseq: number;
   /** What NFS servers export, as `server:/path`. */
   readonly exports: Set<string>;
   mounts: Mount[];
@@ -37,6 +44,8 @@ export type FakeState = {
   readonly missing: Set<string>;
   /** Whether blkid tells where a filesystem ends, as util-linux does since 2.39. */
   tellsEnd: boolean;
+  /** The room that is left for files. */
+  freeBytes: number;
 };
 
 /** Which step fails, whether its effect happened, and how: by an error, by a command killed, or by the agent's end. */
@@ -86,6 +95,7 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
       step(() => {
         state.paths.delete(path);
         state.texts.delete(path);
+        state.images.delete(path);
       }),
     writeDurably: (path, text) =>
       step(() => {
@@ -101,11 +111,13 @@ function emptyState(): FakeState {
     texts: new Map(),
     images: new Map(),
     loops: new Map(),
+    diskseq: 0,
     exports: new Set(),
     mounts: [],
     formatted: [],
     missing: new Set(),
     tellsEnd: false,
+    freeBytes: Number.MAX_SAFE_INTEGER,
   };
 }
 
@@ -181,6 +193,7 @@ function readText(state: FakeState, path: string): string | undefined {
   const facts: Readonly<Record<string, string>> = {
     'loop/backing_file': loop.backing,
     dev: `7:${index}`,
+    diskseq: String(loop.diskseq),
     ro: loop.readonly ? '1' : '0',
     size: String(loop.sizeBytes / 512),
   };

@@ -49,9 +49,20 @@ const tools: Readonly<Record<string, Tool>> = {
   },
   umount,
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
-  stat: (state, args) =>
-    state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1,
+  fallocate: (state, args) => reserve(state, args.at(-1) ?? '', Number(args[1])),
+  stat: (state, args) => {
+    if (args.includes('%S %a')) return { stdout: `1 ${state.freeBytes}\n` };
+    return state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1;
+  },
 };
+
+/** What is on the file already stays. */
+function reserve(state: FakeState, path: string, sizeBytes: number): number {
+  if (sizeBytes > state.freeBytes) return 1;
+  state.images.set(path, { content: 'blank', ...state.images.get(path), sizeBytes });
+  state.paths.set(path, 'filled');
+  return 0;
+}
 
 function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> | number {
   const backing = args.at(-1) ?? '';
@@ -61,7 +72,7 @@ function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> 
   if (known) return known[1].readonly && !readonly ? 1 : { stdout: `/dev/loop${known[0]}\n` };
   const index = [...Array(64).keys()].find(number => !state.loops.has(number)) ?? 64;
   const sizeBytes = state.images.get(backing)?.sizeBytes ?? 0;
-  state.loops.set(index, { backing, readonly, sizeBytes });
+  state.loops.set(index, { backing, readonly, sizeBytes, diskseq: ++state.diskseq });
   return { stdout: `/dev/loop${index}\n` };
 }
 
@@ -151,7 +162,8 @@ function mountDevice(state: FakeState, args: readonly string[]): number {
   if (isWriting && state.loops.get(indexOf(device))?.readonly) return 32;
   const number = type === 'btrfs' ? `0:${100 + indexOf(device)}` : `7:${indexOf(device)}`;
   const mode = isWriting ? 'rw' : 'ro';
-  addMount(state, { device: number, root: '/', path, options: [mode], type, source: device });
+  const own = { device: number, root: '/', path, options: [mode], type, source: device };
+  addMount(state, own, /,(context=.*)$/.exec(`,${options.join(',')}`)?.[1]);
   return 0;
 }
 
@@ -201,8 +213,12 @@ function optionsOf(args: readonly string[]): readonly string[] {
   return args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
 }
 
-function addMount(state: FakeState, mount: Omit<Mount, 'id' | 'parentId' | 'superOptions'>): void {
-  state.mounts.push({ ...mount, id: state.mounts.length + 1, parentId: 1, superOptions: ['rw'] });
+type OwnOfMount = Omit<Mount, 'id' | 'parentId' | 'superOptions'>;
+
+/** A context is shown as the kernel does, and taken apart at its commas as whoever reads mountinfo does. */
+function addMount(state: FakeState, mount: OwnOfMount, context?: string): void {
+  const superOptions = ['rw', ...(context === undefined ? [] : context.split(','))];
+  state.mounts.push({ ...mount, id: state.mounts.length + 1, parentId: 1, superOptions });
 }
 
 function umount(state: FakeState, args: readonly string[]): number {

@@ -6,6 +6,11 @@ import { assertProblem, makeGateway, mounted, openMemory, volumeSpec } from './h
 
 const attachmentSpec = { capability: mounted, readonly: false };
 
+/** JSON that no object can be written as. */
+function bodyWith(member: string): string {
+  return JSON.stringify(volumeSpec('x')).replace(/}$/, `,${member}}`);
+}
+
 const badInput = [
   { route: 'PUT /v1/volumes/a.x', body: 'not json', says: /^body: not JSON$/ },
   { route: 'PUT /v1/volumes/a.x', body: '', says: /^body: not JSON$/ },
@@ -57,6 +62,16 @@ const badInput = [
     says: /^parameters: "k" is not known$/,
   },
   {
+    route: 'PUT /v1/volumes/a.x',
+    body: bodyWith('"parameters":{"__proto__":"x"}'),
+    says: /^body: "__proto__" is not known$/,
+  },
+  {
+    route: 'PUT /v1/volumes/a.x',
+    body: bodyWith('"topology":{"requisite":[{"\\u005f_proto__":"x"}]}'),
+    says: /^body: "__proto__" is not known$/,
+  },
+  {
     route: 'PUT /v1/volumes/nodot',
     body: volumeSpec('x'),
     says: /^"nodot" is not a volume id such as "a.name"$/,
@@ -91,6 +106,13 @@ for (const { route, body, says } of badInput) {
     assert.deepEqual(backend.calls, []);
   });
 }
+
+test('what is called like the way to a prototype is only a value', async t => {
+  const { ask } = await makeGateway(t);
+  const answer = await ask('PUT /v1/volumes/a.x', { body: volumeSpec('__proto__') });
+  assert.equal(answer.status, 201);
+  assert.equal(answer.body['name'], '__proto__');
+});
 
 test('a body that is too long is refused, whether its length is told or not', async t => {
   const { ask } = await makeGateway(t);

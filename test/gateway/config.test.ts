@@ -23,12 +23,14 @@ test('variables do as flags do, and the store may be a url', () => {
     FAIRLEAD_CLUSTERS_FILE: '/c.json',
     FAIRLEAD_TLS_CERT_FILE: '/cert.pem',
     FAIRLEAD_TLS_KEY_FILE: '/key.pem',
+    FAIRLEAD_TOPOLOGY: 'x.example/zone=a, rack=r1',
   };
   const { config } = readGatewayConfig({ argv: [], env });
   assert.equal(config?.backend.values['image-dir'], '/images');
   assert.equal(config?.backend.values['image-capacity'], 10 * 2 ** 30);
   assert.deepEqual(config?.store, { engine: 'sqlite', path: '/s.sqlite' });
   assert.deepEqual(config?.tls, { certFile: '/cert.pem', keyFile: '/key.pem' });
+  assert.deepEqual(config?.backend.place, { 'x.example/zone': 'a', rack: 'r1' });
 });
 
 test('a backend that wraps another takes the settings of both', () => {
@@ -86,7 +88,15 @@ const faulty = [
     argv: [...required, '--memory-capacity', 'much'],
     says: [/^--memory-capacity: "much" is not a number of bytes/],
   },
-  { argv: [...required, '--tls-key-file', '/k'], says: [/must both be given, or none$/] },
+  {
+    argv: [...required, '--tls-key-file', '/k'],
+    says: [/^--tls-key-file is given without --tls-cert-file$/],
+  },
+  {
+    argv: [...required.slice(2), '--tls-cert-file', '/c'],
+    says: [/--backend is required/, /^--tls-cert-file is given without --tls-key-file$/],
+  },
+  { argv: [...required, '--topology', 'zone'], says: [/^--topology: "zone" is not key=value$/] },
   {
     argv: [...required.slice(0, 2), ...required.slice(4), '--store', 'mysql://db'],
     says: [/^--store: "mysql" is not a kind/],

@@ -8,6 +8,7 @@ import { createApp } from '../../gateway/app.ts';
 import { createAuthenticate, type Algorithm, type Enrolment } from '../../gateway/authenticate.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
+import type { Room } from '../../gateway/backends/memory/rooms.ts';
 import { createRecovery, type Recovery } from '../../gateway/recovery.ts';
 import { migrate } from '../../gateway/schema.ts';
 import type { Viewer } from '../../gateway/routes/docs.ts';
@@ -156,9 +157,9 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   };
 }
 
-/** A memory backend with nothing in it. */
-export async function openMemory(capacityBytes = 2 ** 40): Promise<MemoryBackend> {
-  return openMemoryBackend({ 'memory-capacity': capacityBytes });
+/** A memory backend with nothing in it, with so many bytes, or so many in each of several places. */
+export async function openMemory(capacity: number | readonly Room[] = 2 ** 40): Promise<MemoryBackend> {
+  return openMemoryBackend({ 'memory-capacity': capacity });
 }
 
 /** The usual way to use a volume. */

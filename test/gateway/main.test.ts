@@ -48,6 +48,23 @@ test('what was made is there after the gateway was started again', async t => {
   assert.deepEqual(await second.client.getVolume('a.pvc-1', call()), volume);
 });
 
+test('a gateway that is told where its storage is says so of all that it makes', async t => {
+  const { client } = await start(t, prepare(t), { '--topology': 'x.example/zone=a' });
+  const place = { 'x.example/zone': 'a' };
+  assert.ok((await client.getCapabilities(call())).features.includes('topology'));
+  const here = volumeSpec('here', {
+    topology: { requisite: [{ ...place, 'x.example/protocol-loop': 'true' }] },
+  });
+  assert.deepEqual((await client.createVolume('a.here', here, call())).topology, [place]);
+  const away = volumeSpec('away', { topology: { requisite: [{ 'x.example/zone': 'b' }] } });
+  await assert.rejects(client.createVolume('a.away', away, call()), isProblem('RESOURCE_EXHAUSTED'));
+  const cut = await client.createSnapshot('a.cut', { name: 'cut', volumeId: 'a.here' }, call());
+  assert.deepEqual(cut.topology, [place]);
+  assert.ok((await client.getCapacity({ topology: place }, call())).availableBytes > 0);
+  const none = await client.getCapacity({ topology: { 'x.example/zone': 'b' } }, call());
+  assert.deepEqual(none, { availableBytes: 0 });
+});
+
 test('many clients that create at once get as many volumes', async t => {
   const { client } = await start(t, prepare(t));
   const names = Array.from({ length: 64 }, (_, index) => `pvc-${index}`);
@@ -125,6 +142,15 @@ const faults = [
     says: /^cannot use the store "\/no\/store.sqlite": unable to open database file$/,
   },
   { flags: { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' }, says: /\/no\/cert/ },
+  {
+    flags: {
+      '--backend': 'memory',
+      '--image-dir': undefined,
+      '--memory-capacity': '1Gi in zone=a',
+      '--topology': 'zone=b',
+    },
+    says: /^--topology: the backend "memory" knows its places itself$/,
+  },
 ];
 for (const { flags, says } of faults) {
   test(`${Object.entries(flags).flat().join(' ')} is told in one line`, async t => {
@@ -145,8 +171,11 @@ function prepare(t: TestContext): string {
   return directory;
 }
 
-function configOf(directory: string, flags: Readonly<Record<string, string>> = {}): GatewayConfig {
-  const all: Readonly<Record<string, string>> = {
+/** A flag without a value is not given. */
+type Flags = Readonly<Record<string, string | undefined>>;
+
+function configOf(directory: string, flags: Flags = {}): GatewayConfig {
+  const all: Flags = {
     '--listen': '127.0.0.1:0',
     '--backend': 'image',
     '--image-dir': join(directory, 'images'),
@@ -154,7 +183,8 @@ function configOf(directory: string, flags: Readonly<Record<string, string>> = {
     '--clusters-file': join(directory, 'clusters.json'),
     ...flags,
   };
-  const { config, faults: found } = readGatewayConfig({ argv: Object.entries(all).flat(), env: {} });
+  const argv = Object.entries(all).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const { config, faults: found } = readGatewayConfig({ argv, env: {} });
   assert.ok(config, found?.join('\n') ?? '');
   return config;
 }
@@ -162,8 +192,9 @@ function configOf(directory: string, flags: Readonly<Record<string, string>> = {
 async function start(
   t: TestContext,
   directory: string,
+  flags: Flags = {},
 ): Promise<{ running: Running; client: StorageClient }> {
-  const running = await startGateway(configOf(directory), silentLog);
+  const running = await startGateway(configOf(directory, flags), silentLog);
   const client = createClient({ url: urlOf(running), token: () => signer.sign() });
   t.after(async () => {
     await client.close();

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assert as assertProperty, asyncModelRun, asyncProperty, commands, nat } from 'fast-check';
-import { createModel, type Content, type Model } from './model/model.ts';
+import type { Snapshot } from '../../src/api/snapshot-resources.ts';
+import { createModel, type Content, type Model, type ModelSnapshot } from './model/model.ts';
 import { event } from './model/operations.ts';
 import { askOnce, listAll, mebibyte, slotBytes, toCommand } from './model/play.ts';
 import { openWorld, type World } from './model/world.ts';
@@ -59,7 +60,7 @@ async function finish(model: Model, world: World): Promise<void> {
   await world.calm();
   const gateway = world.gateway(0);
   await gateway.recovery.sweep();
-  for (const operation of model.open.values()) await askOnce(operation, model, gateway);
+  for (const operation of model.open.values()) await askOnce(operation, model, { world, at: 0 });
   assert.deepEqual([...model.open.values()], []);
   assert.equal(await gateway.recovery.sweep(), 0);
 }
@@ -90,29 +91,37 @@ async function assertSame(model: Model, world: World): Promise<void> {
   await assertSnapshots(model, world);
 }
 
-async function assertSnapshots(model: Model, { gateway, storage, ...world }: World): Promise<void> {
-  const { snapshots } = await gateway(1).snapshots.list('a', { limit: 100 });
-  const ids = [...model.snapshots.keys()].sort();
+async function assertSnapshots(model: Model, world: World): Promise<void> {
+  const { snapshots, groups } = world.gateway(1);
+  const known = new Map<string, ModelSnapshot>(model.snapshots);
+  for (const [id, members] of model.groups) {
+    const group = await groups.get('a', id);
+    assert.equal(group.state, 'ready', id);
+    assert.equal(group.snapshots.length, members.length, id);
+    for (const [index, member] of members.entries()) known.set(group.snapshots[index]?.id ?? id, member);
+  }
+  const listed = (await snapshots.list('a', { limit: 100 })).snapshots;
+  const ids = [...known.keys()].sort();
   assert.deepEqual(
-    snapshots.map(({ id }) => id),
+    listed.map(({ id }) => id),
     ids,
   );
-  assert.deepEqual((await Array.fromAsync(storage.snapshots?.list?.() ?? [])).sort(), ids);
-  for (const { id, volumeId, sizeBytes, state } of snapshots) {
-    const known = model.snapshots.get(id) ?? assert.fail(id);
-    assert.deepEqual([volumeId, sizeBytes, state], [known.of, known.size * mebibyte, 'ready'], id);
-    const source = { kind: 'snapshot', snapshot: { id, volumeId, sizeBytes } } as const;
-    const probe = {
-      id: 'a.probe',
-      requiredBytes: sizeBytes,
-      limitBytes: 0,
-      parameters: {},
-      capabilities: [],
-    };
-    await storage.create({ ...probe, source });
-    assert.equal(hashOf({ gateway, storage, ...world }, 'a.probe'), hashOfContent(known.content), id);
-    await storage.delete({ id: 'a.probe' });
-  }
+  assert.deepEqual((await Array.fromAsync(world.storage.snapshots?.list?.() ?? [])).sort(), ids);
+  for (const snapshot of listed) await assertHolds(world, snapshot, known.get(snapshot.id));
+}
+
+async function assertHolds(
+  world: World,
+  { id, volumeId, sizeBytes, state }: Snapshot,
+  known?: ModelSnapshot,
+) {
+  assert.ok(known, id);
+  assert.deepEqual([volumeId, sizeBytes, state], [known.of, known.size * mebibyte, 'ready'], id);
+  const source = { kind: 'snapshot', snapshot: { id, volumeId, sizeBytes } } as const;
+  const bounds = { requiredBytes: sizeBytes, limitBytes: 0 };
+  await world.storage.create({ id: 'a.probe', ...bounds, parameters: {}, capabilities: [], source });
+  assert.equal(hashOf(world, 'a.probe'), hashOfContent(known.content), id);
+  await world.storage.delete({ id: 'a.probe' });
 }
 
 /** What the storage says when it is asked to grow a volume to no size. */

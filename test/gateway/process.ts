@@ -52,6 +52,7 @@ export async function startProcess(
     '--image-dir': join(directory, 'images'),
     '--image-capacity': '1Ti',
     '--claim-lease': lease,
+    '--topology': 'zone=a',
     '--store': join(directory, 'store.sqlite'),
     '--clusters-file': join(directory, 'clusters.json'),
     '--log-level': 'error',

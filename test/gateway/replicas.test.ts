@@ -9,7 +9,13 @@ const attachment = { volumeId: id, nodeId: 'n1' };
 
 /** In the order of a volume's life; `effect` is what the storage does. */
 const steps: readonly { readonly effect: string; readonly ask: Ask }[] = [
-  { effect: 'create a.one', ask: (client, call) => client.createVolume(id, volumeSpec('one'), call) },
+  {
+    effect: 'create a.one',
+    ask: (client, call) => {
+      const topology = { requisite: [{ zone: 'b' }, { zone: 'a' }], preferred: [{ zone: 'b' }] };
+      return client.createVolume(id, volumeSpec('one', { topology }), call);
+    },
+  },
   {
     effect: 'attach a.one',
     ask: (client, call) => client.attachVolume({ ...attachment, capability: mounted, readonly: false }, call),

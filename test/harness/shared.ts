@@ -1,10 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createClient } from '../../src/api/client.ts';
-import { createTokenSource } from '../../src/controller/tokens.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
 import { devCluster, enroll } from '../../src/dev/enrollment.ts';
+import { advertisedFor, registerNode } from './register.ts';
 
 /** One gateway with the dir backend, one controller, and several node agents, each a process of its own. */
 export type SharedStorage = {
@@ -43,7 +42,9 @@ export async function startShared(
     'clusters-file': clustersFile,
   });
   const controller = join(dir, 'controller.sock');
-  await start('controller', { endpoint: controller, gateway, cluster: devCluster, 'key-file': keyFile });
+  const plugin = { 'plugin-capabilities': await advertisedFor({ gateway, keyFile }) };
+  const cluster = { cluster: devCluster, 'key-file': keyFile };
+  await start('controller', { ...plugin, ...cluster, endpoint: controller, gateway });
   const nodes = nodeIds.map(nodeId => {
     const directory = join(dir, nodeId);
     mkdirSync(directory);
@@ -51,27 +52,12 @@ export async function startShared(
   });
   for (const { nodeId, node: endpoint, directory } of nodes)
     await start('node', {
+      ...plugin,
       endpoint,
       'node-id': nodeId,
       'state-dir': join(dir, `${nodeId}-state`),
       'kubelet-dir': directory,
     });
-  await registerNodes({ gateway, keyFile, nodeIds });
+  for (const nodeId of nodeIds) await registerNode({ gateway, keyFile }, nodeId);
   return { root, controller, nodes };
-}
-
-type Registration = {
-  readonly gateway: string;
-  readonly keyFile: string;
-  readonly nodeIds: readonly string[];
-};
-
-async function registerNodes({ gateway, keyFile, nodeIds }: Registration): Promise<void> {
-  const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
-  const client = createClient({ url: gateway, token, connections: 1 });
-  try {
-    for (const nodeId of nodeIds) await client.putNode(nodeId, {}, { deadlineMs: Date.now() + 10_000 });
-  } finally {
-    await client.close();
-  }
 }

@@ -11,6 +11,7 @@ const table = {
   wait: { doc: 'how long', parse: durationMs, default: '5s' },
   'store-key': { doc: 'a key', parse: choice('good'), optional: true, secret: true },
   note: { doc: 'a note', parse: text, optional: true },
+  place: { doc: 'a place', parse: text, optional: true, file: true },
 } as const;
 
 const env = { FAIRLEAD_ENDPOINT: '/e' };
@@ -90,6 +91,21 @@ test('a secret is read from a file, without the newline at its end, by flag and 
   assert.equal(read([], { ...env, FAIRLEAD_STORE_KEY_FILE: file }).values?.['store-key'], 'good');
 });
 
+test('what is no secret is read from a file where its row allows it; the flag wins, and the fault is shown', async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
+  t.after(() => rm(dir, { recursive: true }));
+  const file = join(dir, 'place');
+  await writeFile(file, 'here\n');
+  const given = { ...env, FAIRLEAD_PLACE_FILE: file };
+  assert.equal(read([], given).values?.place, 'here');
+  assert.equal(read(['--place-file', file]).values?.place, 'here');
+  assert.equal(read(['--place', 'there'], given).values?.place, 'there');
+  await writeFile(file, '\n');
+  assert.deepEqual(read([], given).faults, ['--place: must not be empty']);
+  await rm(file);
+  assert.deepEqual(read([], given).faults, [`--place: cannot read file "${file}" (ENOENT)`]);
+});
+
 test('a secret in a file that is no good is not shown', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
   t.after(() => rm(dir, { recursive: true }));
@@ -109,4 +125,6 @@ test('help tells flag, variable, default and meaning of every setting, and never
   assert.match(help, /FAIRLEAD_ENDPOINT, CSI_ENDPOINT; required/);
   assert.match(help, /FAIRLEAD_WAIT; default 5s/);
   assert.match(help, /--store-key-file, FAIRLEAD_STORE_KEY_FILE/);
+  assert.match(help, /--place-file, FAIRLEAD_PLACE_FILE/);
+  assert.doesNotMatch(help, /--note-file/);
 });

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { AttachmentOf } from '../../src/api/attachment.ts';
 import type { Agent } from '../../node-agent/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
 import { createMachine } from '../../node-agent/machine.ts';
@@ -140,8 +141,11 @@ export async function startAgent({ host, directory }: Bench): Promise<Agent> {
   };
 }
 
+/** A request to stage and publish a volume that is an image. */
+export type LoopRequest = StageRequest & PublishRequest & { readonly attachment: AttachmentOf<'loop'> };
+
 /** A request to stage and publish the image as volume `c.v`, as a filesystem for one writer. */
-export function requestFor(bench: Bench, imagePath: string): StageRequest & PublishRequest {
+export function requestFor(bench: Bench, imagePath: string): LoopRequest {
   return {
     volumeId: 'c.v',
     stagingPath: `${bench.directory}/stage/v`,

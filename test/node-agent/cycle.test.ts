@@ -59,22 +59,6 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   });
 }
 
-test(
-  'a volume is mounted with an SELinux context, which a kernel without SELinux leaves out',
-  real,
-  async t => {
-    const bench = openRealBench(t);
-    const agent = await startAgent(bench);
-    const request = requestFor(bench, bench.makeImage('image'));
-    const mountFlags = ['context="system_u:object_r:container_file_t:s0:c1,c2"', 'noexec'];
-    const labelled = { ...request, capability: { ...request.capability, mountFlags } };
-    await stage(agent, labelled);
-    await publish(agent, labelled);
-    await unpublish(agent, labelled);
-    await unstage(agent, labelled);
-  },
-);
-
 test('a block volume is its own device, and keeps what is written', real, async t => {
   const bench = openRealBench(t);
   const agent = await startAgent(bench);

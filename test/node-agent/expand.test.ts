@@ -54,6 +54,32 @@ for (const fsType of ['xfs', 'btrfs']) {
   });
 }
 
+const noBtrfs = whyNoMachine ?? findMissing(['mkfs.btrfs']);
+
+test(
+  'a btrfs smaller than the kernel would grow it to is staged as it is, and grows to a size that can be',
+  noBtrfs ? { skip: noBtrfs } : {},
+  async t => {
+    const bench = openRealBench(t);
+    const agent = await startAgent(bench);
+    const image = bench.makeImage('small', { content: 'btrfs', sizeBytes: 128 * MiB });
+    const made = requestFor(bench, image);
+    const attachment = { ...made.attachment, sizeBytes: 128 * MiB };
+    const request = { ...made, attachment, capability: { ...made.capability, fsType: 'btrfs' } };
+    const at = { volumeId: request.volumeId, path: request.stagingPath };
+    await stage(agent, request);
+    bench.resizeImage(image, 200 * MiB);
+    const little = { requiredBytes: 200 * MiB, limitBytes: 0 };
+    await assert.rejects(expand(agent, { ...at, ...little }), {
+      code: 'FAILED_PRECONDITION',
+      detail: /cannot be grown to less than 268435456 bytes/,
+    });
+    bench.resizeImage(image, grownBytes);
+    assert.equal(await expand(agent, { ...at, ...grown }), grownBytes);
+    await unstage(agent, request);
+  },
+);
+
 const real = whyNoMachine ? { skip: whyNoMachine } : {};
 
 test(

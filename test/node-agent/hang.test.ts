@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { nodeSettings } from '../../node-agent/config.ts';
 import { startNodeAgent } from '../../node-agent/main.ts';
 import { toPublishContext } from '../../src/api/attachment.ts';
@@ -12,6 +10,7 @@ import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { countAbandoned } from '../../src/lib/exec.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { readSettings } from '../../src/lib/settings.ts';
+import { mountFuse } from './fuse.ts';
 import { MiB, openRealBench, requestFor, whyNoMachine, type Bench } from './bench.ts';
 
 const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
@@ -26,7 +25,7 @@ test('fifty hung volumes stall themselves alone, and come off once they are unpu
   const healthy = volumeOf(bench, image, 'healthy');
   for (const volume of volumes) await bringUp(client, volume);
   const calmMs = await timed(() => cycle(client, healthy));
-  const fuse = await mountFuse(t, volumes);
+  const fuse = await coverTargets(t, volumes);
   for (const volume of volumes) await assertRoom(client, volume);
 
   await fuse.hang();
@@ -68,7 +67,7 @@ test('a volume that hangs when it is first measured says so, and recovers once i
   const { client, close } = await open(bench);
   const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
   await bringUp(client, volume);
-  const fuse = await mountFuse(t, [volume]);
+  const fuse = await coverTargets(t, [volume]);
   await fuse.hang();
   const tookMs = await timed(() =>
     assert.rejects(client.node.NodeGetVolumeStats(volume), {
@@ -148,25 +147,11 @@ async function assertRoom(client: CsiClient, volume: Volume): Promise<void> {
 }
 
 /** Covers the targets with filesystems that name the volumes' devices as their source, and so pass for the volumes. */
-async function mountFuse(t: TestContext, volumes: readonly Volume[]) {
-  const pairs = volumes.flatMap(({ publish_context: { path = '' }, target_path: target }) => [
-    execFileSync('losetup', ['--noheadings', '--output', 'NAME', '--associated', path], {
-      encoding: 'utf8',
-    }).trim(),
-    target,
-  ]);
-  const program = fileURLToPath(new URL('../fakes/hanging-fuse.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  assert.equal((await lines.next()).value, 'ready');
-  return {
-    hang: async () => {
-      child.stdin.write('hang\n');
-      assert.equal((await lines.next()).value, 'done');
-    },
-    end: () => child.kill('SIGKILL'),
-  };
+function coverTargets(t: TestContext, volumes: readonly Volume[]) {
+  return mountFuse(
+    t,
+    volumes.map(({ publish_context: { path = '' }, target_path: target }) => ({ image: path, target })),
+  );
 }
 
 function mountedBelow({ directory }: Bench): readonly string[] {

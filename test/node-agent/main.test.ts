@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { nodeSettings } from '../../node-agent/config.ts';
 import { startNodeAgent } from '../../node-agent/main.ts';
@@ -21,8 +21,10 @@ test('an endpoint and a node id are all that the agent needs', () => {
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
     'driver-name': 'csi.fairlead.dev',
+    'plugin-capabilities': ['group-snapshots', 'changed-blocks'],
     'default-fs': 'ext4',
     'max-volumes': 0,
+    'mount-group': 'kubelet',
     'command-timeout': 60_000,
     'lazy-unmount': 'false',
     'log-level': 'info',
@@ -41,6 +43,7 @@ const bad = [
   { argv: ['--default-fs', 'ntfs'], fault: '--default-fs: "ntfs" is not one of ext4, xfs, btrfs' },
   { argv: ['--command-timeout', '2m'], fault: '--command-timeout: "2m" is not from 1s to less than 2m' },
   { argv: ['--max-volumes', '-1'], fault: '--max-volumes: "-1" is not a whole number from 0 to 1000000' },
+  { argv: ['--topology', 'zone'], fault: '--topology: "zone" is not key=value' },
   { argv: ['--kubelet-dir', 'x'], fault: '--kubelet-dir: "x" is not an absolute path' },
 ];
 
@@ -51,6 +54,34 @@ for (const { argv, fault } of bad) {
     assert.deepEqual(read([...kept, name, ...argv.slice(1)]).faults, [fault]);
   });
 }
+
+test('node id, limit and topology come from files, and NodeGetInfo tells them', async t => {
+  const { directory } = openRealBench(t);
+  const files = { 'node-id': 'n7\n', 'max-volumes': '25\n', topology: 'zone=a\nrack=\n' };
+  for (const [name, text] of Object.entries(files)) writeFileSync(`${directory}/${name}`, text);
+  const env = {
+    FAIRLEAD_NODE_ID_FILE: `${directory}/node-id`,
+    FAIRLEAD_MAX_VOLUMES_FILE: `${directory}/max-volumes`,
+    FAIRLEAD_TOPOLOGY_FILE: `${directory}/topology`,
+    FAIRLEAD_PLUGIN_CAPABILITIES: 'topology',
+  };
+  const socket = `${directory}/csi.sock`;
+  const places = ['--state-dir', `${directory}/state`, '--kubelet-dir', directory];
+  const { values, faults } = read(['--endpoint', socket, ...places], env);
+  assert.ok(values, String(faults));
+  const running = await startNodeAgent(values, silentLog);
+  const client = connectCsi(`unix://${socket}`);
+  const info = await client.node.NodeGetInfo({});
+  client.close();
+  await running.close();
+  assert.equal(info.node_id, 'n7');
+  assert.equal(Number(info.max_volumes_per_node), 25);
+  assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/zone'], 'a');
+  assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/rack'], undefined);
+  // This machine can set up loop devices, or this test could not run.
+  assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/protocol-loop'], 'true');
+  assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/protocol-bind'], 'true');
+});
 
 test('the agent serves Identity and Node on its socket, and removes the socket at its end', async t => {
   const { directory } = openRealBench(t);

@@ -17,7 +17,9 @@ type Rpc =
 
 async function open(bench: Bench = openFakeBench()) {
   const { attachment, stagingPath, targetPath, volumeId } = requestFor(bench, bench.makeImage('image'));
-  const node = createNode(await startAgent(bench), { nodeId: 'n1', maxVolumes: 7 });
+  const segments: Record<string, string> = {};
+  const identity = { nodeId: 'n1', maxVolumes: 7, topology: async () => segments };
+  const node = createNode(await startAgent(bench), identity);
   const request = {
     volume_id: volumeId,
     publish_context: toPublishContext(attachment),
@@ -36,7 +38,7 @@ async function open(bench: Bench = openFakeBench()) {
   };
   const ask = async (rpc: Rpc, change: object = {}): Promise<unknown> =>
     node[rpc]?.({ ...request, ...change } as never, call);
-  return { node, request, ask };
+  return { node, request, ask, segments };
 }
 
 test('a volume goes through all calls', async () => {
@@ -54,8 +56,12 @@ test('a volume goes through all calls', async () => {
 });
 
 test('the node says who it is and what it can do', async () => {
-  const { node } = await open();
-  assert.deepEqual(await node.NodeGetInfo?.({} as never, call), { node_id: 'n1', max_volumes_per_node: 7 });
+  const { node, segments } = await open();
+  const info = { node_id: 'n1', max_volumes_per_node: 7 };
+  assert.deepEqual(await node.NodeGetInfo?.({} as never, call), info);
+  Object.assign(segments, { 'x/zone': 'a' });
+  const accessible_topology = { segments: { 'x/zone': 'a' } };
+  assert.deepEqual(await node.NodeGetInfo?.({} as never, call), { ...info, accessible_topology });
   assert.deepEqual(await node.NodeGetCapabilities?.({} as never, call), {
     capabilities: [
       { rpc: { type: 'STAGE_UNSTAGE_VOLUME' } },

@@ -67,35 +67,55 @@ test('a CSI socket that is removed at run time is made again', async t => {
   }
 });
 
-test('metrics count RPCs and commands and say nothing of volumes', { skip }, async t => {
-  const node = openNode(t);
-  const url = await startWithHttp(node);
-  const kubelet = node.startKubelet();
-  await kubelet.plugins.registered(driverName);
-  const volume = node.makeVolume('secretive-volume');
-  await kubelet.runPod({ uid: 'pod-1', volumes: [volume] });
-  const client = connectCsi(`unix://${node.socket}`);
-  await assert.rejects(client.node.NodeUnstageVolume({ volume_id: '' }), { code: 'INVALID_ARGUMENT' });
-  client.close();
-  const { text } = await get(`${url}/metrics`);
-  for (const line of [
-    'fairlead_node_rpcs_total{rpc="NodeStageVolume",code="OK"} 1',
-    'fairlead_node_rpcs_total{rpc="NodePublishVolume",code="OK"} 1',
-    'fairlead_node_rpcs_total{rpc="NodeUnstageVolume",code="INVALID_ARGUMENT"} 1',
-    'fairlead_node_rpcs_running{rpc="NodeStageVolume"} 0',
-    'fairlead_node_rpc_duration_seconds_bucket{rpc="NodeStageVolume",le="+Inf"} 1',
-    'fairlead_node_rpc_duration_seconds_count{rpc="NodeStageVolume"} 1',
-    'fairlead_node_command_duration_seconds_count{command="mkfs.ext4"} 1',
-    'fairlead_node_records 1',
-    'fairlead_node_stuck_children 0',
-  ])
-    assert.ok(text.split('\n').includes(line), `${line} is not in ${text}`);
-  assert.doesNotMatch(text, /secretive|pod-1|attachment|\/kubelet|\.img|c\./);
-  assert.match(text, /^process_resident_memory_bytes \d+$/m);
-  assertWellFormed(text);
-  await kubelet.drain();
-  assert.match((await get(`${url}/metrics`)).text, /^fairlead_node_records 0$/m);
-});
+test(
+  'metrics count RPCs, phases and commands, and say nothing of volumes but how they are',
+  { skip },
+  async t => {
+    const node = openNode(t);
+    const url = await startWithHttp(node);
+    const kubelet = node.startKubelet();
+    await kubelet.plugins.registered(driverName);
+    const volume = node.makeVolume('secretive-volume');
+    await kubelet.runPod({ uid: 'pod-1', volumes: [volume] });
+    const client = connectCsi(`unix://${node.socket}`);
+    await assert.rejects(client.node.NodeUnstageVolume({ volume_id: '' }), { code: 'INVALID_ARGUMENT' });
+    client.close();
+    const { text } = await get(`${url}/metrics`);
+    for (const line of [
+      'fairlead_node_rpcs_total{rpc="NodeStageVolume",code="OK"} 1',
+      'fairlead_node_rpcs_total{rpc="NodePublishVolume",code="OK"} 1',
+      'fairlead_node_rpcs_total{rpc="NodeUnstageVolume",code="INVALID_ARGUMENT"} 1',
+      'fairlead_node_rpcs_running{rpc="NodeStageVolume"} 0',
+      'fairlead_node_rpc_duration_seconds_bucket{rpc="NodeStageVolume",le="+Inf"} 1',
+      'fairlead_node_rpc_duration_seconds_count{rpc="NodeStageVolume"} 1',
+      'fairlead_node_command_duration_seconds_count{command="mkfs.ext4"} 1',
+      'fairlead_node_records 1',
+      'fairlead_node_stuck_children 0',
+      'fairlead_node_phase_duration_seconds_count{phase="connect",outcome="done"} 1',
+      'fairlead_node_phase_duration_seconds_count{phase="format",outcome="done"} 1',
+      'fairlead_node_phase_duration_seconds_count{phase="mount",outcome="done"} 1',
+      'fairlead_node_phase_duration_seconds_count{phase="bind",outcome="done"} 1',
+      'fairlead_node_volume_healthy{volume_id="c.secretive-volume"} 1',
+    ])
+      assert.ok(text.split('\n').includes(line), `${line} is not in ${text}`);
+    const others = text.replaceAll(/^fairlead_node_volume_healthy.*$/gm, '');
+    assert.doesNotMatch(others, /secretive|pod-1|attachment|\/kubelet|\.img|c\./);
+    assert.match(text, /^process_resident_memory_bytes \d+$/m);
+    assertWellFormed(text);
+    await kubelet.drain();
+    const after = (await get(`${url}/metrics`)).text;
+    assert.match(after, /^fairlead_node_records 0$/m);
+    assert.match(
+      after,
+      /^fairlead_node_phase_duration_seconds_count\{phase="unmount",outcome="done"\} [1-9]/m,
+    );
+    assert.match(
+      after,
+      /^fairlead_node_phase_duration_seconds_count\{phase="disconnect",outcome="done"\} 1$/m,
+    );
+    assert.doesNotMatch(after, /secretive/);
+  },
+);
 
 test('what is asked for beside the two pages is refused', async t => {
   const node = openNode(t);
@@ -224,7 +244,9 @@ function assertWellFormed(text: string): void {
     }
     if (line.startsWith('# HELP ')) continue;
     const sample =
-      /^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{[a-z]+="[^"]*"(?:,[a-z]+="[^"]*")*\})? [\d.e+-]+$/.exec(line);
+      /^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})? [\d.e+-]+$/.exec(
+        line,
+      );
     assert.ok(sample?.[1] !== undefined && described.has(sample[1]), line);
   }
 }

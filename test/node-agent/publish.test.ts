@@ -71,18 +71,39 @@ const modes: Readonly<Record<AccessMode, 'OK' | 'FAILED_PRECONDITION'>> = {
 };
 
 for (const [mode, outcome] of Object.entries(modes)) {
-  test(`publish at a second path is ${outcome} for ${mode}`, async () => {
-    const { request, agent } = await openStaged(mode as AccessMode);
-    const second = { ...request, targetPath: `${request.targetPath}-2` };
-    await publish(agent, request);
-    if (outcome === 'OK') await publish(agent, second);
-    else {
-      await assert.rejects(publish(agent, second), { code: outcome });
-      await unpublish(agent, request);
-      await publish(agent, second);
-    }
-  });
+  for (const accessType of ['mount', 'block'] as const) {
+    test(`publish of a ${accessType} volume at a second path is ${outcome} for ${mode}`, async () => {
+      const { request, agent } = await openStaged(mode as AccessMode, accessType);
+      const readonly = mode.endsWith('READER_ONLY');
+      const first = { ...request, readonly };
+      const second = { ...first, targetPath: `${request.targetPath}-2` };
+      await publish(agent, first);
+      if (outcome === 'OK') await publish(agent, second);
+      else {
+        await assert.rejects(publish(agent, second), {
+          code: outcome,
+          detail: new RegExp(`${mode} allows one path`),
+        });
+        await publish(agent, first);
+        await unpublish(agent, first);
+        await publish(agent, second);
+      }
+    });
+  }
 }
+
+test('a volume for readers alone is read-only in the kernel, however it is published', async () => {
+  for (const accessType of ['mount', 'block'] as const) {
+    for (const mode of ['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'] as const) {
+      const { bench, request, agent } = await openStaged(mode, accessType);
+      await publish(agent, request);
+      assert.deepEqual(
+        [...bench.host.state.loops.values()].map(({ readonly }) => readonly),
+        [true],
+      );
+    }
+  }
+});
 
 test('a read-only publish that was cut short is finished, and never taken for done', async () => {
   const { bench, request, agent } = await openStaged();

@@ -158,12 +158,12 @@ test('a share is mounted with its own options and those of its mount flags, whic
   const rows = [
     { protocol: 'bind', flags: [], readonly: false, line: '-o bind' },
     { protocol: 'bind', flags: ['nodev'], readonly: true, line: '-o bind,ro,nodev' },
-    { protocol: 'nfs', flags: [], readonly: false, line: '-t nfs -o vers=4.2' },
+    { protocol: 'nfs', flags: [], readonly: false, line: '-t nfs -o vers=4.2,retry=0' },
     {
       protocol: 'nfs',
       flags: ['vers=4.1', 'softerr'],
       readonly: true,
-      line: '-t nfs -o ro,vers=4.1,softerr',
+      line: '-t nfs -o retry=0,ro,vers=4.1,softerr',
     },
   ] as const;
   for (const { protocol, flags, readonly, line } of rows) {

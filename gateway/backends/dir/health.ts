@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { access, opendir, statfs } from 'node:fs/promises';
 import type { HealthEntry, VolumeRef } from '../../backend.ts';
-import { look, volumePath } from './paths.ts';
+import { look, volumeItem } from './paths.ts';
 
 /** What is wrong with a volume's directory and with the filesystem that it lies on. */
 export async function checkHealth(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
-  const fault = await checkDirectory(volumePath(root, id), id);
+  const fault = await checkDirectory(volumeItem(root, id).path, id);
   if (fault) return [fault];
   const entries = [await checkWritable(root), await checkRoom(root)];
   return entries.filter(entry => entry !== undefined);

@@ -3,36 +3,37 @@ import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import { ensureDirectory, syncDirectory } from './directory.ts';
-import { look, lookAtVolume, trashDirectory, trashedId, trashName, volumePath } from './paths.ts';
+import { look, lookAt, trashDirectory, trashedName, trashName, type Item } from './paths.ts';
+import { deleteSubvolumes } from './subvolumes.ts';
 
 /** How long one removal may take before the next call goes on with it, in milliseconds. */
 const removeTimeoutMs = 120_000;
 
 /**
- * Takes a volume's directory away at one instant, durably, and then removes what is in it: it never shows as half a
+ * Takes an item's directory away at one instant, durably, and then removes what is in it: it never shows as half a
  * volume. Run again it goes on where it stood.
  */
-export async function discard(root: string, id: string): Promise<void> {
+export async function discard(root: string, item: Item): Promise<void> {
   const trash = trashDirectory(root);
-  if (await lookAtVolume(root, id)) {
+  if (await lookAt(item)) {
     await ensureDirectory(trash, root);
-    await rename(volumePath(root, id), join(trash, trashName(id)));
+    await rename(item.path, join(trash, trashName(item)));
     await syncDirectory(trash);
-    await syncDirectory(root);
+    await syncDirectory(join(item.path, '..'));
   }
-  await emptyTrash(root, id);
+  await emptyTrash(root, item.name);
 }
 
-/** Removes what is in the trash of a volume; nothing there is fine. */
-export async function emptyTrash(root: string, id: string): Promise<void> {
-  for (const name of await listTrash(root))
-    if (trashedId(name) === id) await remove(join(trashDirectory(root), name));
+/** Removes what is in the trash of an item; nothing there is fine. */
+export async function emptyTrash(root: string, name: string): Promise<void> {
+  for (const entry of await listTrash(root))
+    if (trashedName(entry) === name) await removeTree(join(trashDirectory(root), entry));
 }
 
-/** The volumes that are in the trash, by id. */
+/** The items that are in the trash, by name. */
 export async function listTrashed(root: string): Promise<readonly string[]> {
-  const ids = (await listTrash(root)).map(trashedId);
-  return [...new Set(ids.filter(id => id !== undefined))];
+  const names = (await listTrash(root)).map(trashedName);
+  return [...new Set(names.filter(name => name !== undefined))];
 }
 
 async function listTrash(root: string): Promise<readonly string[]> {
@@ -43,8 +44,9 @@ async function listTrash(root: string): Promise<readonly string[]> {
   return readdir(trash);
 }
 
-/** Links in it are removed and never followed; what is mounted in it stays, and is an error. */
-async function remove(path: string): Promise<void> {
+/** Removes a tree. Links in it are removed and never followed; what is mounted in it stays, and is an error. */
+async function removeTree(path: string): Promise<void> {
+  await deleteSubvolumes(path, removeTimeoutMs);
   const args = ['-r', '-f', '--one-file-system', '--', path];
   const { status, missing, timedOut, stderr } = await exec('rm', args, { timeoutMs: removeTimeoutMs });
   if (status === 0) return;

@@ -1,51 +1,43 @@
 import { readFile } from 'node:fs/promises';
 import { Problem } from '../../../src/api/problem.ts';
-import { volumePath } from './paths.ts';
+import { isAtOrBelow, originOf, parseMountinfo, type Mount } from '../../../src/lib/mountinfo.ts';
+import type { Item } from './paths.ts';
 
-type Mount = { readonly device: string; readonly root: string; readonly path: string };
+/** What this machine shows of a directory now; what other machines mount, nothing here shows. */
+export type Use = {
+  /** Where the directory, or a part of it, is mounted. */
+  readonly users: readonly Mount[];
+  /** What is mounted on it or in it, and hides what is there. */
+  readonly guests: readonly Mount[];
+};
 
-/**
- * Observed, not remembered: FAILED_PRECONDITION while this machine shows the volume's directory, or a part of it,
- * mounted somewhere, or something mounted in it. What other machines mount, nothing here shows.
- */
-export async function requireUnmounted(root: string, id: string): Promise<void> {
-  const mounts = parse(await readFile('/proc/self/mountinfo', 'utf8'));
-  const path = volumePath(root, id);
+/** Observed, not remembered. */
+export async function readUse({ path }: Item): Promise<Use> {
+  const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
   const origin = originOf(mounts, path);
-  const user = mounts.find(
-    mount =>
-      isAtOrBelow(mount.path, path) ||
-      (mount.device === origin?.device && isAtOrBelow(mount.root, origin.root)),
+  const guests = mounts.filter(mount => isAtOrBelow(mount.path, path));
+  const users = mounts.filter(
+    mount => mount.device === origin?.device && isAtOrBelow(mount.root, origin.root),
   );
-  if (user) throw new Problem('FAILED_PRECONDITION', `volume "${id}" is still mounted at "${user.path}"`);
+  return { users, guests };
 }
 
-/** The filesystem that a path without links lies on, and where on it. */
-function originOf(mounts: readonly Mount[], path: string): Omit<Mount, 'path'> | undefined {
-  const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
-  const longest = Math.max(...above.map(mount => mount.path.length));
-  const nearest = above.findLast(mount => mount.path.length === longest);
-  if (!nearest) return undefined;
-  const rest = path.slice(nearest.path === '/' ? 0 : nearest.path.length);
-  return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` };
+/** FAILED_PRECONDITION while the directory, or a part of it, is mounted somewhere, or something is mounted in it. */
+export async function requireUnmounted(item: Item): Promise<void> {
+  const { users, guests } = await readUse(item);
+  const [mount] = [...guests, ...users];
+  if (mount) throw new Problem('FAILED_PRECONDITION', `${item.what} is still mounted at "${mount.path}"`);
 }
 
-function isAtOrBelow(path: string, above: string): boolean {
-  return path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
+/** True while this machine has it mounted anywhere in a way that lets somebody write to it. */
+export async function isMountedForWriting(item: Item): Promise<boolean> {
+  const { users } = await readUse(item);
+  return users.some(({ options, superOptions }) => options.includes('rw') && superOptions.includes('rw'));
 }
 
-function parse(mountinfo: string): readonly Mount[] {
-  return mountinfo
-    .split('\n')
-    .filter(line => line !== '')
-    .map(line => {
-      const [, , device = '', root = '', path = ''] = line.split(' ');
-      return { device, root: unescapeOctal(root), path: unescapeOctal(path) };
-    });
-}
-
-function unescapeOctal(field: string): string {
-  return field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
-    String.fromCodePoint(Number.parseInt(octal, 8)),
-  );
+/** FAILED_PRECONDITION while something is mounted on the directory or in it: what it hides could not be copied. */
+export async function requireNothingInside(item: Item): Promise<void> {
+  const [mount] = (await readUse(item)).guests;
+  if (mount)
+    throw new Problem('FAILED_PRECONDITION', `something is mounted in ${item.what}, at "${mount.path}"`);
 }

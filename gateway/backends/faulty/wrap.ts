@@ -30,7 +30,8 @@ export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
       volumeHealth: volume => call({ target: 'volume-health', id: volume.id }, () => volumeHealth(volume)),
     }),
     ...(capacity && {
-      capacity: parameters => call({ target: 'capacity', id: '' }, () => capacity(parameters)),
+      capacity: (parameters, place) =>
+        call({ target: 'capacity', id: '' }, () => capacity(parameters, place)),
     }),
     ...(list && { list: () => stream({ target: 'list', id: '' }, () => list()) }),
     ...(health && { health: () => call({ target: 'health', id: '' }, () => health()) }),

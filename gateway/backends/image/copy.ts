@@ -2,13 +2,8 @@ import { constants } from 'node:fs';
 import { copyFile, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
-import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { describeFailure, runCopying } from '../../copying.ts';
 import { ignoreMissing } from './problems.ts';
-
-/** The slowest storage that a copy is waited for, in bytes per second, after a minute that every copy has. */
-const slowestBytesPerSecond = 4 * 2 ** 20;
-const leastCopyMs = 60_000;
-const mostCopyMs = 2 ** 31 - 1;
 
 /** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */
 const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs', 0x9123683e: 'btrfs' };
@@ -39,23 +34,16 @@ export async function copyByReference(source: string, target: string): Promise<b
 export async function copySparsely(source: string, target: string): Promise<void> {
   const neededBytes = await allocatedBytes(source);
   await requireRoom(target, neededBytes);
-  const timeoutMs = leastCopyMs + Math.ceil(neededBytes / slowestBytesPerSecond) * 1_000;
   const args = ['--reflink=never', '--sparse=auto', '--', source, target];
-  const result = await runWithUs('cp', args, Math.min(timeoutMs, mostCopyMs));
+  const result = await runCopying('cp', args, neededBytes);
   if (result.status === 0) return;
   await requireRoom(target, neededBytes - (await allocatedBytes(target)));
-  throw new Problem('UNAVAILABLE', `the copy of "${source}" ${describe(result)}`);
+  throw new Problem('UNAVAILABLE', `cannot copy "${source}": "cp" ${describeFailure(result)}`);
 }
 
 /** The bytes that a file has on disk; none when it is not there. */
 export async function allocatedBytes(path: string): Promise<number> {
   return ((await stat(path).catch(ignoreMissing))?.blocks ?? 0) * 512;
-}
-
-/** A command that is killed when this process ends, however that happens; where there is no setpriv, it runs to its end. */
-async function runWithUs(command: string, args: readonly string[], timeoutMs: number): Promise<ExecResult> {
-  const guarded = await exec('setpriv', ['--pdeathsig', 'KILL', '--', command, ...args], { timeoutMs });
-  return guarded.missing ? exec(command, args, { timeoutMs }) : guarded;
 }
 
 async function requireRoom(target: string, neededBytes: number): Promise<void> {
@@ -65,10 +53,4 @@ async function requireRoom(target: string, neededBytes: number): Promise<void> {
       'RESOURCE_EXHAUSTED',
       `the filesystem of the images has ${bavail * bsize} bytes free, and the copy takes ${neededBytes} more`,
     );
-}
-
-function describe({ status, timedOut, missing }: ExecResult): string {
-  if (missing) return 'needs the command "cp", which is not installed';
-  if (timedOut) return 'did not end in time';
-  return status === undefined ? 'was killed' : `ended with status ${status}`;
 }

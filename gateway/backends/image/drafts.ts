@@ -76,7 +76,8 @@ export function namesIn(directory: string): readonly string[] {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** True while there is a process with this id. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -50,6 +50,7 @@ export async function createSnapshots(pool: Pool): Promise<SnapshotFiles> {
         room.take(draft.target, await allocatedBytes(draft.path));
         if (await publishDraft(draft)) published.push(draft.target);
       }
+      for (const { target } of made) room.settle(target, await allocatedBytes(target));
     } catch (error) {
       await Promise.all([...made.map(discardDraft), ...published.map(path => unlink(path))]);
       throw error;

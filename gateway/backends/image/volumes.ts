@@ -14,7 +14,7 @@ import { chooseSize } from '../../sizes.ts';
 import { cutTogether } from './cut.ts';
 import { publishDraft } from './drafts.ts';
 import { imageId, imagePath, snapshotPath } from './paths.ts';
-import type { Pool } from './pool.ts';
+import { stepBytes, type Pool } from './pool.ts';
 import { ignoreMissing, toProblem } from './problems.ts';
 
 /** The images of a pool: one file for each volume. Each operation is as `Backend` says of its own. */
@@ -25,15 +25,13 @@ export interface Images {
   list(): AsyncIterable<string>;
 }
 
-/** Every size is a whole number of these, in bytes; it is the least size too. */
-export const stepBytes = 2 ** 20;
 const defaultBytes = 2 ** 30;
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 const sync = promisify(fsync);
 
 /** The images of a pool. */
-export function createImages({ root, directory, drafts, room }: Pool): Images {
-  const bounds = { minimumBytes: stepBytes, maximumBytes: room.totalBytes, stepBytes, defaultBytes };
+export function createImages({ root, directory, drafts, room, largestBytes }: Pool): Images {
+  const bounds = { minimumBytes: stepBytes, maximumBytes: largestBytes, stepBytes, defaultBytes };
 
   async function createEmpty(volume: NewVolume, path: string): Promise<number> {
     const fd = openImage(path, volume.id, O_CREAT);
@@ -54,8 +52,9 @@ export function createImages({ root, directory, drafts, room }: Pool): Images {
   async function complete(fd: number, volume: NewVolume, path: string): Promise<number> {
     const { size } = fstatSync(fd);
     const sizeBytes = size > 0 ? requireWithin(size, volume) : chooseSize(volume, bounds);
-    room.take(path, sizeBytes);
-    if (size === 0) ftruncateSync(fd, sizeBytes);
+    room.take(path, sizeBytes, () => {
+      if (size === 0) ftruncateSync(fd, sizeBytes);
+    });
     await sync(fd);
     return sizeBytes;
   }
@@ -66,7 +65,7 @@ export function createImages({ root, directory, drafts, room }: Pool): Images {
     // An image without a size is what an unfinished create of an empty volume left.
     if (found === 0) await unlink(path).catch(ignoreMissing);
     else if (found !== undefined) {
-      room.take(path, requireWithin(found, volume));
+      room.take(path, requireWithin(found, volume), () => {});
       // It may have its name and not be durable yet.
       await directory.sync();
       return found;
@@ -84,7 +83,9 @@ export function createImages({ root, directory, drafts, room }: Pool): Images {
       room.free(path);
       throw toProblem(error, `the image of volume "${volume.id}"`);
     }
-    return requireWithin((await sizeOf(path)) ?? 0, volume);
+    const madeBytes = (await sizeOf(path)) ?? 0;
+    room.settle(path, madeBytes);
+    return requireWithin(madeBytes, volume);
   }
 
   async function remove(path: string): Promise<void> {
@@ -101,7 +102,7 @@ export function createImages({ root, directory, drafts, room }: Pool): Images {
       ftruncateSync(fd, sizeBytes);
       await sync(fd);
     } finally {
-      room.take(path, fstatSync(fd).size);
+      room.settle(path, fstatSync(fd).size);
     }
   }
 

@@ -3,70 +3,42 @@ import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import type { Backend } from '../../../gateway/backend.ts';
-import { backends } from '../../../gateway/backends/index.ts';
-import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { noRoot } from '../../harness/machine.ts';
 import { newVolume, testBackend } from '../../suites/backend.ts';
 import { testBackendMembers } from '../../suites/backend-members.ts';
 import { isProblem, isProblemThat } from '../problems.ts';
+import { contentOf, makeRoot, mebibyte, openAt, roomBytes, type Settings } from './dir-root.ts';
+import { poolFilesystems, whyNoPool } from './image-pool.ts';
 
-const roomBytes = 4 * 2 ** 30;
-const mebibyte = 2 ** 20;
 const capability = { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
 const access = { nodeId: 'n1', attachmentId: 'x', capability, readonly: false };
 
-type Settings = Partial<Parameters<typeof backends.dir.open>[0]>;
-
-/** A root that is gone when the test ends; with `filesystem` on one of its own. */
-function makeRoot(t: TestContext, filesystem?: string): string {
-  const temporary = realpathSync(makeTemporaryDirectory());
-  t.after(() => removeTemporaryDirectory(temporary));
-  const root = join(temporary, 'root');
-  mkdirSync(root);
-  if (filesystem === undefined) return root;
-  const disk = join(temporary, 'disk');
-  writeFileSync(disk, '');
-  truncateSync(disk, 320 * mebibyte);
-  execFileSync(`mkfs.${filesystem}`, ['-q', disk], { stdio: 'pipe' });
-  execFileSync('mount', ['-o', 'loop', '--', disk, root], { stdio: 'pipe' });
-  return mkdtempSync(join(root, 'volumes-'));
-}
-
-async function openAt(t: TestContext, root: string, settings: Settings = {}): Promise<Backend> {
-  const backend = await backends.dir.open({
-    'dir-root': root,
-    'dir-nfs-server': undefined,
-    'dir-nfs-export': undefined,
-    'dir-capacity': roomBytes,
-    ...settings,
-  });
-  t.after(() => backend.close?.());
-  return backend;
-}
-
 async function open(t: TestContext, settings: Settings = {}): Promise<{ backend: Backend; root: string }> {
   const root = makeRoot(t);
-  return { root, backend: await openAt(t, root, settings) };
+  return { root, backend: await openAt(root, settings) };
 }
 
-for (const filesystem of ['ext4', 'xfs'])
-  describe(`the dir backend on ${filesystem}`, { skip: noRoot }, () => {
-    testBackend(t => openAt(t, makeRoot(t, filesystem)), roomBytes);
-    testBackendMembers(async t => ({ backend: await openAt(t, makeRoot(t, filesystem)) }));
+for (const filesystem of poolFilesystems) {
+  const skip = whyNoPool(filesystem) ?? false;
+  describe(`the dir backend on ${filesystem}`, { skip }, () => {
+    testBackend(t => openAt(makeRoot(t, filesystem)), roomBytes);
+    testBackendMembers(async t => {
+      const root = makeRoot(t, filesystem);
+      return { backend: await openAt(root), content: contentOf(root) };
+    });
   });
+}
 
 test('a volume is a directory that only its owner and group come into, whatever is masked', async t => {
   const { backend, root } = await open(t);
@@ -81,7 +53,7 @@ test('a volume is a directory that only its owner and group come into, whatever 
 test('sizes are kept over a restart, and count', async t => {
   const { backend, root } = await open(t);
   await backend.create(newVolume({ requiredBytes: 64 * mebibyte }));
-  const again = await openAt(t, root);
+  const again = await openAt(root);
   assert.equal((await again.capacity?.({}))?.availableBytes, roomBytes - 64 * mebibyte);
   assert.deepEqual(await again.create(newVolume()), { sizeBytes: 64 * mebibyte });
 });
@@ -192,7 +164,7 @@ test('a link in the place of the trash, or of the sizes, is not followed', async
   assert.ok(existsSync(join(root, 'a.volume')));
   rmSync(join(root, '.sizes'), { recursive: true });
   symlinkSync(target, join(root, '.sizes'));
-  await assert.rejects(openAt(t, root), isProblem('FAILED_PRECONDITION'));
+  await assert.rejects(openAt(root), isProblem('FAILED_PRECONDITION'));
   assert.deepEqual(readdirSync(target), []);
 });
 
@@ -207,7 +179,7 @@ test('a delete that was cut short is finished by the next call, or by the next s
     renameSync(join(root, id), join(root, '.trash', `${id}.${'0'.repeat(16)}`));
   await backend.delete({ id: 'a.one' });
   assert.deepEqual(readdirSync(join(root, '.trash')), [`a.two.${'0'.repeat(16)}`]);
-  const again = await openAt(t, root);
+  const again = await openAt(root);
   for (let tries = 0; tries < 100 && readdirSync(join(root, '.trash')).length > 0; tries++)
     await new Promise(resolve => setTimeout(resolve, 20));
   assert.deepEqual(readdirSync(join(root, '.trash')), []);
@@ -249,7 +221,7 @@ test('attaching tells the path on this machine, or the server and its path', asy
   const known = { id: 'a.volume', ...(await backend.create(newVolume())), parameters: {} };
   const path = join(root, 'a.volume');
   assert.deepEqual(await backend.attach(known, access), { protocol: 'bind', path });
-  const nfs = await openAt(t, root, { 'dir-nfs-server': 'nfs.test', 'dir-nfs-export': '/export' });
+  const nfs = await openAt(root, { 'dir-nfs-server': 'nfs.test', 'dir-nfs-export': '/export' });
   assert.deepEqual(await nfs.attach(known, access), {
     protocol: 'nfs',
     server: 'nfs.test',
@@ -284,5 +256,5 @@ const unusable: readonly { settings: (root: string) => Settings; says: RegExp }[
 for (const { settings, says } of unusable)
   test(`the dir backend does not open when ${says.source}`, async t => {
     const root = makeRoot(t);
-    await assert.rejects(openAt(t, root, settings(root)), { message: says });
+    await assert.rejects(openAt(root, settings(root)), { message: says });
   });

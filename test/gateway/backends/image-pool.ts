@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   realpathSync,
@@ -102,6 +103,13 @@ export async function openPool(
     mutableParameters: { preallocate: 'true' },
     reopen,
   };
+}
+
+/** The names in a pool that are not the backend's own notes. */
+export function imagesIn(directory: string): readonly string[] {
+  return readdirSync(directory)
+    .filter(name => !name.startsWith('.'))
+    .toSorted();
 }
 
 /** The images of a directory as a node sees them. */

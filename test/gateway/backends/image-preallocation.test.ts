@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProblem } from '../problems.ts';
-import { allocatedOf, makeVolume, MiB, openPool, whyNoPool } from './image-pool.ts';
+import { allocatedOf, imagesIn, makeVolume, MiB, openPool, whyNoPool } from './image-pool.ts';
 
 const preallocate = { preallocate: 'true' };
 
@@ -38,7 +37,7 @@ for (const filesystem of ['ext4', 'xfs'] as const) {
     const { backend, directory } = await openPool(t, filesystem, { capacityBytes: 2 ** 40 });
     const large = { requiredBytes: 600 * MiB, mutableParameters: preallocate };
     await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
-    assert.deepEqual(readdirSync(directory), []);
+    assert.deepEqual(imagesIn(directory), []);
     assert.equal((await backend.capacity?.({}))?.availableBytes, 2 ** 40);
     await makeVolume(backend, { ...large, requiredBytes: 40 * MiB });
     assert.ok(allocatedOf(join(directory, 'a.volume.img')) >= 40 * MiB);

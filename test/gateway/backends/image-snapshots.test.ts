@@ -231,5 +231,5 @@ function namesIn(directory: string): readonly string[] {
   const drafts = join(directory, 'drafts');
   const names = readdirSync(directory);
   if (names.includes('drafts')) assert.deepEqual(readdirSync(drafts), []);
-  return names.filter(name => name !== 'drafts' && name !== 'snapshots');
+  return names.filter(name => name !== 'drafts' && name !== 'snapshots' && name !== '.room');
 }

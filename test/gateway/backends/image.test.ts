@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Backend } from '../../../gateway/backend.ts';
@@ -16,6 +8,7 @@ import { backends } from '../../../gateway/backends/index.ts';
 import { newVolume, testBackend } from '../../suites/backend.ts';
 import { temporaryDirectory } from '../harness.ts';
 import { isProblem, isProblemThat } from '../problems.ts';
+import { imagesIn } from './image-pool.ts';
 
 const roomBytes = 4 * 2 ** 30;
 const mebibyte = 2 ** 20;
@@ -35,7 +28,7 @@ async function openImages(
 test('a volume is one sparse file that only its owner can read', async t => {
   const { backend, directory } = await openImages(t);
   await backend.create(newVolume({ requiredBytes: 100 * mebibyte }));
-  assert.deepEqual(readdirSync(directory), ['a.volume.img']);
+  assert.deepEqual(imagesIn(directory), ['a.volume.img']);
   const { size, blocks, mode } = statSync(join(directory, 'a.volume.img'));
   assert.equal(size, 100 * mebibyte);
   assert.ok(blocks * 512 < mebibyte);
@@ -68,7 +61,7 @@ test('what an unfinished create left is removed when the volume does not fit', a
   writeFileSync(join(directory, 'a.volume.img'), '');
   const tooLarge = newVolume({ requiredBytes: 2 * roomBytes });
   await assert.rejects(backend.create(tooLarge), isProblem('OUT_OF_RANGE'));
-  assert.deepEqual(readdirSync(directory), []);
+  assert.deepEqual(imagesIn(directory), []);
 });
 
 test('an image with data is never cut off', async t => {
@@ -109,7 +102,7 @@ test('no id leads out of the directory', async t => {
     await assert.rejects(backend.create(newVolume({ id })), isProblem('INVALID_ARGUMENT'), id);
     await assert.rejects(backend.delete({ id }), isProblem('INVALID_ARGUMENT'), id);
   }
-  assert.deepEqual(readdirSync(directory), []);
+  assert.deepEqual(imagesIn(directory), []);
 });
 
 test('a link in the place of an image is not followed', async t => {
@@ -153,7 +146,7 @@ test('a volume that a loop device has open is neither detached nor deleted', asy
     );
     await assert.rejects(backend.detach({ id: 'a.volume' }, 'n1'), names);
     await assert.rejects(backend.delete({ id: 'a.volume' }), names);
-    assert.deepEqual(readdirSync(directory), ['a.volume.img']);
+    assert.deepEqual(imagesIn(directory), ['a.volume.img']);
   } finally {
     release();
   }
@@ -192,5 +185,5 @@ test('a link to the directory is resolved, as the kernel shows the files of loop
   const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
   const access = { nodeId: 'n1', attachmentId: 'x', capability, readonly: false };
   const reach = await backend.attach({ id: 'a.volume', sizeBytes, parameters: {} }, access);
-  assert.equal(reach.path, join(directory, 'real', 'a.volume.img'));
+  assert.deepEqual(reach, { protocol: 'loop', path: join(directory, 'real', 'a.volume.img') });
 });

@@ -16,6 +16,9 @@ export type ModelVolume = {
 /** A snapshot that must be there. */
 export type ModelSnapshot = { readonly of: string; readonly size: number; readonly content: Content };
 
+/** A group that must be there: what each member holds. */
+export type ModelGroup = readonly ModelSnapshot[];
+
 /**
  * What must be there, and what was asked and may or may not be done. Of each resource one thing at a time is open, and
  * nothing on which that depends changes before it is done: a cluster's sidecars ask the same again, too.
@@ -23,6 +26,7 @@ export type ModelSnapshot = { readonly of: string; readonly size: number; readon
 export interface Model {
   readonly volumes: Map<string, ModelVolume>;
   readonly snapshots: Map<string, ModelSnapshot>;
+  readonly groups: Map<string, ModelGroup>;
   readonly open: Map<string, Operation>;
   /** The operation that has to be asked before this one can be: itself, when nothing that it needs is open. */
   next(operation: Operation): Operation;
@@ -40,16 +44,16 @@ export interface Model {
 export function createModel(): Model {
   const volumes = new Map<string, ModelVolume>();
   const snapshots = new Map<string, ModelSnapshot>();
+  const groups = new Map<string, ModelGroup>();
   const open = new Map<string, Operation>();
 
   const copying = (id: string): Operation | undefined =>
-    [...open.values()].find(operation => sourceOf(operation) === id);
+    [...open.values()].find(operation => sourcesOf(operation).includes(id));
 
   /** What is open of all that the operation needs. */
   function blocking(operation: Operation): Operation | undefined {
     const { id, kind } = operation;
-    const source = sourceOf(operation);
-    const needed = source === undefined ? [] : [`life ${source}`, `size ${source}`];
+    const needed = sourcesOf(operation).flatMap(source => [`life ${source}`, `size ${source}`]);
     needed.push(kind === 'create' ? `size ${id}` : `life ${id}`);
     if (kind === 'delete') needed.push(`nodes ${id}`);
     const others = needed.filter(aspect => aspect !== aspectOf(operation));
@@ -71,9 +75,16 @@ export function createModel(): Model {
     return volumes.has(of) ? 'ok' : 'NOT_FOUND';
   };
 
+  const expectGroup = ({ id, of }: Operation & { kind: 'group' }): 'ok' | ProblemCode => {
+    const known = groups.get(id)?.map(member => member.of);
+    if (known) return known.toSorted().join() === of.toSorted().join() ? 'ok' : 'ALREADY_EXISTS';
+    return of.every(volume => volumes.has(volume)) ? 'ok' : 'NOT_FOUND';
+  };
+
   return {
     volumes,
     snapshots,
+    groups,
     open,
     next(operation) {
       // A deletion overtakes what is open of its volume, and may be done: only asking it again tells.
@@ -85,9 +96,10 @@ export function createModel(): Model {
     },
     expect(operation) {
       const { kind, id } = operation;
-      if (open.has(aspectOf(operation)) || kind === 'uncut' || kind === 'detach') return 'ok';
+      if (open.has(aspectOf(operation)) || undoes.has(kind)) return 'ok';
       if (kind === 'create') return expectCreate(operation);
       if (kind === 'snapshot') return expectCut(operation);
+      if (kind === 'group') return expectGroup(operation);
       const volume = volumes.get(id);
       if (kind === 'delete') return volume?.node === undefined ? 'ok' : 'FAILED_PRECONDITION';
       if (!volume) return 'NOT_FOUND';
@@ -96,7 +108,7 @@ export function createModel(): Model {
     },
     finish(operation) {
       open.delete(aspectOf(operation));
-      apply({ volumes, snapshots }, operation);
+      apply({ volumes, snapshots, groups }, operation);
       if (operation.kind === 'delete')
         for (const aspect of ['size', 'tier', 'nodes']) open.delete(`${aspect} ${operation.id}`);
     },
@@ -112,10 +124,21 @@ function aspectOf({ kind, id }: Operation): string {
   return kind === 'modify' ? `tier ${id}` : `life ${id}`;
 }
 
-function sourceOf(operation: Operation): string | undefined {
-  if (operation.kind === 'snapshot') return operation.of;
-  return operation.kind === 'create' ? operation.from : undefined;
+/** What an operation copies. */
+function sourcesOf(operation: Operation): readonly string[] {
+  if (operation.kind === 'group') return operation.of;
+  if (operation.kind === 'snapshot') return [operation.of];
+  return operation.kind === 'create' && operation.from !== undefined ? [operation.from] : [];
 }
+
+/** True when neither has to do with anything that the other is about. */
+export function areApart(one: Operation, other: Operation): boolean {
+  const about = new Set([one.id, ...sourcesOf(one)]);
+  return ![other.id, ...sourcesOf(other)].some(id => about.has(id));
+}
+
+/** What always succeeds: nothing there to undo is fine. */
+const undoes: ReadonlySet<Operation['kind']> = new Set(['uncut', 'ungroup', 'detach']);
 
 /** Whoever asked for something may stop asking, and have it undone; the same may be asked again. */
 function supersedes(operation: Operation, own: Operation): boolean {
@@ -124,23 +147,33 @@ function supersedes(operation: Operation, own: Operation): boolean {
   return operation.kind === 'detach' && own.kind === 'attach' && operation.node === own.node;
 }
 
-type Things = Pick<Model, 'volumes' | 'snapshots'>;
+type Things = Pick<Model, 'volumes' | 'snapshots' | 'groups'>;
 
-function apply({ volumes, snapshots }: Things, operation: Operation): void {
+function apply(things: Things, operation: Operation): void {
+  const { volumes, snapshots, groups } = things;
   const { kind, id } = operation;
   if (kind === 'delete') volumes.delete(id);
   if (kind === 'uncut') snapshots.delete(id);
+  if (kind === 'ungroup') groups.delete(id);
   if (kind === 'create' && !volumes.has(id)) {
     const { size, from = '' } = operation;
     const { content = new Map<number, number>() } = volumes.get(from) ?? snapshots.get(from) ?? {};
     volumes.set(id, { size, from: operation.from, content, tier: undefined, node: undefined });
   }
-  if (kind === 'snapshot' && !snapshots.has(id)) {
-    const source = volumes.get(operation.of);
-    if (source) snapshots.set(id, { of: operation.of, size: source.size, content: source.content });
-  }
+  if (kind === 'snapshot' || kind === 'group') cut(things, operation);
   const volume = volumes.get(id);
   if (volume) volumes.set(id, change(volume, operation));
+}
+
+/** What is cut already stays as it was. */
+function cut({ volumes, snapshots, groups }: Things, operation: Operation): void {
+  const { kind, id } = operation;
+  const made = sourcesOf(operation).flatMap((of): ModelSnapshot[] => {
+    const source = volumes.get(of);
+    return source ? [{ of, size: source.size, content: source.content }] : [];
+  });
+  if (kind === 'group' && !groups.has(id)) groups.set(id, made);
+  if (kind === 'snapshot' && !snapshots.has(id)) for (const snapshot of made) snapshots.set(id, snapshot);
 }
 
 function change(volume: ModelVolume, operation: Operation): ModelVolume {

@@ -1,4 +1,14 @@
-import { constant, constantFrom, integer, nat, oneof, record, type Arbitrary } from 'fast-check';
+import {
+  constant,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  record,
+  subarray,
+  tuple,
+  type Arbitrary,
+} from 'fast-check';
 import { crashPoints } from '../../../gateway/backends/faulty/methods.ts';
 
 /** What a cluster can ask; sizes in MiB. `from` is the id of what a volume is filled from. */
@@ -6,8 +16,10 @@ export type Operation =
   | { readonly kind: 'create'; readonly id: string; readonly size: number; readonly from: string | undefined }
   | { readonly kind: 'delete'; readonly id: string }
   | { readonly kind: 'uncut'; readonly id: string }
+  | { readonly kind: 'ungroup'; readonly id: string }
   | { readonly kind: 'attach' | 'detach'; readonly id: string; readonly node: string }
   | { readonly kind: 'snapshot'; readonly id: string; readonly of: string }
+  | { readonly kind: 'group'; readonly id: string; readonly of: readonly string[] }
   | { readonly kind: 'expand'; readonly id: string; readonly size: number }
   | { readonly kind: 'modify'; readonly id: string; readonly tier: string };
 
@@ -17,13 +29,16 @@ export type Event = {
   readonly at: number;
 } & (
   | { readonly kind: 'ask'; readonly operation: Operation; readonly crash?: Point | undefined }
+  | { readonly kind: 'pair'; readonly operations: readonly [Operation, Operation] }
   | { readonly kind: 'write'; readonly id: string; readonly slot: number; readonly value: number }
   | { readonly kind: 'list' | 'sweep' }
 );
 
 type Point = (typeof crashPoints)[number];
 
-const volume = constantFrom('a.v0', 'a.v1', 'a.v2', 'a.v3');
+const volumes = ['a.v0', 'a.v1', 'a.v2', 'a.v3'];
+const volume = constantFrom(...volumes);
+const group = constantFrom('a.g0', 'a.g1');
 const snapshot = constantFrom('a.s0', 'a.s1', 'a.s2');
 const size = constantFrom(1, 2, 3);
 const node = constantFrom('n0', 'n1');
@@ -55,6 +70,15 @@ const operation: Arbitrary<Operation> = oneof(
   },
   { weight: 5, arbitrary: record({ kind: constant('snapshot' as const), id: snapshot, of: volume }) },
   {
+    weight: 4,
+    arbitrary: record({
+      kind: constant('group' as const),
+      id: group,
+      of: subarray(volumes, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: record({ kind: constant('ungroup' as const), id: group }) },
+  {
     weight: 3,
     arbitrary: record({
       kind: constant('expand' as const),
@@ -74,6 +98,12 @@ const operation: Arbitrary<Operation> = oneof(
 
 const at = constantFrom(0, 1);
 
+/** Two things asked at once: very often the same one. */
+const pair: Arbitrary<readonly [Operation, Operation]> = oneof(
+  tuple(operation, operation),
+  operation.map(asked => [asked, asked] as const),
+);
+
 /** Any event, crashes among them. */
 export const event: Arbitrary<Event> = oneof(
   { weight: 20, arbitrary: record({ at, kind: constant('ask' as const), operation }) },
@@ -86,6 +116,7 @@ export const event: Arbitrary<Event> = oneof(
       crash: constantFrom(...crashPoints),
     }),
   },
+  { weight: 8, arbitrary: record({ at, kind: constant('pair' as const), operations: pair }) },
   {
     weight: 5,
     arbitrary: record({

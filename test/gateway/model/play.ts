@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { AsyncCommand } from 'fast-check';
-import { Problem, problemTable } from '../../../src/api/problem.ts';
+import { Problem, problemTable, type ProblemCode } from '../../../src/api/problem.ts';
 import type { Volume } from '../../../src/api/resources.ts';
 import { mounted, volumeSpec } from '../harness.ts';
-import type { Model } from './model.ts';
+import { crash } from './hangs.ts';
+import { areApart, type Model } from './model.ts';
 import type { Event, Operation } from './operations.ts';
-import { crash, type Life, type World } from './world.ts';
+import type { Life, World } from './world.ts';
 
 /** Bytes of a size unit, and from one slot to the next. */
 export const mebibyte = 2 ** 20;
@@ -28,31 +29,86 @@ export function toCommand(event: Event, count: () => void): Command {
 }
 
 async function play(event: Event, model: Model, world: World): Promise<void> {
-  const gateway = world.gateway(event.at);
-  if (event.kind === 'sweep') await gateway.recovery.sweep();
-  if (event.kind === 'list') await checkList(model, gateway);
+  const { at } = event;
+  if (event.kind === 'sweep') await sweep(world, at);
+  if (event.kind === 'list') await checkList(model, world.gateway(at));
   if (event.kind === 'write') write(event, model, world);
-  if (event.kind !== 'ask') return;
-  if (event.crash) world.crashAt(event.at, event.crash);
-  await askOnce(event.operation, model, gateway);
-  if (event.crash) await world.restart(event.at);
+  if (event.kind === 'pair') await askBoth(event.operations, model, world);
+  if (event.kind === 'ask' && event.crash) world.crashAt(at, event.crash);
+  if (event.kind === 'ask') await askOnce(event.operation, model, { world, at });
+  if (event.kind === 'ask' && event.crash) await world.restart(at);
+  // A gateway in which something hangs is ended by whoever watches over it.
+  for (const hung of [0, 1].filter(world.isHung)) await world.restart(hung);
+}
+
+/** A gateway of a world. */
+type Place = { readonly world: World; readonly at: number };
+
+async function sweep(world: World, at: number): Promise<void> {
+  await world.unlessHung(at, world.gateway(at).recovery.sweep()).catch((error: unknown) => {
+    if (error !== crash) throw error;
+  });
 }
 
 /** Asks, or asks first for what is open of what it needs; what comes of it is what the model allows. */
-export async function askOnce(wanted: Operation, model: Model, gateway: Life): Promise<void> {
+export async function askOnce(wanted: Operation, model: Model, place: Place): Promise<void> {
   const operation = model.next(wanted);
   const expected = model.expect(operation);
-  const text = JSON.stringify(operation);
-  try {
-    await ask(operation, gateway);
-  } catch (error) {
-    const mayRun = error === crash || (error instanceof Problem && !problemTable[error.code].final);
-    if (mayRun && expected === 'ok') model.leaveOpen(operation);
-    if (!mayRun) assert.equal(error instanceof Problem ? error.code : error, expected, `${text}: ${error}`);
-    return;
+  settle(model, { operation, expected, ended: [await endOf(operation, place)] });
+}
+
+/**
+ * Asks both gateways at once: for the same, or for two things that have nothing to do with each other. Anything else is
+ * asked one after the other.
+ */
+async function askBoth(
+  [one, other]: readonly [Operation, Operation],
+  model: Model,
+  world: World,
+): Promise<void> {
+  const [first, second] = [model.next(one), model.next(other)];
+  const places = [
+    { world, at: 0 },
+    { world, at: 1 },
+  ] as const;
+  const isSame = JSON.stringify(first) === JSON.stringify(second);
+  if (!isSame && !areApart(first, second)) {
+    await askOnce(one, model, places[0]);
+    return askOnce(other, model, places[1]);
   }
-  assert.equal('ok', expected, text);
-  model.finish(operation);
+  const expected = [model.expect(first), model.expect(second)] as const;
+  const [a, b] = await Promise.all([endOf(first, places[0]), endOf(second, places[1])]);
+  if (isSame) return settle(model, { operation: first, expected: expected[0], ended: [a, b] });
+  settle(model, { operation: first, expected: expected[0], ended: [a] });
+  settle(model, { operation: second, expected: expected[1], ended: [b] });
+}
+
+/** A code of a failure that is final; anything else may be done or not. */
+type Ended = 'ok' | 'open' | ProblemCode;
+
+type Answered = {
+  readonly operation: Operation;
+  readonly expected: 'ok' | ProblemCode;
+  /** What came of it, from each gateway that was asked. */
+  readonly ended: readonly Ended[];
+};
+
+function settle(model: Model, { operation, expected, ended }: Answered): void {
+  for (const end of ended) if (end !== 'open') assert.equal(end, expected, JSON.stringify(operation));
+  if (expected !== 'ok') return;
+  if (ended.includes('open')) model.leaveOpen(operation);
+  else model.finish(operation);
+}
+
+async function endOf(operation: Operation, { world, at }: Place): Promise<Ended> {
+  try {
+    await world.unlessHung(at, ask(operation, world.gateway(at)));
+    return 'ok';
+  } catch (error) {
+    if (error === crash) return 'open';
+    if (!(error instanceof Problem)) throw error;
+    return problemTable[error.code].final ? error.code : 'open';
+  }
 }
 
 async function ask(operation: Operation, gateway: Life): Promise<unknown> {
@@ -60,6 +116,8 @@ async function ask(operation: Operation, gateway: Life): Promise<unknown> {
   const [, name = ''] = id.split('.');
   if (kind === 'delete') return gateway.volumes.delete('a', id);
   if (kind === 'uncut') return gateway.snapshots.delete('a', id);
+  if (kind === 'ungroup') return gateway.groups.delete('a', id);
+  if (kind === 'group') return gateway.groups.create('a', id, { name, volumeIds: [...operation.of] });
   if (kind === 'snapshot') return gateway.snapshots.create('a', id, { name, volumeId: operation.of });
   if (kind === 'modify') return gateway.modification.modify('a', id, { tier: operation.tier });
   const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;

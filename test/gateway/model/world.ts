@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backend, WorkStep } from '../../../gateway/backend.ts';
+import type { WorkStep } from '../../../gateway/backend.ts';
 import { layFaults } from '../../../gateway/backends/faulty.ts';
 import { parseRules } from '../../../gateway/backends/faulty/rules.ts';
 import type { MemoryBackend } from '../../../gateway/backends/memory.ts';
@@ -11,15 +11,14 @@ import { openSqlite } from '../../../gateway/stores/sqlite.ts';
 import { createWork } from '../../../gateway/work.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { openMemory } from '../harness.ts';
+import { crash, watchHangs, type HangWatch } from './hangs.ts';
 
-/** Everything goes wrong now and then, but for what never ends: a crash does what comes of that. */
+/** Everything goes wrong now and then. */
 const rules = `
   all 8% fail; all 8% lost-answer; all 4% fail-after; all 4% locked; all 4% busy;
+  create,delete,attach,detach,expand,modify,snapshot,snapshot-delete,group 1% hang;
   create,expand 8% wrong-size; list,snapshot-list 20% partial-page; all 5% latency 0ms..2ms`;
 const leaseMs = 40;
-
-/** Thrown where the gateway dies: nothing is recorded after that. */
-export const crash = new Error('the gateway died');
 
 /** One gateway without its listener. */
 export type Life = Services & { readonly engine: Engine; readonly recovery: Recovery };
@@ -32,6 +31,9 @@ export interface World {
   gateway(at: number): Life;
   /** The gateway dies when its work gets there next. */
   crashAt(at: number, point: WorkStep['point']): void;
+  /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
+  unlessHung<T>(at: number, work: Promise<T>): Promise<T>;
+  isHung(at: number): boolean;
   /** Drops the gateway, lets its claims run out, and starts another in its place. */
   restart(at: number): Promise<void>;
   /** From here on nothing goes wrong. */
@@ -43,7 +45,9 @@ export interface World {
 export async function openWorld(store: string, seed: number): Promise<World> {
   const ways = new Map<string, Set<string>>();
   const storage = watchWays(await openMemory(), ways);
-  let backend: Backend = layFaults(storage, { rules: parseRules(rules), seed });
+  let faults = parseRules(rules);
+  let started = 0;
+  const watches = new Map<number, HangWatch>();
   const armed = new Map<number, WorkStep['point']>();
   const lives: Life[] = [];
 
@@ -51,6 +55,11 @@ export async function openWorld(store: string, seed: number): Promise<World> {
     armed.delete(at);
     const engine = openSqlite(store);
     await migrate(engine);
+    // Each life has faults of its own.
+    const fate = { rules: faults, seed: seed + started++ };
+    const watch = watchHangs(storage, inner => layFaults(inner, fate));
+    watches.set(at, watch);
+    const { backend } = watch;
     const checkpoint = ({ point }: WorkStep): void => {
       if (armed.get(at) === point) throw crash;
     };
@@ -67,6 +76,8 @@ export async function openWorld(store: string, seed: number): Promise<World> {
 
   async function restart(at: number): Promise<void> {
     await gateway(at).engine.close();
+    // It can record nothing any more.
+    watches.get(at)?.end();
     await sleep(leaseMs + 5);
     await start(at);
   }
@@ -78,9 +89,11 @@ export async function openWorld(store: string, seed: number): Promise<World> {
     ways,
     gateway,
     restart,
+    unlessHung: (at, work) => Promise.race([work, watches.get(at)?.hung ?? work]),
+    isHung: at => watches.get(at)?.isHung() ?? false,
     crashAt: (at, point) => void armed.set(at, point),
     async calm() {
-      backend = storage;
+      faults = [];
       await Promise.all([...lives.keys()].map(restart));
     },
     async close() {

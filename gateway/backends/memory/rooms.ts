@@ -1,0 +1,60 @@
+import { Problem } from '../../../src/api/problem.ts';
+import { parseSegments, type Segments } from '../../../src/api/topology.ts';
+import { bytes } from '../../../src/lib/parsers.ts';
+import { sameJson } from '../../json.ts';
+
+/** So many bytes, in a place or anywhere. */
+export type Room = { readonly totalBytes: number; readonly place?: Segments };
+
+/** Reads `1Ti`, or for several places `10Gi in zone=a; 20Gi in zone=b`. */
+export function parseRooms(text: string): number | readonly Room[] {
+  if (!text.includes(' in ')) return bytes(text);
+  const rooms = text.split(';').map(part => {
+    const [size = '', place = '', ...more] = part.trim().split(/\s+in\s+/);
+    if (more.length > 0) throw new Error(`"${part.trim()}" is not like 10Gi in zone=a`);
+    return { totalBytes: bytes(size), place: parseSegments(place) };
+  });
+  if (rooms.some(({ place }, at) => rooms.findIndex(room => sameJson(room.place, place)) !== at))
+    throw new Error('has a place twice');
+  return rooms;
+}
+
+/** What may be put where. */
+export interface Rooms {
+  readonly all: readonly Room[];
+  readonly largestBytes: number;
+  /** The room in this place; with no places, the one that there is. */
+  find(place: Segments | undefined): Room | undefined;
+  /** Bytes that are free in the room. */
+  freeBytes(room: Room): number;
+  /** The first of the rooms in these places into which it fits; RESOURCE_EXHAUSTED when it fits into none. */
+  choose(sizeBytes: number, places: readonly Segments[] | undefined): Room;
+}
+
+/** Rooms that are as full as `listUsed` says. */
+export function createRooms(
+  given: number | readonly Room[],
+  listUsed: () => Iterable<{ readonly room: Room; readonly sizeBytes: number }>,
+): Rooms {
+  const all: readonly Room[] = typeof given === 'number' ? [{ totalBytes: given }] : given;
+  const find = (place: Segments | undefined): Room | undefined =>
+    all.find(room => room.place === undefined || sameJson(room.place, place));
+  const freeBytes = (room: Room): number =>
+    [...listUsed()].reduce(
+      (left, used) => (used.room === room ? left - used.sizeBytes : left),
+      room.totalBytes,
+    );
+  return {
+    all,
+    largestBytes: Math.max(...all.map(({ totalBytes }) => totalBytes)),
+    find,
+    freeBytes,
+    choose(sizeBytes, places) {
+      const wanted = places ? places.flatMap(place => find(place) ?? []) : all;
+      const room = wanted.find(one => sizeBytes <= freeBytes(one));
+      if (room) return room;
+      const left = wanted.map(freeBytes).join(' or ');
+      throw new Problem('RESOURCE_EXHAUSTED', `${sizeBytes} bytes do not fit into the ${left} that are left`);
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import type { AttachmentOf } from '../../src/api/attachment.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { needModule, tell } from '../commands.ts';
+import type { Device, DeviceConnector, Others } from '../connector.ts';
+import {
+  fitDisk,
+  isDisk,
+  nameOf,
+  readDisk,
+  readWwid,
+  refuseNameless,
+  refuseUsedDisk,
+  waitFor,
+} from '../disk.ts';
+import type { Host } from '../host.ts';
+import { createTurns } from '../turns.ts';
+import { forget, logIn, logOut } from './iscsi/login.ts';
+import { findMaps, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';
+import { readSessions, readUnits, type Session } from './iscsi/sessions.ts';
+
+type IscsiAttachment = AttachmentOf<'iscsi'>;
+/** A disk of the volume, and the session that brings it. */
+type Path = { readonly name: string; readonly session: Session };
+
+const targetPattern = /^(iqn|eui|naa)\.[A-Za-z0-9.:_-]{1,219}$/;
+
+/** Volumes on one target share its sessions, so that one comes or goes at a time. */
+const takeTurn = createTurns();
+
+/**
+ * A logical unit of an iSCSI target, over open-iscsi: iscsid keeps the sessions, which outlive the agent. Over several
+ * portals it is one device of dm-multipath, which multipathd keeps. A portal that does not answer is left out while
+ * another does, and is added by the next connect. For CHAP the node's own iscsid.conf holds names and secrets.
+ */
+export const iscsi: DeviceConnector<'iscsi'> = {
+  kind: 'device',
+  protocol: 'iscsi',
+  connect: (attachment, host) => takeTurn(attachment.target, () => connect(attachment, host)),
+  disconnect: (attachment, host, others = () => []) =>
+    takeTurn(attachment.target, () => disconnect(attachment, host, others)),
+  rescan,
+  owns,
+};
+
+async function connect(attachment: IscsiAttachment, host: Host): Promise<Device> {
+  refuseNameless(attachment);
+  if (!targetPattern.test(attachment.target))
+    throw new Problem('INVALID_ARGUMENT', `iscsi target "${attachment.target}" is no iSCSI name`);
+  await needModule(host, 'iscsi_tcp');
+  const sessions = await logIn(attachment, host);
+  for (const session of sessions) await bringUnit(session, attachment, host);
+  const paths = await findDisks(sessions, attachment, host);
+  await refuseOthers(paths, attachment, host);
+  const names = paths.map(({ name }) => name);
+  const [first = ''] = names;
+  const isMultiple = attachment.portals.length > 1 || names.length > 1;
+  const above = await mapAbove(first, host);
+  const name = isMultiple || above !== undefined ? await makeMap(names, attachment, host) : first;
+  const fitting = {
+    volume: attachment,
+    identity: nameOf(attachment),
+    rescan: () => rescan(attachment, host),
+  };
+  return fitDisk(name, fitting, host);
+}
+
+/** Has the kernel make a device of the unit, or look anew at what the one that it has says of itself. */
+async function bringUnit(session: Session, { lun }: IscsiAttachment, host: Host): Promise<void> {
+  const known = (await readUnits(session, host)).find(unit => unit.lun === lun);
+  if (known?.name !== undefined) await tell(host, `/sys/block/${known.name}/device/rescan`, '1');
+  else await tell(host, `/sys/class/scsi_host/${session.host}/scan`, `0 0 ${lun}`);
+}
+
+/** The volume's disks once every session has one, or else those that are there after a while. */
+async function findDisks(
+  sessions: readonly Session[],
+  attachment: IscsiAttachment,
+  host: Host,
+): Promise<readonly Path[]> {
+  const look = () => findPaths(sessions, attachment, host);
+  const all = await waitFor(async () => {
+    const paths = await look();
+    return paths.length === sessions.length ? paths : undefined;
+  });
+  const paths = all ?? (await look());
+  const { target, lun } = attachment;
+  if (paths.length === 0)
+    throw new Problem('UNAVAILABLE', `target "${target}" shows no disk as unit ${lun} yet`);
+  for (const { name } of paths)
+    if (!(await isDisk(`/sys/block/${name}`, attachment, host))) {
+      const said = await readWwid(`/sys/block/${name}`, host);
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `unit ${lun} of target "${target}" says that it is "${said}" and not "${nameOf(attachment)}"`,
+      );
+    }
+  return paths;
+}
+
+async function findPaths(
+  sessions: readonly Session[],
+  { lun }: IscsiAttachment,
+  host: Host,
+): Promise<readonly Path[]> {
+  const paths = await Promise.all(
+    sessions.map(async session => {
+      const units = (await readUnits(session, host)).filter(unit => unit.lun === lun);
+      return units.flatMap(({ name }) => (name === undefined ? [] : [{ name, session }]));
+    }),
+  );
+  return paths.flat();
+}
+
+/** A disk that says the same of itself and is not reached over this target is not another path to it. */
+async function refuseOthers(paths: readonly Path[], attachment: IscsiAttachment, host: Host): Promise<void> {
+  const sessions = await readSessions(attachment.target, host);
+  const own = await findPaths(sessions, attachment, host);
+  const names = new Set([...paths, ...own].map(({ name }) => name));
+  for (const name of await host.list('/sys/block'))
+    if (name.startsWith('sd') && !names.has(name) && (await isDisk(`/sys/block/${name}`, attachment, host)))
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `device "/dev/${name}" says that it is "${nameOf(attachment)}" too, and is not reached over target "${attachment.target}"`,
+      );
+}
+
+async function disconnect(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
+  const { target } = attachment;
+  const sessions = await readSessions(target, host);
+  const paths: Path[] = [];
+  for (const path of await findPaths(sessions, attachment, host))
+    if (await isDisk(`/sys/block/${path.name}`, attachment, host)) paths.push(path);
+  for (const map of await findMaps(attachment, host)) await removeMap(map, host);
+  for (const { name } of paths) {
+    const disk = await readDisk(name, host);
+    if (disk) await refuseUsedDisk(disk, host);
+  }
+  // A disk whose session is lost would wait for it; it goes with the session.
+  for (const { name, session } of paths) if (session.isUp) await removeDisk(name, host);
+  await endSessions(attachment, host, others);
+}
+
+async function removeDisk(name: string, host: Host): Promise<void> {
+  await tell(host, `/sys/block/${name}/device/delete`, '1');
+  const isGone = await waitFor(async () => ((await readDisk(name, host)) ? undefined : true));
+  if (!isGone) throw new Problem('UNAVAILABLE', `device "/dev/${name}" is still there after it was removed`);
+}
+
+/** Ends the sessions with the volume's portals that no other volume needs, and nobody uses. */
+async function endSessions(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
+  const { target, portals, lun } = attachment;
+  const needed = new Set(
+    others().flatMap(other => (other.protocol === 'iscsi' && other.target === target ? other.portals : [])),
+  );
+  const sessions = await readSessions(target, host);
+  for (const portal of portals.filter(name => !needed.has(name))) {
+    const session = sessions.find(known => known.portal === portal);
+    const units = session ? await readUnits(session, host) : [];
+    if (units.some(unit => unit.lun !== lun || session?.isUp)) continue;
+    if (session) await logOut(session, target, host);
+    await forget(portal, target, host);
+  }
+}
+
+async function rescan(attachment: IscsiAttachment, host: Host): Promise<void> {
+  const sessions = (await readSessions(attachment.target, host)).filter(({ isUp }) => isUp);
+  for (const { name } of await findPaths(sessions, attachment, host))
+    if (await isDisk(`/sys/block/${name}`, attachment, host))
+      await tell(host, `/sys/block/${name}/device/rescan`, '1');
+  for (const map of await findMaps(attachment, host)) await resizeMap(map, host);
+}
+
+async function owns(attachment: IscsiAttachment, number: string, host: Host): Promise<boolean> {
+  const place = `/sys/dev/block/${number}`;
+  return (await isDisk(place, attachment, host)) || isMapOf(place, attachment, host);
+}

@@ -1,0 +1,89 @@
+import { Problem } from '../../../src/api/problem.ts';
+import { runWell } from '../../commands.ts';
+import { isDisk, readDisk, refuseUsedDisk, waitFor, type DiskIdentity } from '../../disk.ts';
+import type { Host } from '../../host.ts';
+
+const prefix = 'mpath-';
+
+/** The multipath map above a disk, by its kernel's name such as `dm-0`; undefined when there is none. */
+export async function mapAbove(name: string, host: Host): Promise<string | undefined> {
+  for (const holder of await host.list(`/sys/block/${name}/holders`))
+    if ((await readUuid(`/sys/block/${holder}`, host))?.startsWith(prefix)) return holder;
+  return undefined;
+}
+
+/** True when the device at a place in sysfs is a multipath map of nothing but the disk asked for. */
+export async function isMapOf(place: string, identity: DiskIdentity, host: Host): Promise<boolean> {
+  const uuid = await readUuid(place, host);
+  if (!uuid?.startsWith(prefix)) return false;
+  const paths = await host.list(`${place}/slaves`);
+  // A map that has lost all its paths still has the name that it was made with.
+  if (paths.length === 0) return uuid === uuidOf(identity);
+  const owned = await Promise.all(paths.map(path => isDisk(`/sys/block/${path}`, identity, host)));
+  return owned.every(Boolean);
+}
+
+/** The maps of a disk, those without paths too. */
+export async function findMaps(identity: DiskIdentity, host: Host): Promise<readonly string[]> {
+  const names = (await host.list('/sys/block')).filter(name => name.startsWith('dm-'));
+  const found = await Promise.all(names.map(name => isMapOf(`/sys/block/${name}`, identity, host)));
+  return names.filter((_, index) => found[index]);
+}
+
+/** Has multipathd make one map of these disks, or add them to the one that is there, and returns its name. */
+export async function makeMap(names: readonly string[], identity: DiskIdentity, host: Host): Promise<string> {
+  for (const name of names)
+    if ((await mapAbove(name, host)) === undefined) {
+      // Without its name in the list of known ones, a disk that is seen for the first time is left alone.
+      await runWell(host, { command: 'multipath', args: ['-a', `/dev/${name}`] });
+      await runWell(host, { command: 'multipathd', args: ['add', 'path', name] });
+    }
+  const map = await waitFor(() => commonMap(names, host));
+  if (map === undefined)
+    throw new Problem('UNAVAILABLE', `multipathd has made no map of ${names.join(' and ')} yet`);
+  if (await isMapOf(`/sys/block/${map}`, identity, host)) return map;
+  throw new Problem('FAILED_PRECONDITION', `map "/dev/${map}" has other disks than the volume's below it`);
+}
+
+/** The one map that is above all of the disks. */
+async function commonMap(names: readonly string[], host: Host): Promise<string | undefined> {
+  const maps = new Set(await Promise.all(names.map(name => mapAbove(name, host))));
+  const [map] = maps;
+  return maps.size === 1 ? map : undefined;
+}
+
+/** Has multipathd look at the size of a map's paths. */
+export async function resizeMap(map: string, host: Host): Promise<void> {
+  await runWell(host, { command: 'multipathd', args: ['resize', 'map', await nameOfMap(map, host)] });
+}
+
+/** Takes a map down that nothing uses, and returns once it is gone. */
+export async function removeMap(map: string, host: Host): Promise<void> {
+  const disk = await readDisk(map, host);
+  if (!disk) return;
+  await refuseUsedDisk(disk, host);
+  const name = await nameOfMap(map, host);
+  // I/O that waits for a path would keep the map for ever.
+  await runWell(host, { command: 'multipathd', args: ['disablequeueing', 'map', name] });
+  await runWell(host, { command: 'multipath', args: ['-f', name] });
+  const isGone = await waitFor(async () =>
+    (await readDisk(map, host))?.number === disk.number ? undefined : true,
+  );
+  if (!isGone) throw new Problem('UNAVAILABLE', `map "/dev/${map}" is still there after it was removed`);
+}
+
+async function nameOfMap(map: string, host: Host): Promise<string> {
+  const name = (await host.readText(`/sys/block/${map}/dm/name`))?.trim();
+  if (name === undefined) throw new Problem('UNAVAILABLE', `map "/dev/${map}" was there and is gone`);
+  return name;
+}
+
+async function readUuid(place: string, host: Host): Promise<string | undefined> {
+  return (await host.readText(`${place}/dm/uuid`))?.trim();
+}
+
+/** The name that a map has by its disk's: the designator's type (SPC, VPD page 0x83) as a digit, and its value. */
+function uuidOf({ wwid }: DiskIdentity): string | undefined {
+  const [, type = '', value] = /^(eui|naa)\.([0-9a-f]+)$/.exec(wwid?.trim() ?? '') ?? [];
+  return value && `${prefix}${type === 'eui' ? 2 : 3}${value}`;
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../src/api/problem.ts';
+import { runWell } from './commands.ts';
+import type { Device } from './connector.ts';
+import type { Host } from './host.ts';
+import { deviceNumberOf } from './mounting.ts';
+
+/** A whole disk as the kernel shows it. */
+export type Disk = {
+  /** Its name in /sys/block and below /dev. */
+  readonly name: string;
+  readonly number: string;
+  readonly sizeBytes: number;
+  readonly readonly: boolean;
+};
+
+/** What a disk must say of itself; each that is given must hold. */
+export type DiskIdentity = { readonly wwid?: string | undefined; readonly serial?: string | undefined };
+
+const waitTries = 50;
+const waitPauseMs = 100;
+
+/** The disk of a name; undefined when there is none. */
+export async function readDisk(name: string, host: Host): Promise<Disk | undefined> {
+  const place = `/sys/block/${name}`;
+  const [number, sectors, flag] = await Promise.all([
+    host.readText(`${place}/dev`),
+    host.readText(`${place}/size`),
+    host.readText(`${place}/ro`),
+  ]);
+  if (number === undefined || sectors === undefined) return undefined;
+  return { name, number: number.trim(), sizeBytes: Number(sectors) * 512, readonly: flag?.trim() === '1' };
+}
+
+/**
+ * True when the device at a place in sysfs (`/sys/block/<name>`, `/sys/dev/block/<number>`) is a whole disk that says
+ * of itself what is asked for. Links below /dev, which can lag behind or lead elsewhere, have no part in it.
+ */
+export async function isDisk(place: string, identity: DiskIdentity, host: Host): Promise<boolean> {
+  const { wwid, serial } = identity;
+  if (wwid === undefined && serial === undefined) return false;
+  if ((await host.readText(`${place}/partition`)) !== undefined) return false;
+  if (wwid !== undefined && (await readWwid(place, host)) !== wwid.trim()) return false;
+  return serial === undefined || (await readSerial(place, host)) === serial.trim();
+}
+
+/** The world-wide name of a SCSI or an NVMe disk, as the kernel spells it. */
+export async function readWwid(place: string, host: Host): Promise<string | undefined> {
+  const text = (await host.readText(`${place}/device/wwid`)) ?? (await host.readText(`${place}/wwid`));
+  return text?.trim();
+}
+
+/** The serial number of a virtio, SCSI (VPD page 0x80, behind its header of four bytes) or NVMe disk. */
+async function readSerial(place: string, host: Host): Promise<string | undefined> {
+  const virtio = await host.readText(`${place}/serial`);
+  if (virtio !== undefined) return virtio.trim();
+  const page = await host.readText(`${place}/device/vpd_pg80`);
+  if (page !== undefined) return page.slice(4).replaceAll('\0', '').trim();
+  return (await host.readText(`${place}/device/serial`))?.trim();
+}
+
+/** Looks again and again until there is something to see; undefined when there is not within five seconds. */
+export async function waitFor<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+  for (let tries = 1; ; tries++) {
+    const seen = await look();
+    if (seen !== undefined || tries === waitTries) return seen;
+    await sleep(waitPauseMs);
+  }
+}
+
+/** What a disk must be like, and how it is made to look at its size anew. */
+export type Fitting = {
+  readonly volume: { readonly sizeBytes: number; readonly readonly: boolean };
+  readonly identity: string;
+  readonly rescan: () => Promise<void>;
+};
+
+/** The disk as a volume's device: as large as the volume, and read-only in the kernel where the volume is. */
+export async function fitDisk(
+  name: string,
+  { volume, identity, rescan }: Fitting,
+  host: Host,
+): Promise<Device> {
+  let disk = await needDisk(name, host);
+  if (disk.sizeBytes < volume.sizeBytes) {
+    await rescan();
+    disk = (await waitFor(() => largeDisk(name, volume.sizeBytes, host))) ?? (await needDisk(name, host));
+  }
+  if (disk.sizeBytes < volume.sizeBytes)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `device "/dev/${name}" has ${disk.sizeBytes} bytes, less than the volume's ${volume.sizeBytes}`,
+    );
+  if (volume.readonly && !disk.readonly) {
+    await runWell(host, { command: 'blockdev', args: ['--setro', `/dev/${name}`] });
+    disk = await needDisk(name, host);
+  }
+  if (disk.readonly !== volume.readonly)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `device "/dev/${name}" is ${disk.readonly ? 'read-only' : 'writable'}, and the volume is not`,
+    );
+  return {
+    path: `/dev/${name}`,
+    number: disk.number,
+    sizeBytes: disk.sizeBytes,
+    readonly: disk.readonly,
+    identity,
+  };
+}
+
+async function largeDisk(name: string, sizeBytes: number, host: Host): Promise<Disk | undefined> {
+  const disk = await readDisk(name, host);
+  return disk && disk.sizeBytes >= sizeBytes ? disk : undefined;
+}
+
+async function needDisk(name: string, host: Host): Promise<Disk> {
+  const disk = await readDisk(name, host);
+  if (!disk) throw new Problem('UNAVAILABLE', `device "/dev/${name}" was there and is gone`);
+  return disk;
+}
+
+/** What uses a disk, in words: a mount of it or of its node, or a device above it; undefined when nothing does. */
+export async function findUser(
+  { name, number }: Pick<Disk, 'name' | 'number'>,
+  host: Host,
+): Promise<string | undefined> {
+  const [holder] = await host.list(`/sys/block/${name}/holders`);
+  if (holder !== undefined) return `device "/dev/${holder}"`;
+  for (const mount of await host.mounts())
+    if ((await deviceNumberOf(mount, host)) === number) return `the mount at "${mount.path}"`;
+  return undefined;
+}
+
+/** Throws UNAVAILABLE when something uses the disk. */
+export async function refuseUsedDisk(disk: Pick<Disk, 'name' | 'number'>, host: Host): Promise<void> {
+  const user = await findUser(disk, host);
+  if (user !== undefined) throw new Problem('UNAVAILABLE', `device "/dev/${disk.name}" is in use by ${user}`);
+}
+
+/** Throws FAILED_PRECONDITION for an attachment that says nothing of what its disk must say of itself. */
+export function refuseNameless({ wwid, serial }: DiskIdentity): void {
+  if (wwid === undefined && serial === undefined)
+    throw new Problem('INVALID_ARGUMENT', 'the attachment has neither a wwid nor a serial');
+}
+
+/** What a disk says of itself, in one line. */
+export function nameOf({ wwid, serial }: DiskIdentity): string {
+  return wwid === undefined ? `serial ${serial}` : wwid.trim();
+}

@@ -1,0 +1,34 @@
+import type { Agent } from './agent.ts';
+import { examineHeld, type VolumeFault } from './health.ts';
+import { mountsAt, type Mount } from './mountinfo.ts';
+import type { VolumeRecord } from './records.ts';
+
+/** A volume that is staged or published here, and what is wrong with it; nothing where nothing is known to be. */
+export type Standing = {
+  readonly volumeId: string;
+  readonly faults: readonly VolumeFault['reason'][];
+};
+
+/**
+ * How all volumes stand that this node has now, by mountinfo, by what the kernel says of their devices, and by what was
+ * learnt when they were last read for somebody else. No volume is read for it, and no command is run.
+ */
+export async function lookAtStanding(agent: Agent): Promise<readonly Standing[]> {
+  const mounts = await agent.host.mounts();
+  const here = agent.records.all().filter(record => isHere(record, mounts));
+  return Promise.all(
+    here.map(async record => {
+      const { volumeId } = record;
+      const seen = (await examineHeld(agent, record, mounts)).map(({ reason }) => reason);
+      const isStuck = agent.watch.stuck(volumeId) !== undefined;
+      const read = isStuck ? 'Hung' : agent.memory.lastFault(volumeId);
+      return { volumeId, faults: [...new Set([...seen, ...(read ? [read] : [])])] };
+    }),
+  );
+}
+
+/** A record alone may be of a volume that is on its way, or whose mkfs was cut short. */
+function isHere({ device, stagingPath, targets }: VolumeRecord, mounts: readonly Mount[]): boolean {
+  const paths = [stagingPath, ...targets.map(({ path }) => path)];
+  return device !== undefined || paths.some(path => mountsAt(mounts, path).length > 0);
+}

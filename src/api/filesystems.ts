@@ -1,0 +1,133 @@
+import { Problem } from './problem.ts';
+
+/** What an option may be: in words, and as a test. */
+type OptionRule = { readonly says: string; readonly accepts: (value: string) => boolean };
+
+/** What nodes can be told of how to make one filesystem. */
+type FilesystemRules = {
+  readonly options: Readonly<Record<string, OptionRule>>;
+  /** Why options that are right one by one cannot be had together; undefined when they can. */
+  readonly conflict?: (options: FormatOptions) => string | undefined;
+};
+
+/** Options for a new filesystem by name, such as `fs.blockSize`. They go to mkfs alone: a filesystem that is there stays as it is. */
+export type FormatOptions = Readonly<Record<string, string>>;
+
+const prefix = 'fs.';
+
+/**
+ * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway refuses
+ * by this table, passes what is right on in the volume's context, and nodes make mkfs's arguments of it. Features are
+ * those that are off otherwise, since kernels older than some node's do not know them.
+ */
+export const filesystemRules = {
+  ext4: {
+    options: {
+      'fs.blockSize': oneOf('1024', '2048', '4096'),
+      'fs.inodeSize': oneOf('256', '512', '1024'),
+      'fs.bytesPerInode': within(1_024, 67_108_864),
+      'fs.label': label(16),
+      'fs.features': listOf(
+        'quota',
+        'project',
+        'large_dir',
+        'inline_data',
+        'encrypt',
+        'verity',
+        'orphan_file',
+      ),
+    },
+  },
+  xfs: {
+    options: {
+      'fs.blockSize': oneOf('1024', '2048', '4096'),
+      'fs.inodeSize': oneOf('512', '1024', '2048'),
+      'fs.label': label(12),
+      'fs.features': listOf('bigtime', 'inobtcount', 'nrext64', 'rmapbt'),
+    },
+    conflict: ({ 'fs.blockSize': block = '4096', 'fs.inodeSize': inode = '512' }) =>
+      Number(inode) * 2 > Number(block) ? 'fs.inodeSize is more than half of fs.blockSize' : undefined,
+  },
+  btrfs: {
+    options: {
+      'fs.nodeSize': oneOf('4096', '8192', '16384', '32768', '65536'),
+      'fs.checksum': oneOf('crc32c', 'xxhash', 'sha256', 'blake2'),
+      'fs.label': label(64),
+      'fs.features': listOf('no-holes', 'free-space-tree', 'block-group-tree'),
+    },
+  },
+} as const satisfies Record<string, FilesystemRules>;
+
+/** The name of a filesystem that nodes make. */
+export type FilesystemName = keyof typeof filesystemRules;
+
+/** The names of all filesystems that nodes make. */
+export const filesystemNames = Object.keys(filesystemRules) as readonly FilesystemName[];
+
+/** True for the name of a filesystem that nodes make. */
+export function isFilesystemName(name: string): name is FilesystemName {
+  return Object.hasOwn(filesystemRules, name);
+}
+
+/** The options for a new filesystem among a volume's parameters, or in its context. */
+export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOptions {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith(prefix)));
+}
+
+/**
+ * INVALID_ARGUMENT that names the option which is not known or not right; without a filesystem, when no filesystem
+ * takes all of them.
+ */
+export function checkFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
+  const names = filesystem === undefined ? filesystemNames : [filesystem];
+  const faults = names.map(name => findFault(name, options));
+  const [first] = faults;
+  if (first === undefined || faults.includes(undefined)) return;
+  const key = Object.keys(options).find(option =>
+    names.every(name => !(option in filesystemRules[name].options)),
+  );
+  throw new Problem('INVALID_ARGUMENT', key === undefined ? first : describeUnknown(key, names));
+}
+
+function findFault(name: FilesystemName, options: FormatOptions): string | undefined {
+  const rules: FilesystemRules = filesystemRules[name];
+  for (const [key, value] of Object.entries(options)) {
+    const rule = Object.hasOwn(rules.options, key) ? rules.options[key] : undefined;
+    if (!rule) return describeUnknown(key, [name]);
+    if (!rule.accepts(value)) return `parameter "${key}" for ${name} is not ${rule.says}`;
+  }
+  const conflict = rules.conflict?.(options);
+  return conflict === undefined ? undefined : `parameters for ${name}: ${conflict}`;
+}
+
+function describeUnknown(key: string, names: readonly FilesystemName[]): string {
+  const known = new Set(names.flatMap(name => Object.keys(filesystemRules[name].options)));
+  return `parameter "${key}" is not known for ${names.join(', ')}; there are ${[...known].join(', ')}`;
+}
+
+function oneOf(...words: readonly string[]): OptionRule {
+  return { says: `one of ${words.join(', ')}`, accepts: value => words.includes(value) };
+}
+
+function within(least: number, most: number): OptionRule {
+  const accepts = (value: string): boolean =>
+    /^[1-9]\d{0,8}$/.test(value) && +value >= least && +value <= most;
+  return { says: `a whole number from ${least} to ${most}`, accepts };
+}
+
+function label(most: number): OptionRule {
+  return {
+    says: `of at most ${most} letters, digits, "-", "_" and ".", with a letter or digit at its start`,
+    accepts: value => value.length <= most && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value),
+  };
+}
+
+function listOf(...words: readonly string[]): OptionRule {
+  return {
+    says: `a list, parted by commas, of ${words.join(', ')}`,
+    accepts: value => {
+      const parts = value.split(',');
+      return new Set(parts).size === parts.length && parts.every(part => words.includes(part));
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** Where something is, or where it is reached from: topological segments by key (CSI spec, "Topology"). */
+export type Segments = Readonly<Record<string, string>>;
+
+const namePattern = '[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?';
+const labelPattern = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
+
+/** A key: a name of at most 63 characters, which may have a domain name of at most 63 and a slash in front. */
+export const segmentKeyPattern = new RegExp(
+  `^(?=[^/]*$|[^/]{1,63}/)(${labelPattern}(\\.${labelPattern})*/)?${namePattern}$`,
+);
+
+/** A value; one that is empty says nothing. */
+export const segmentValuePattern = new RegExp(`^(${namePattern})?$`);
+
+/** True when no two keys differ in case alone: CSI does not tell such keys apart. */
+export function hasDistinctKeys(segments: Segments): boolean {
+  const keys = Object.keys(segments);
+  return new Set(keys.map(key => key.toLowerCase())).size === keys.length;
+}
+
+/** The segments that say something. */
+export function withoutEmpty(segments: Segments): Segments {
+  return Object.fromEntries(Object.entries(segments).filter(([, value]) => value !== ''));
+}
+
+/** True when what is in the place is reached from there: all segments of the place are there, with the same values. */
+export function isReachable(place: Segments, from: Segments): boolean {
+  const there = byLowerKey(from);
+  return Object.entries(place).every(([key, value]) => there.get(key.toLowerCase()) === value);
+}
+
+/**
+ * True when the place meets the term of a requirement: they have at least one key in common, and the same value for
+ * each that they have in common. What only one of them tells does not matter, so that a term may be wider than the
+ * place, or be about other things as well.
+ */
+export function meetsTerm(place: Segments, term: Segments): boolean {
+  const told = byLowerKey(term);
+  const shared = Object.entries(place).filter(([key]) => told.has(key.toLowerCase()));
+  return shared.length > 0 && shared.every(([key, value]) => told.get(key.toLowerCase()) === value);
+}
+
+/** The segments for people: `zone=a,rack=r1`. */
+export function showSegments(segments: Segments): string {
+  return Object.entries(segments)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
+/** Reads `zone=a,rack=r1`: at least one segment, none without a value. */
+export function parseSegments(text: string): Segments {
+  const segments: Record<string, string> = {};
+  for (const part of text.split(',').map(piece => piece.trim())) {
+    const [key = '', value = '', ...more] = part.split('=');
+    if (value === '' || more.length > 0) throw new Error(`"${part}" is not key=value`);
+    if (!segmentKeyPattern.test(key)) throw new Error(`"${key}" is not a topology key`);
+    if (!segmentValuePattern.test(value)) throw new Error(`"${value}" is not a topology value`);
+    if (Object.hasOwn(segments, key)) throw new Error(`"${key}" is given twice`);
+    segments[key] = value;
+  }
+  if (!hasDistinctKeys(segments)) throw new Error('has keys that differ in case alone');
+  return segments;
+}
+
+function byLowerKey(segments: Segments): ReadonlyMap<string, string> {
+  return new Map(Object.entries(segments).map(([key, value]) => [key.toLowerCase(), value]));
+}

@@ -1,0 +1,84 @@
+/** One line of /proc/self/mountinfo, unescaped. */
+export type Mount = {
+  readonly id: number;
+  readonly parentId: number;
+  /** `major:minor` of the filesystem's device. */
+  readonly device: string;
+  /** What part of the filesystem is mounted; `/` for all of it. */
+  readonly root: string;
+  readonly path: string;
+  /** Options of this mount, such as ro, nosuid. */
+  readonly options: readonly string[];
+  readonly type: string;
+  readonly source: string;
+  /** Options of the filesystem itself, such as ro, errors=remount-ro. */
+  readonly superOptions: readonly string[];
+};
+
+/** Reads the text of a mountinfo file; a line that is not one is an error, since guessing would hide a mount. */
+export function parseMountinfo(text: string): readonly Mount[] {
+  return text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(parseLine);
+}
+
+/** What is mounted at a path, the topmost last. */
+export function mountsAt(mounts: readonly Mount[], path: string): readonly Mount[] {
+  return mounts.filter(mount => mount.path === path);
+}
+
+/** What is mounted below a path, but not at it. */
+export function mountsBelow(mounts: readonly Mount[], path: string): readonly Mount[] {
+  return mounts.filter(mount => mount.path.startsWith(path === '/' ? '/' : `${path}/`));
+}
+
+/** True for a path itself and for what lies below it. */
+export function isAtOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
+}
+
+/** What is seen at a path when something is mounted there. */
+export function topMount(mounts: readonly Mount[], path: string): Mount | undefined {
+  return mountsAt(mounts, path).at(-1);
+}
+
+/** A place in a filesystem: its device, and the path from the filesystem's own root. */
+export type Origin = Pick<Mount, 'device' | 'root'>;
+
+/** Which place a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
+export function originOf(mounts: readonly Mount[], path: string): Origin | undefined {
+  const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
+  const longest = Math.max(...above.map(mount => mount.path.length));
+  const nearest = above.findLast(mount => mount.path.length === longest);
+  if (!nearest) return undefined;
+  const rest = path.slice(nearest.path === '/' ? 0 : nearest.path.length);
+  return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` || '/' };
+}
+
+function parseLine(line: string): Mount {
+  const fields = line.split(' ');
+  const dash = fields.indexOf('-', 6);
+  const [id, parentId, device, root, path, options] = fields;
+  const [type, source, superOptions] = fields.slice(dash + 1);
+  if (dash < 0 || !device || !root || !path || !options || !type || superOptions === undefined) {
+    throw new Error(`not a mountinfo line: "${line}"`);
+  }
+  return {
+    id: Number(id),
+    parentId: Number(parentId),
+    device,
+    root: unescapeOctal(root),
+    path: unescapeOctal(path),
+    options: options.split(','),
+    type,
+    source: unescapeOctal(source ?? ''),
+    superOptions: superOptions.split(','),
+  };
+}
+
+function unescapeOctal(field: string): string {
+  return field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
+    String.fromCodePoint(Number.parseInt(octal, 8)),
+  );
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** Filesystems that stop to answer when they are told so. */
+export interface HangingFuse {
+  hang(): Promise<void>;
+  /** Ends them: whoever waits gets an error. */
+  end(): void;
+}
+
+/** Covers targets with filesystems that name the images' loop devices as their source, and so pass for the volumes. */
+export async function mountFuse(
+  t: TestContext,
+  covers: readonly { readonly image: string; readonly target: string }[],
+): Promise<HangingFuse> {
+  const pairs = covers.flatMap(({ image, target }) => [
+    execFileSync('losetup', ['--noheadings', '--output', 'NAME', '--associated', image], {
+      encoding: 'utf8',
+    }).trim(),
+    target,
+  ]);
+  const program = fileURLToPath(new URL('../fakes/hanging-fuse.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  assert.equal((await lines.next()).value, 'ready');
+  return {
+    hang: async () => {
+      child.stdin.write('hang\n');
+      assert.equal((await lines.next()).value, 'done');
+    },
+    end: () => void child.kill('SIGKILL'),
+  };
+}

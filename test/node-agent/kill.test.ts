@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmdirSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../../src/api/problem.ts';
+import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
+import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
+import { assertNothingLeft, openNode, type TestNode } from '../harness/agent.ts';
+import { loopDevicesOf, mountsBelow, noRoot } from '../harness/machine.ts';
+import type { VolumeSpec } from '../kubelet/paths.ts';
+
+const program = join(import.meta.dirname, 'killed-agent.ts');
+const MiB = 2 ** 20;
+const patienceMs = 60_000;
+/** More than any call has; a call that never comes to its end is a failure. */
+const mostSteps = 60;
+
+/** One volume on its way through the calls of a node. */
+type Life = {
+  readonly node: TestNode;
+  readonly volume: VolumeSpec;
+  readonly kind: Kind;
+  readonly content: Buffer;
+};
+type Kind = { readonly name: string; readonly fsType?: string; readonly sizeBytes: number };
+type Call = (client: CsiClient, life: Life) => Promise<unknown>;
+
+/** A call that is killed at each of its steps: what comes before it, and after. */
+type Killed = {
+  readonly name: string;
+  readonly before: readonly Call[];
+  readonly call: Call;
+  /** How the volume is found after the call, however often it had to be repeated. */
+  readonly found: (life: Life) => void;
+  readonly after: readonly Call[];
+};
+
+const kinds: readonly Kind[] = [
+  { name: 'an ext4 volume', fsType: 'ext4', sizeBytes: 32 * MiB },
+  { name: 'a btrfs volume', fsType: 'btrfs', sizeBytes: 256 * MiB },
+  { name: 'a block volume', sizeBytes: 32 * MiB },
+];
+
+const killed: readonly Killed[] = [
+  { name: 'NodeStageVolume', before: [], call: stage, found: isStaged, after: [publish, write, check] },
+  {
+    name: 'NodeStageVolume of a volume with data',
+    before: [stage, publish, write, unpublish, unstage],
+    call: stage,
+    found: isStaged,
+    after: [publish, check],
+  },
+  { name: 'NodePublishVolume', before: [stage], call: publish, found: isPublished, after: [write, check] },
+  {
+    name: 'NodeUnpublishVolume',
+    before: [stage, publish, write],
+    call: unpublish,
+    found: isStaged,
+    after: [publish, check],
+  },
+  {
+    name: 'NodeUnstageVolume',
+    before: [stage, publish, write, unpublish],
+    call: unstage,
+    found: ({ node }) => assertNothingLeft(node),
+    after: [stage, publish, check],
+  },
+  {
+    name: 'NodeExpandVolume',
+    before: [stage, publish, write],
+    call: expand,
+    found: isPublished,
+    after: [check],
+  },
+];
+
+for (const kind of kinds)
+  for (const one of killed) {
+    // An ext4 grows online only with CAP_SYS_RESOURCE, which not every machine gives.
+    if (one.call === expand && kind.fsType === 'ext4') continue;
+    test(`killed at any step of ${one.name}, ${kind.name} loses nothing`, { skip: noRoot }, async t => {
+      const node = openNode(t);
+      const agent = createAgent(node);
+      t.after(() => agent.kill());
+      let step = 0;
+      for (let isDone = false; !isDone; step++) {
+        assert.ok(step < mostSteps, 'the call never ends');
+        const volume = node.makeVolume(`v${step}`, {
+          sizeBytes: kind.sizeBytes,
+          mode: kind.fsType === undefined ? 'Block' : 'Filesystem',
+        });
+        const life = { node, volume, kind, content: randomBytes(64 * 1024) };
+        for (const call of one.before) await call(await agent.client(), life);
+        isDone = await agent.tryKilledAt(step, client => one.call(client, life));
+        await untilDone(agent, client => one.call(client, life));
+        one.found(life);
+        for (const call of [...one.after, unpublish, unstage]) await call(await agent.client(), life);
+        assertNothingLeft(node);
+      }
+      assert.ok(step > 1, `it was killed only ${step - 1} times`);
+      t.diagnostic(`killed at ${step - 1} steps`);
+    });
+  }
+
+/** A node agent that is started when there is none. */
+function createAgent(node: TestNode) {
+  let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
+  async function start() {
+    const settings = {
+      endpoint: node.socket,
+      'node-id': 'n1',
+      'state-dir': node.state,
+      'kubelet-dir': node.root,
+    };
+    const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+    const child = fork(program, argv, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    await once(child, 'message');
+    return { child, client: connectCsi(`unix://${node.socket}`) };
+  }
+  async function kill(): Promise<void> {
+    if (!running) return;
+    const { child, client } = running;
+    running = undefined;
+    client.close();
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  return {
+    kill,
+    client: async () => (running ??= await start()).client,
+    /** True when the call was done before the step at which the agent was to die. */
+    async tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean> {
+      const { child, client } = (running ??= await start());
+      const armed = once(child, 'message');
+      child.send({ left });
+      await armed;
+      const error: unknown = await call(client).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      const disarmed = once(child, 'message').then(() => true);
+      if (child.connected) child.send({}, () => undefined);
+      const ended = child.exitCode ?? child.signalCode;
+      const isAlive =
+        ended === null && (await Promise.race([disarmed, once(child, 'exit').then(() => false)]));
+      if (!isAlive) await kill();
+      if (isAlive && error !== undefined) throw error;
+      return isAlive;
+    },
+  };
+}
+
+/** Repeats a call as kubelet does; what a killed agent had begun may still run, and is no reason to give up. */
+async function untilDone(
+  agent: ReturnType<typeof createAgent>,
+  call: (client: CsiClient) => Promise<unknown>,
+): Promise<void> {
+  const deadlineMs = Date.now() + patienceMs;
+  for (;;)
+    try {
+      await call(await agent.client());
+      return;
+    } catch (error) {
+      const isTemporary = error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
+      if (!isTemporary || Date.now() > deadlineMs) throw error;
+      await sleep(50);
+    }
+}
+
+function capabilityOf({ kind: { fsType } }: Life): VolumeCapability {
+  const access_mode = { mode: 'SINGLE_NODE_MULTI_WRITER' } as const;
+  return fsType === undefined ? { block: {}, access_mode } : { mount: { fs_type: fsType }, access_mode };
+}
+
+function pathsOf({ node, volume }: Life): { readonly staging: string; readonly target: string } {
+  const parent = join(node.root, 'pods', volume.name);
+  mkdirSync(join(parent, 'stage'), { recursive: true });
+  return { staging: join(parent, 'stage', 'globalmount'), target: join(parent, 'mount') };
+}
+
+function stage(client: CsiClient, life: Life): Promise<unknown> {
+  return client.node.NodeStageVolume({
+    volume_id: life.volume.handle,
+    staging_target_path: pathsOf(life).staging,
+    volume_capability: capabilityOf(life),
+    publish_context: life.volume.publishContext,
+  });
+}
+
+function publish(client: CsiClient, life: Life): Promise<unknown> {
+  const { staging, target } = pathsOf(life);
+  return client.node.NodePublishVolume({
+    volume_id: life.volume.handle,
+    staging_target_path: staging,
+    target_path: target,
+    volume_capability: capabilityOf(life),
+    publish_context: life.volume.publishContext,
+  });
+}
+
+function unpublish(client: CsiClient, life: Life): Promise<unknown> {
+  const request = { volume_id: life.volume.handle, target_path: pathsOf(life).target };
+  return client.node.NodeUnpublishVolume(request);
+}
+
+/** Kubelet removes the directory after the call, and could not if anything were still mounted there. */
+async function unstage(client: CsiClient, life: Life): Promise<void> {
+  const { staging } = pathsOf(life);
+  await client.node.NodeUnstageVolume({ volume_id: life.volume.handle, staging_target_path: staging });
+  if (existsSync(staging)) rmdirSync(staging);
+}
+
+async function expand(client: CsiClient, life: Life): Promise<unknown> {
+  const { volume, kind } = life;
+  const { path = '' } = volume.publishContext;
+  const sizeBytes = 2 * kind.sizeBytes;
+  truncateSync(path, sizeBytes);
+  const { target, staging } = pathsOf(life);
+  const answer = await client.node.NodeExpandVolume({
+    volume_id: volume.handle,
+    volume_path: target,
+    staging_target_path: staging,
+    volume_capability: capabilityOf(life),
+    capacity_range: { required_bytes: String(sizeBytes) },
+  });
+  assert.ok(Number(answer.capacity_bytes) >= sizeBytes);
+  return answer;
+}
+
+/** Writes through the published path, durable on return, as a database would. */
+async function write(_client: CsiClient, life: Life): Promise<void> {
+  const { target } = pathsOf(life);
+  const isBlock = life.kind.fsType === undefined;
+  const file = openSync(isBlock ? target : join(target, 'data'), isBlock ? 'r+' : 'w');
+  writeSync(file, life.content);
+  fsyncSync(file);
+  closeSync(file);
+}
+
+async function check(_client: CsiClient, life: Life): Promise<void> {
+  const { target } = pathsOf(life);
+  const found =
+    life.kind.fsType === undefined
+      ? readStart(target, life.content.length)
+      : readFileSync(join(target, 'data'));
+  assert.equal(hash(found), hash(life.content));
+}
+
+function readStart(path: string, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  const file = openSync(path, 'r');
+  readSync(file, bytes, 0, length, 0);
+  closeSync(file);
+  return bytes;
+}
+
+function hash(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function isStaged(life: Life): void {
+  const { staging, target } = pathsOf(life);
+  const isBlock = life.kind.fsType === undefined;
+  assert.deepEqual(mountsBelow(life.node.dir), isBlock ? [] : [staging]);
+  assert.equal(mountsBelow(target).length, 0);
+  assert.equal(loopDevicesOf(life.node.dir).length, 1);
+}
+
+function isPublished(life: Life): void {
+  const { staging, target } = pathsOf(life);
+  const isBlock = life.kind.fsType === undefined;
+  assert.deepEqual([...mountsBelow(life.node.dir)].sort(), isBlock ? [target] : [target, staging].sort());
+  assert.equal(loopDevicesOf(life.node.dir).length, 1);
+}

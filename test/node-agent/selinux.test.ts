@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { publish, unpublish } from '../../node-agent/publish.ts';
+import { stage, unstage } from '../../node-agent/stage.ts';
+import { openFakeBench, openRealBench, requestFor, startAgent, whyNoMachine, type Bench } from './bench.ts';
+
+const plain = 'context="system_u:object_r:container_file_t:s0"';
+const context = 'context="system_u:object_r:container_file_t:s0:c10,c20"';
+const other = 'context="system_u:object_r:container_file_t:s0:c30,c40"';
+
+/** This machine's kernel has no SELinux: where one has, the fake machine shows contexts as that kernel would. */
+async function open(mountFlags: readonly string[], bench: Bench = openSelinuxBench()) {
+  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
+  const capability = { ...base.capability, mountFlags: [...mountFlags] };
+  const agent = await startAgent(bench);
+  return { agent, request: { ...base, capability } };
+}
+
+function openSelinuxBench() {
+  const bench = openFakeBench();
+  bench.host.state.texts.set('/proc/filesystems', 'nodev\tsysfs\nnodev\tselinuxfs\n\text4\n');
+  return bench;
+}
+
+for (const fsType of ['ext4', 'xfs', 'btrfs'] as const) {
+  test(`a ${fsType} is mounted with the context of its pod, as one argument`, async () => {
+    const bench = openSelinuxBench();
+    const lines: string[] = [];
+    const base = requestFor(bench, bench.makeImage('image', { content: fsType }));
+    const capability = { ...base.capability, fsType, mountFlags: ['noatime', context] };
+    const agent = await startAgent(bench);
+    const run: typeof agent.host.run = (command, args) => {
+      if (command === 'mount') lines.push(args[args.indexOf('-o') + 1] ?? '');
+      return bench.host.run(command, args);
+    };
+    const request = { ...base, capability };
+    await stage({ ...agent, host: { ...agent.host, run } }, request);
+    assert.ok(lines[0]?.endsWith(`noatime,${context}`), lines.join());
+    await stage(agent, request);
+    await publish(agent, request);
+    await unpublish(agent, request);
+    await unstage(agent, request);
+  });
+}
+
+test('publish and stage with another context than the staged one are refused, until it is staged anew', async () => {
+  const { agent, request } = await open([context]);
+  await stage(agent, request);
+  for (const mountFlags of [[other], [plain], []]) {
+    const changed = { ...request, capability: { ...request.capability, mountFlags } };
+    await assert.rejects(publish(agent, changed), { code: 'FAILED_PRECONDITION', detail: /mount flags/ });
+    await assert.rejects(stage(agent, changed), { code: 'ALREADY_EXISTS', detail: /mount flags/ });
+  }
+  await publish(agent, request);
+  const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
+  await assert.rejects(publish(agent, changed), { code: 'ALREADY_EXISTS', detail: /mount flags/ });
+  await unpublish(agent, request);
+  await unstage(agent, request);
+  await stage(agent, changed);
+  await publish(agent, changed);
+});
+
+test('a mount that does not show the context that was asked for is taken off again', async () => {
+  const bench = openSelinuxBench();
+  const { agent, request } = await open([context], bench);
+  const run: typeof agent.host.run = (command, args) =>
+    bench.host.run(
+      command,
+      args.map(arg => arg.replace(context, other)),
+    );
+  await assert.rejects(stage({ ...agent, host: { ...agent.host, run } }, request), {
+    code: 'UNAVAILABLE',
+    detail: /was mounted without the context/,
+  });
+  assert.deepEqual(bench.host.state.mounts, []);
+});
+
+test('a mount whose record was lost is not adopted with another context', async () => {
+  const bench = openSelinuxBench();
+  const { agent, request } = await open([context], bench);
+  await stage(agent, request);
+  await agent.records.remove(request.volumeId);
+  const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
+  await assert.rejects(stage(agent, changed), {
+    code: 'FAILED_PRECONDITION',
+    detail: /other options than asked/,
+  });
+  await stage(agent, request);
+});
+
+test('a bind, which has the context of its own filesystem, takes none', async () => {
+  const bench = openSelinuxBench();
+  await bench.host.makeDirectory(`${bench.directory}/volume`);
+  const { agent, request } = await open([context], bench);
+  const { attachmentId, sizeBytes } = request.attachment;
+  const common = { attachmentId, sizeBytes, readonly: false, mayFormat: false };
+  const attachment = { protocol: 'bind', path: `${bench.directory}/volume`, ...common } as const;
+  const { fsType: _, ...capability } = request.capability;
+  await assert.rejects(stage(agent, { ...request, attachment, capability }), { code: 'INVALID_ARGUMENT' });
+});
+
+const hasSelinux = readFileSync('/proc/filesystems', 'utf8').includes('selinuxfs');
+
+test(
+  'a context on a kernel without SELinux is refused by name, and leaves nothing',
+  skipIf(hasSelinux),
+  async t => {
+    const bench = openRealBench(t);
+    const { agent, request } = await open([plain], bench);
+    await assert.rejects(stage(agent, request), {
+      code: 'FAILED_PRECONDITION',
+      detail: 'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off',
+    });
+    assert.deepEqual(agent.records.all(), []);
+  },
+);
+
+test('a context on a kernel with SELinux is what the mount shows', skipIf(!hasSelinux), async t => {
+  const bench = openRealBench(t);
+  const { agent, request } = await open([context, 'noexec'], bench);
+  await stage(agent, request);
+  await publish(agent, request);
+  await unpublish(agent, request);
+  await unstage(agent, request);
+});
+
+function skipIf(isSo: boolean): { readonly skip?: string } {
+  if (whyNoMachine !== undefined) return { skip: whyNoMachine };
+  return isSo ? { skip: `the kernel has ${hasSelinux ? '' : 'no '}SELinux` } : {};
+}

@@ -1,0 +1,35 @@
+import { globSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { run } from 'node:test';
+import { inspect } from 'node:util';
+import type { Outcome } from './outcome.ts';
+
+// Runs in the virtual machine: runs the test files that its arguments match, one after another, and says of each test
+// how it ended. What the tests print goes to the console.
+const files = process.argv.slice(2).flatMap(pattern => globSync(pattern).sort());
+const port = openSync(findPort('outcomes'), 'w');
+const stream = run({ files, concurrency: 1, timeout: 3 * 60_000 });
+stream.on('test:pass', ({ name, skip, details: { type } }) => {
+  const reason = skip === true ? 'no reason given' : skip;
+  say({ name, isSuite: type === 'suite', ...(typeof reason === 'string' && { skip: reason }) });
+});
+stream.on('test:fail', ({ name, details: { type, error } }) => {
+  say({ name, isSuite: type === 'suite', failure: inspect(error.cause ?? error) });
+});
+stream.on('test:stdout', ({ message }) => process.stdout.write(message));
+stream.on('test:stderr', ({ message }) => process.stdout.write(message));
+stream.once('end', () => writeSync(port, '"end"\n'));
+stream.resume();
+
+function say(outcome: Outcome): void {
+  writeSync(port, `${JSON.stringify(outcome)}\n`);
+}
+
+/** The device of a port that the host gave this name. */
+function findPort(name: string): string {
+  const ports = '/sys/class/virtio-ports';
+  const port = readdirSync(ports).find(
+    entry => readFileSync(`${ports}/${entry}/name`, 'utf8').trim() === name,
+  );
+  if (port === undefined) throw new Error(`this machine has no port "${name}"`);
+  return `/dev/${port}`;
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { device } from '../../../node-agent/connectors/device.ts';
+import { createMachine } from '../../../node-agent/machine.ts';
+import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import { config } from './configfs.ts';
+import { makeGroup, openStores, resizeStore, type Group, type Store } from './scsi-target.ts';
+
+const MiB = 2 ** 20;
+const host = createMachine({ timeoutMs: 60_000 });
+const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
+
+/** A SCSI bus of this machine's own, on which disks are plugged in and out as a cloud does. */
+function openBus(t: TestContext): Group {
+  const address = `naa.${String(process.hrtime.bigint()).padStart(16, '5').slice(-16)}`;
+  const home = `${config}/target/loopback/${address}/tpgt_1`;
+  const group = makeGroup(t, home);
+  writeFileSync(`${home}/nexus`, address);
+  return group;
+}
+
+function attachmentTo({ serial }: Pick<Store, 'serial'>): AttachmentOf<'device'> {
+  return {
+    ...{ protocol: 'device', serial, attachmentId: `attachment-${serial}` },
+    ...{ sizeBytes: 64 * MiB, readonly: false, mayFormat: true },
+  };
+}
+
+test('a disk that is plugged in is found by its serial, written, grown, and taken away', async t => {
+  const store = openStores(t)('vol1', 64 * MiB);
+  const bus = openBus(t);
+  const node = await startGuestNode(t);
+  const attachment = attachmentTo(store);
+  const fields = volumeAt(node, { name: 'one', attachment, capability });
+  bus.addUnit(0, store);
+  await bringUp(node, fields);
+  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
+  resizeStore(store, 128 * MiB);
+  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
+  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
+  await takeDown(node, fields);
+  bus.dropUnit(0);
+  bus.addUnit(3, store);
+  await bringUp(node, fields);
+  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
+  await takeDown(node, fields);
+});
+
+test('a disk is awaited that comes after it was asked for', async t => {
+  const store = openStores(t)('vol1', 64 * MiB);
+  const bus = openBus(t);
+  const connecting = device.connect(attachmentTo(store), host);
+  bus.addUnit(0, store);
+  assert.equal((await connecting).sizeBytes, 64 * MiB);
+});
+
+test('vol1 is neither vol10, nor a partition of its own, nor one of two disks that say the same', async t => {
+  const makeStore = openStores(t);
+  const [one, ten] = [makeStore('vol1', 64 * MiB), makeStore('vol10', 64 * MiB)];
+  const bus = openBus(t);
+  bus.addUnit(1, ten);
+  await assert.rejects(device.connect(attachmentTo(one), host), { code: 'UNAVAILABLE' });
+  bus.addUnit(0, one);
+  const first = await device.connect(attachmentTo(one), host);
+  const other = await device.connect(attachmentTo(ten), host);
+  assert.equal(await device.owns(attachmentTo(one), other.number, host), false);
+  execFileSync('sfdisk', ['--quiet', first.path], { input: 'start=2048\n' });
+  const name = first.path.slice('/dev/'.length);
+  assert.ok(existsSync(`/sys/class/block/${name}1`));
+  const partition = readFileSync(`/sys/class/block/${name}1/dev`, 'utf8').trim();
+  assert.equal(await device.owns(attachmentTo(one), first.number, host), true);
+  assert.equal(await device.owns(attachmentTo(one), partition, host), false);
+  bus.addUnit(2, one);
+  await assert.rejects(device.connect(attachmentTo(one), host), { code: 'FAILED_PRECONDITION' });
+});
+
+test('a disk that is too small is refused, and one that is read-only stays so while it is connected', async t => {
+  const store = openStores(t)('vol1', 64 * MiB);
+  const bus = openBus(t);
+  bus.addUnit(0, store);
+  const attachment = attachmentTo(store);
+  const larger = { ...attachment, sizeBytes: 65 * MiB };
+  await assert.rejects(device.connect(larger, host), { code: 'FAILED_PRECONDITION' });
+  const closed = { ...attachment, readonly: true };
+  assert.equal((await device.connect(closed, host)).readonly, true);
+  await device.disconnect(closed, host);
+  const { readonly, path } = await device.connect(attachment, host);
+  assert.equal(readonly, false);
+  mkdirSync('/run/use', { recursive: true });
+  execFileSync('mkfs.ext4', ['-q', path]);
+  execFileSync('mount', ['-t', 'ext4', path, '/run/use']);
+  await assert.rejects(device.disconnect(attachment, host), { code: 'UNAVAILABLE' });
+  execFileSync('umount', ['/run/use']);
+  await device.disconnect(attachment, host);
+});

@@ -1,0 +1,68 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
+
+/** An NBD server with exports. */
+export interface NbdServer {
+  /** Makes an export and says how nodes reach it as a volume; before the server is started. */
+  makeVolume(name: string, sizeBytes: number): AttachmentOf<'nbd'>;
+  /** Gives an export another size; connections that are there keep theirs. */
+  resize(attachment: AttachmentOf<'nbd'>, sizeBytes: number): void;
+  start(): Promise<void>;
+  /** Ends the server and all its connections. */
+  stop(): Promise<void>;
+}
+
+const port = 10_809;
+
+/** A server that is not started yet; it ends with the test. */
+export function openNbdServer(t: TestContext): NbdServer {
+  execFileSync('modprobe', ['nbd']);
+  const directory = mkdtempSync(join(tmpdir(), 'nbd-'));
+  const names: string[] = [];
+  let running: ChildProcess | undefined;
+  const stop = async (): Promise<void> => {
+    if (running?.pid === undefined || running.exitCode !== null) return;
+    const ended = once(running, 'exit');
+    process.kill(-running.pid, 'SIGKILL');
+    await ended;
+    running = undefined;
+  };
+  t.after(async () => {
+    await stop();
+    rmSync(directory, { recursive: true });
+  });
+  return {
+    makeVolume(name, sizeBytes) {
+      names.push(name);
+      writeFileSync(join(directory, name), '');
+      truncateSync(join(directory, name), sizeBytes);
+      return {
+        ...{ protocol: 'nbd', server: '127.0.0.1', port, export: name },
+        ...{ attachmentId: `attachment-${name}`, sizeBytes, readonly: false, mayFormat: true },
+      };
+    },
+    resize: (attachment, sizeBytes) => truncateSync(join(directory, attachment.export), sizeBytes),
+    async start() {
+      const exported = names.map(name => `[${name}]\nexportname = ${join(directory, name)}\n`);
+      const generic = `[generic]\nlistenaddr = 127.0.0.1\nport = ${port}\nallowlist = true\n`;
+      writeFileSync(join(directory, 'config'), generic + exported.join(''));
+      // Each connection is a process of its own, which ends with the group.
+      running = spawn('nbd-server', ['-d', '-C', join(directory, 'config')], {
+        detached: true,
+        stdio: 'inherit',
+      });
+      const isListening = (): boolean =>
+        readFileSync('/proc/net/tcp', 'utf8').includes(
+          `0100007F:${port.toString(16).toUpperCase()} 00000000:0000 0A`,
+        );
+      for (let tries = 0; tries < 100 && !isListening(); tries++) await sleep(100);
+    },
+    stop,
+  };
+}

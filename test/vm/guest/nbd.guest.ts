@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { nbd } from '../../../node-agent/connectors/nbd.ts';
+import { createMachine } from '../../../node-agent/machine.ts';
+import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import { openNbdServer } from './nbd-server.ts';
+
+const MiB = 2 ** 20;
+const host = createMachine({ timeoutMs: 60_000 });
+const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
+
+/** What the kernel is connected to. */
+function backends(): readonly string[] {
+  return readdirSync('/sys/block')
+    .filter(name => name.startsWith('nbd') && existsSync(`/sys/block/${name}/pid`))
+    .map(name => readFileSync(`/sys/block/${name}/backend`, 'utf8').trim());
+}
+
+test('an export is written, has its new size when it is next staged, and leaves no connection', async t => {
+  const server = openNbdServer(t);
+  const attachment = server.makeVolume('one', 64 * MiB);
+  await server.start();
+  const node = await startGuestNode(t);
+  const fields = volumeAt(node, { name: 'one', attachment, capability });
+  await bringUp(node, fields);
+  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
+  assert.deepEqual(backends(), ['nbd://127.0.0.1:10809/one']);
+  server.resize(attachment, 128 * MiB);
+  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
+  await assert.rejects(node.client.node.NodeExpandVolume(grown), /is next connected/);
+  await takeDown(node, fields);
+  assert.deepEqual(backends(), []);
+  await bringUp(node, fields);
+  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
+  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
+  await takeDown(node, fields);
+  assert.deepEqual(backends(), []);
+});
+
+test('a server that is gone is an error to try again after, and keeps nobody from letting go', async t => {
+  const server = openNbdServer(t);
+  const attachment = server.makeVolume('one', 64 * MiB);
+  await assert.rejects(nbd.connect(attachment, host), { code: 'UNAVAILABLE' });
+  await server.start();
+  const unknown = { ...attachment, export: 'other' };
+  await assert.rejects(nbd.connect(unknown, host), { code: 'UNAVAILABLE', detail: /has no such export/ });
+  const device = await nbd.connect(attachment, host);
+  await server.stop();
+  await assert.rejects(nbd.connect(attachment, host), { code: 'UNAVAILABLE' });
+  assert.equal(await nbd.owns(attachment, device.number, host), true);
+  await nbd.disconnect(attachment, host);
+  assert.deepEqual(backends(), []);
+});
+
+test('I/O that has lost its server goes on when the volume is connected again', async t => {
+  const server = openNbdServer(t);
+  const attachment = server.makeVolume('one', 64 * MiB);
+  await server.start();
+  const { path } = await nbd.connect(attachment, host);
+  await server.stop();
+  const writer = spawn('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M', 'count=4', 'oflag=direct'], {
+    stdio: 'inherit',
+  });
+  const ended = once(writer, 'exit');
+  await server.start();
+  await nbd.connect(attachment, host);
+  assert.deepEqual(await ended, [0, null]);
+  await nbd.disconnect(attachment, host);
+});
+
+test('what another has connected is left alone', async t => {
+  const server = openNbdServer(t);
+  const [attachment, other] = [server.makeVolume('one', 64 * MiB), server.makeVolume('two', 64 * MiB)];
+  await server.start();
+  execFileSync('nbd-client', ['-N', other.export, '127.0.0.1', '/dev/nbd0']);
+  const { path, number } = await nbd.connect(attachment, host);
+  assert.notEqual(path, '/dev/nbd0');
+  assert.equal(await nbd.owns(other, readFileSync('/sys/block/nbd0/dev', 'utf8').trim(), host), false);
+  assert.equal(await nbd.owns(attachment, number, host), true);
+  await nbd.disconnect(other, host);
+  await nbd.disconnect(attachment, host);
+  assert.ok(existsSync('/sys/block/nbd0/pid'));
+  execFileSync('nbd-client', ['-d', '/dev/nbd0']);
+});

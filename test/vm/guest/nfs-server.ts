@@ -1,0 +1,106 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
+
+/** The kernel's own NFS server, on a network of its own, that exports one ext4. */
+export interface NfsServer {
+  /** What nodes call it. */
+  readonly address: string;
+  /** The exported directory, as the server sees it; nodes call it `/`. */
+  readonly root: string;
+  /** Cuts the cable: nothing arrives any more, and nobody is told. */
+  cut(): void;
+  /** Plugs the cable in again. */
+  mend(): void;
+  /** Ends the service: who asks is refused. */
+  stop(): void;
+  /** Serves again; files that were open stay open. */
+  start(): void;
+}
+
+/** A test, or `after` itself of a file's tests. */
+export type Ends = { readonly after: (end: () => Promise<void>) => void };
+
+const diskBytes = 256 * 2 ** 20;
+
+/**
+ * Starts server `number` of this machine, at 10.9.<number>.2; it ends with the test, after what was started
+ * before it.
+ */
+export function startNfsServer(t: Ends, number = 1): NfsServer {
+  const name = `server${number}`;
+  const directory = makeTemporaryDirectory();
+  const root = join(directory, name);
+  const state = join(directory, `${name}-state`);
+  const daemons: (() => Promise<void>)[] = [];
+  const inside = (...line: readonly string[]): readonly string[] => [
+    ...['ip', 'netns', 'exec', name, 'sh', '-ec', enter, state, ...line],
+  ];
+  const link = (to: string): void => run('ip', 'link', 'set', `to-${name}`, to);
+  // Versions before 4 would need a portmapper.
+  const start = (): void => run(...inside('rpc.nfsd', '-N', '3', '--lease-time', '10', '4'));
+  const stop = (): void => run(...inside('rpc.nfsd', '0'));
+  t.after(async () => {
+    link('up');
+    stop();
+    for (const end of daemons) await end();
+    run('ip', 'netns', 'delete', name);
+    removeTemporaryDirectory(directory);
+  });
+  makeNetwork(name, number);
+  makeDisk(root);
+  makeState(state);
+  run('modprobe', 'nfsd');
+  run(...inside('exportfs', '-i', '-o', 'rw,no_root_squash,no_subtree_check,fsid=0', `*:${root}`));
+  daemons.push(
+    // It knows that no client of an earlier server is left, so that nobody waits for one.
+    startDaemon(inside('nfsdcld', '-F', '-p', join(state, 'pipe'), '-s', state)),
+    startDaemon(inside('rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp')),
+  );
+  start();
+  return { address: `10.9.${number}.2`, root, cut: () => link('down'), mend: () => link('up'), stop, start };
+}
+
+/** Each server has a filesystem "nfsd" of its own, which belongs to its network, and a state of its own. */
+const enter = `mount -t nfsd nfsd /proc/fs/nfsd
+mount -t rpc_pipefs pipe "$0/pipe"
+mount --bind "$0" /var/lib/nfs
+exec "$@"`;
+
+function makeNetwork(name: string, number: number): void {
+  const [cable, ours] = [`to-${name}`, `10.9.${number}.1/24`];
+  run('ip', 'netns', 'add', name);
+  run('ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+  run('ip', 'address', 'add', ours, 'dev', cable);
+  run('ip', 'link', 'set', cable, 'up');
+  run('ip', '-n', name, 'address', 'add', `10.9.${number}.2/24`, 'dev', 'eth0');
+  for (const device of ['lo', 'eth0']) run('ip', '-n', name, 'link', 'set', device, 'up');
+}
+
+function makeState(state: string): void {
+  mkdirSync(join(state, 'pipe'), { recursive: true });
+  for (const file of ['etab', 'rmtab', 'xtab']) writeFileSync(join(state, file), '');
+}
+
+function makeDisk(root: string): void {
+  mkdirSync(root);
+  writeFileSync(`${root}.img`, '');
+  truncateSync(`${root}.img`, diskBytes);
+  run('mkfs.ext4', '-q', `${root}.img`);
+  run('mount', '-o', 'loop', '--', `${root}.img`, root);
+}
+
+function startDaemon([command = '', ...args]: readonly string[]): () => Promise<void> {
+  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const ended = once(child, 'exit');
+  return async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+}
+
+function run(...[command = '', ...args]: readonly string[]): void {
+  execFileSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+}

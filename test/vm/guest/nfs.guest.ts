@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { mountsBelow } from '../../harness/machine.ts';
+import { toExport } from '../../node-agent/share-bench.ts';
+import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode, type GuestVolume } from './agent.ts';
+import { startNfsServer } from './nfs-server.ts';
+
+const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
+
+const server = startNfsServer({ after });
+
+/** Makes a directory on the server and says how nodes reach it as a volume. */
+function makeVolume(name: string): GuestVolume {
+  mkdirSync(join(server.root, name));
+  return { name, attachment: toExport(`/${name}`, server.address), capability };
+}
+
+test('two nodes write one share of a real server at the same time, and each reads what the other wrote', async t => {
+  const nodes = [await startGuestNode(t), await startGuestNode(t)];
+  const volume = makeVolume('shared');
+  const targets = nodes.map(node => volumeAt(node, volume).target_path);
+  for (const node of nodes) await bringUp(node, volumeAt(node, volume));
+  const data = targets.map(() => randomBytes(8 * 2 ** 20));
+  for (const [index, target] of targets.entries())
+    writeFileSync(join(target, `from-${index}`), data[index] ?? '', { flush: true });
+  for (const root of [...targets, join(server.root, 'shared')])
+    for (const index of targets.keys())
+      assert.equal(hashOf(join(root, `from-${index}`)), hash(data[index] ?? ''));
+  for (const node of nodes) await takeDown(node, volumeAt(node, volume));
+  for (const { bench } of nodes) assert.deepEqual(mountsBelow(bench.directory), []);
+  assert.equal(hashOf(join(server.root, 'shared', 'from-1')), hash(data[1] ?? ''));
+});
+
+test('a share that is read-only, by its attachment or for one pod, cannot be written', async t => {
+  const node = await startGuestNode(t);
+  const volume = makeVolume('read-only');
+  const { attachment } = volume;
+  const rows = [
+    { ...volume, readonly: true },
+    { ...volume, attachment: { ...attachment, attachmentId: 'attachment-2', readonly: true } },
+  ];
+  for (const row of rows) {
+    const fields = volumeAt(node, row);
+    await bringUp(node, fields);
+    await bringUp(node, fields);
+    assert.throws(() => writeFileSync(join(fields.target_path, 'file'), ''), { code: 'EROFS' });
+    await takeDown(node, fields);
+  }
+});
+
+test('the mount flags of a share are those that the kernel has, and its own come after them', async t => {
+  const node = await startGuestNode(t);
+  const rows = [
+    { flags: [], shows: ['vers=4.2', 'hard'] },
+    {
+      flags: ['vers=4.1', 'softerr', 'timeo=50', 'noac'],
+      shows: ['vers=4.1', 'softerr', 'timeo=50', 'noac'],
+    },
+  ];
+  for (const [index, { flags, shows }] of rows.entries()) {
+    const volume = makeVolume(`flags-${index}`);
+    const fields = volumeAt(node, {
+      ...volume,
+      capability: { ...capability, mount: { mount_flags: flags } },
+    });
+    await bringUp(node, fields);
+    const line = readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .find(text => text.includes(` ${fields.target_path} `));
+    const options = line?.split(' ').at(-1)?.split(',') ?? [];
+    for (const option of shows)
+      assert.ok(options.includes(option), `${option} is not among ${options.join()}`);
+    await takeDown(node, fields);
+  }
+});
+
+test('a share tells its room and its health, and has nothing to grow', async t => {
+  const node = await startGuestNode(t);
+  const fields = volumeAt(node, makeVolume('room'));
+  await bringUp(node, fields);
+  const { usage } = await node.client.node.NodeGetVolumeStats(fields);
+  assert.deepEqual(
+    usage.map(({ unit, total }) => [unit, Number(total) > 0]),
+    [
+      ['BYTES', true],
+      ['INODES', true],
+    ],
+  );
+  assert.deepEqual(await healthOf(node, fields.volume_id), []);
+  const grown = { ...fields, capacity_range: { required_bytes: 2 ** 30 } };
+  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 2 ** 30);
+  await takeDown(node, fields);
+});
+
+test('a share whose directory was removed on the server says so, and comes off', async t => {
+  const node = await startGuestNode(t);
+  const flags = { ...capability, mount: { mount_flags: ['noac'] } };
+  const fields = volumeAt(node, { ...makeVolume('removed'), capability: flags });
+  await bringUp(node, fields);
+  rmSync(join(server.root, 'removed'), { recursive: true });
+  assert.deepEqual(await healthOf(node, fields.volume_id), ['INACCESSIBLE ReadFailed']);
+  await takeDown(node, fields);
+  assert.equal(existsSync(fields.target_path), false);
+});
+
+test('a share that the server does not have is refused, and can be staged once it is there', async t => {
+  const node = await startGuestNode(t);
+  const fields = volumeAt(node, {
+    name: 'absent',
+    attachment: toExport('/absent', server.address),
+    capability,
+  });
+  await assert.rejects(node.client.node.NodeStageVolume(fields), {
+    code: 'UNAVAILABLE',
+    message: /mount\.nfs/,
+  });
+  assert.deepEqual(mountsBelow(node.bench.directory), []);
+  mkdirSync(join(server.root, 'absent'));
+  await bringUp(node, fields);
+  await takeDown(node, fields);
+});
+
+test('a server that refuses connections fails the stage at once, and the next stage works when it is back', async t => {
+  const node = await startGuestNode(t);
+  const fields = volumeAt(node, makeVolume('refused'));
+  server.stop();
+  await assert.rejects(node.client.node.NodeStageVolume(fields), {
+    code: 'UNAVAILABLE',
+    message: /Connection refused/,
+  });
+  server.start();
+  await bringUp(node, fields);
+  await takeDown(node, fields);
+});
+
+test('a file stays open over a restart of the server, and keeps every byte', async t => {
+  const node = await startGuestNode(t);
+  const fields = volumeAt(node, makeVolume('restarted'));
+  await bringUp(node, fields);
+  const path = join(fields.target_path, 'file');
+  const [before, after] = [randomBytes(2 ** 20), randomBytes(2 ** 20)];
+  writeFileSync(path, before);
+  server.stop();
+  server.start();
+  writeFileSync(path, after, { flag: 'a', flush: true });
+  await takeDown(node, fields);
+  assert.equal(hashOf(join(server.root, 'restarted', 'file')), hash(Buffer.concat([before, after])));
+});
+
+async function healthOf({ client }: GuestNode, volumeId: string): Promise<readonly string[]> {
+  const { volume_health: health } = await client.node.NodeGetVolumeHealth({ volume_id: volumeId });
+  return (health?.health_statuses ?? []).map(({ status, reason }) => `${status} ${reason}`);
+}
+
+function hash(data: Buffer | string): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+function hashOf(path: string): string {
+  return hash(readFileSync(path));
+}

@@ -1,0 +1,100 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { config, loadTarget } from './configfs.ts';
+
+const place = `${config}/nvmet`;
+
+/** A subsystem of the kernel's own NVMe target, over TCP. */
+export interface NvmeTarget {
+  readonly subsystem: string;
+  readonly addresses: readonly string[];
+  /** Makes a namespace and says how nodes reach it as a volume. */
+  makeVolume(name: string, sizeBytes: number): AttachmentOf<'nvme-tcp'>;
+  /** Gives a namespace another size. */
+  resize(attachment: AttachmentOf<'nvme-tcp'>, sizeBytes: number): void;
+  /** Takes one address away, or gives it back. */
+  stop(address: string): void;
+  start(address: string): void;
+}
+
+/** Starts a target with two addresses; it ends with the test. */
+export function startNvmeTarget(t: TestContext, subsystem: string): NvmeTarget {
+  loadTarget('nvmet', 'nvmet_tcp', 'nvme_tcp');
+  const directory = mkdtempSync(join(tmpdir(), 'nvmet-'));
+  const home = `${place}/subsystems/${subsystem}`;
+  mkdirSync(home);
+  writeFileSync(`${home}/attr_allow_any_host`, '1');
+  const ports = new Map([1, 2].map(id => [`127.0.0.${id}:4420`, `${place}/ports/${id}`]));
+  const spaces: string[] = [];
+  const start = (address: string): void => symlinkSync(home, linkOf(address));
+  const stop = (address: string): void => unlinkSync(linkOf(address));
+  const linkOf = (address: string): string => `${ports.get(address)}/subsystems/${subsystem}`;
+  for (const [address, port] of ports) {
+    makePort(port, address);
+    start(address);
+  }
+  t.after(() => {
+    for (const port of ports.values()) {
+      for (const name of readdirSync(`${port}/subsystems`)) unlinkSync(`${port}/subsystems/${name}`);
+      rmdirSync(port);
+    }
+    for (const id of spaces.keys()) rmdirSync(`${home}/namespaces/${id + 1}`);
+    rmdirSync(home);
+    rmSync(directory, { recursive: true });
+  });
+  return {
+    subsystem,
+    addresses: [...ports.keys()],
+    makeVolume(name, sizeBytes) {
+      const path = join(directory, name);
+      writeFileSync(path, '');
+      truncateSync(path, sizeBytes);
+      const id = spaces.push(name);
+      const uuid = `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`;
+      const space = `${home}/namespaces/${id}`;
+      mkdirSync(space);
+      writeFileSync(`${space}/device_path`, path);
+      writeFileSync(`${space}/device_uuid`, uuid);
+      // What lies in memory cannot be read around the cache.
+      writeFileSync(`${space}/buffered_io`, '1');
+      writeFileSync(`${space}/enable`, '1');
+      return {
+        protocol: 'nvme-tcp',
+        addresses: [...ports.keys()],
+        subsystem,
+        wwid: `uuid.${uuid}`,
+        attachmentId: `attachment-${name}`,
+        sizeBytes,
+        readonly: false,
+        mayFormat: true,
+      };
+    },
+    resize({ wwid }, sizeBytes) {
+      const id = Number(wwid.slice(-12));
+      truncateSync(join(directory, spaces[id - 1] ?? ''), sizeBytes);
+      writeFileSync(`${home}/namespaces/${id}/revalidate_size`, '1');
+    },
+    stop,
+    start,
+  };
+}
+
+function makePort(port: string, address: string): void {
+  const [ip = '', number = ''] = address.split(':');
+  mkdirSync(port);
+  const settings = { adrfam: 'ipv4', trtype: 'tcp', traddr: ip, trsvcid: number };
+  for (const [name, value] of Object.entries(settings)) writeFileSync(`${port}/addr_${name}`, value);
+}

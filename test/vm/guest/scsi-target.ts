@@ -1,0 +1,158 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { config, loadTarget } from './configfs.ts';
+import { undoLast } from './undo.ts';
+
+const place = `${config}/target`;
+
+/** A store of the kernel's own SCSI target: a file, and what it says of itself. */
+export type Store = {
+  readonly home: string;
+  readonly path: string;
+  readonly wwid: string;
+  readonly serial: string;
+};
+
+/** Makes stores in a directory of their own; they end with the test, after what was made of them. */
+export function openStores(t: TestContext): (serial: string, sizeBytes: number) => Store {
+  // Nothing loads it by itself where no udev runs.
+  execFileSync('modprobe', ['sd_mod']);
+  loadTarget('target_core_mod', 'target_core_file', 'iscsi_target_mod', 'tcm_loop');
+  const directory = mkdtempSync(join(tmpdir(), 'stores-'));
+  const hba = `${place}/core/fileio_${process.hrtime.bigint() % 1_000_000n}`;
+  mkdirSync(hba);
+  undoLast(t, () => {
+    for (const name of readdirSync(hba).filter(entry => !entry.startsWith('hba_')))
+      rmdirSync(`${hba}/${name}`);
+    rmdirSync(hba);
+    rmSync(directory, { recursive: true });
+  });
+  return (serial, sizeBytes) => {
+    const path = join(directory, serial);
+    writeFileSync(path, '');
+    truncateSync(path, sizeBytes);
+    const home = `${hba}/${serial}`;
+    mkdirSync(home);
+    writeFileSync(`${home}/control`, `fd_dev_name=${path},fd_dev_size=${sizeBytes},fd_buffered_io=1`);
+    writeFileSync(`${home}/enable`, '1');
+    writeFileSync(`${home}/wwn/vpd_unit_serial`, serial);
+    const said = readFileSync(`${home}/wwn/vpd_unit_serial`, 'utf8').split(': ').at(-1)?.trim();
+    return { home, path, serial: said ?? '', wwid: naaOf(serial) };
+  };
+}
+
+/** How the kernel makes an identifier of a serial number: an OUI, and its hexadecimal digits (target_core_spc.c). */
+function naaOf(serial: string): string {
+  const digits = serial
+    .toLowerCase()
+    .replaceAll(/[^0-9a-f]/g, '')
+    .slice(0, 25);
+  return `naa.6001405${digits.padEnd(25, '0')}`;
+}
+
+/** Gives a store another size. */
+export function resizeStore({ home, path }: Store, sizeBytes: number): void {
+  truncateSync(path, sizeBytes);
+  writeFileSync(`${home}/control`, `fd_dev_size=${sizeBytes}`);
+}
+
+/** One portal group of a fabric, in which stores are units. */
+export type Group = {
+  readonly home: string;
+  readonly addUnit: (lun: number, store: Store) => void;
+  readonly dropUnit: (lun: number) => void;
+};
+
+/** Makes a portal group; its units end with the test, and it after them. */
+export function makeGroup(t: TestContext, home: string): Group {
+  mkdirSync(home, { recursive: true });
+  const dropUnit = (lun: number): void => {
+    const unit = `${home}/lun/lun_${lun}`;
+    for (const entry of readdirSync(unit, { withFileTypes: true }))
+      if (entry.isSymbolicLink()) unlinkSync(`${unit}/${entry.name}`);
+    rmdirSync(unit);
+  };
+  undoLast(t, () => {
+    for (const name of readdirSync(`${home}/lun`)) dropUnit(Number(name.slice('lun_'.length)));
+    rmdirSync(home);
+    rmdirSync(home.slice(0, home.lastIndexOf('/')));
+  });
+  return {
+    home,
+    addUnit(lun, store) {
+      mkdirSync(`${home}/lun/lun_${lun}`);
+      symlinkSync(store.home, `${home}/lun/lun_${lun}/store`);
+    },
+    dropUnit,
+  };
+}
+
+/** An iSCSI target over two portals. */
+export type IscsiTarget = Group & {
+  readonly target: string;
+  readonly portals: readonly string[];
+  readonly stop: (portal: string) => void;
+  readonly start: (portal: string) => void;
+};
+
+/** Starts an iSCSI target that anybody may use. */
+export function startIscsiTarget(t: TestContext, target: string): IscsiTarget {
+  const home = `${place}/iscsi/${target}/tpgt_1`;
+  const portals = ['127.0.0.1:3260', '127.0.0.2:3260'];
+  const group = makeGroup(t, home);
+  const settings = {
+    authentication: 0,
+    demo_mode_write_protect: 0,
+    generate_node_acls: 1,
+    cache_dynamic_acls: 1,
+  };
+  for (const [name, value] of Object.entries(settings))
+    writeFileSync(`${home}/attrib/${name}`, String(value));
+  const start = (portal: string): void => void mkdirSync(`${home}/np/${portal}`);
+  const stop = (portal: string): void => rmdirSync(`${home}/np/${portal}`);
+  for (const portal of portals) start(portal);
+  writeFileSync(`${home}/enable`, '1');
+  undoLast(t, () => {
+    writeFileSync(`${home}/enable`, '0');
+    for (const portal of readdirSync(`${home}/np`)) stop(portal);
+  });
+  return { ...group, target, portals, start, stop };
+}
+
+/** Starts iscsid and multipathd, as a node has them, until the test file ends. */
+export async function startDaemons(): Promise<() => void> {
+  mkdirSync('/etc/iscsi', { recursive: true });
+  writeFileSync('/etc/iscsi/initiatorname.iscsi', 'InitiatorName=iqn.2003-01.org.example:node\n');
+  mkdirSync('/run/multipath', { recursive: true });
+  // Without udev, which would tell what a disk says of itself, multipathd looks in sysfs.
+  writeFileSync('/etc/multipath.conf', 'defaults {\n  polling_interval 2\n  retrigger_tries 0\n}\n');
+  execFileSync('modprobe', ['-a', 'iscsi_tcp', 'dm_multipath']);
+  const daemons = [
+    spawn('iscsid', ['--foreground', '--no-pid-file'], { stdio: 'inherit' }),
+    spawn('multipathd', ['-d', '-s'], { stdio: 'inherit' }),
+  ];
+  const names = ['@ISCSIADM_ABSTRACT_NAMESPACE', '@/org/kernel/linux/storage/multipathd'];
+  for (let tries = 0; tries < 100; tries++) {
+    const sockets = readFileSync('/proc/net/unix', 'utf8');
+    if (names.every(name => sockets.includes(name))) break;
+    await sleep(100);
+  }
+  return () => {
+    for (const daemon of daemons) daemon.kill('SIGKILL');
+  };
+}

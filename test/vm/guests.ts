@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startMachine } from './machine.ts';
+import type { Outcome } from './outcome.ts';
+import { whyNoMachine } from './packages.ts';
+
+const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
+
+/**
+ * Runs test files in a virtual machine of their own, with a Debian kernel: NFS, NBD, iSCSI, NVMe over TCP, multipath
+ * and every capability are there, as root, below `test/vm/packages.sh`'s packages and this machine's files, which stay
+ * as they are. Each test in them is a test here, with its own name and failure. A machine that panics, hangs or says
+ * nothing is a failure that shows its console. Nothing is left of it.
+ *
+ * To add a test: write `test/vm/guest/NAME.guest.ts` as any other test file, add the packages that it needs to
+ * `packages.sh`, and name it in a `test/vm/*.test.ts` (one machine each). No udev runs in the machine: what it would make
+ * below /dev, beside the kernel's own nodes, is not there. /run and TMPDIR are in memory; modules load by themselves or
+ * with modprobe. A warm `node` takes half a second there.
+ */
+export function testInMachine(name: string, files: readonly string[]): void {
+  const skip = whyNoMachine();
+  test(name, skip === undefined ? {} : { skip }, t => runFiles(t, files));
+}
+
+async function runFiles(t: TestContext, files: readonly string[]): Promise<void> {
+  const machine = startMachine([process.execPath, guest, ...files], 5 * 60_000);
+  t.after(() => machine.end());
+  let count = 0;
+  let hasEnded = false;
+  let hasFailed = false;
+  for await (const line of machine.lines) {
+    const outcome = JSON.parse(line) as Outcome | 'end';
+    if (outcome === 'end') hasEnded = true;
+    else if (!outcome.isSuite) {
+      count++;
+      hasFailed ||= outcome.failure !== undefined;
+      await repeat(t, outcome);
+    }
+  }
+  if (hasFailed) t.diagnostic(`the machine's console:\n${machine.console()}`);
+  assert.ok(
+    hasEnded && count > 0,
+    `the virtual machine told of ${count} tests and ended:\n${machine.console()}`,
+  );
+}
+
+/** A test that ends as the one in the machine did. */
+function repeat(t: TestContext, { name, skip, failure }: Outcome): Promise<void> {
+  return t.test(name, skip === undefined ? {} : { skip }, () => {
+    if (failure !== undefined) throw Object.assign(new Error(failure), { stack: failure });
+  });
+}

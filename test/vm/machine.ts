@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { makeInitramfs } from './initramfs.ts';
+import { findKernel, packages, pathOf } from './packages.ts';
+
+/** A virtual machine that runs one command and ends. */
+export interface Machine {
+  /** What the command wrote to the port "outcomes", line by line, until the machine has ended. */
+  readonly lines: AsyncIterable<string>;
+  /** The last lines of the machine's console. */
+  console(): string;
+  /** Ends it at once if it still runs, waits until it is gone, and leaves no file behind. */
+  end(): Promise<void>;
+}
+
+const start = fileURLToPath(new URL('start.sh', import.meta.url));
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const consoleLines = 60;
+
+/**
+ * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them,
+ * and has no network but its own loopback. It ends when the command does, or after the time allowed, or with this process.
+ */
+export function startMachine(command: readonly string[], timeoutMs: number): Machine {
+  const kernel = findKernel();
+  if (!kernel) throw new Error('no kernel');
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-vm-'));
+  const log = join(directory, 'console');
+  const initrd = join(directory, 'initramfs');
+  writeFileSync(initrd, makeInitramfs(kernel));
+  const args = qemuArgs({ image: kernel.image, initrd, log, command });
+  const child = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', '--', pathOf('usr/bin/qemu-system-x86_64'), ...args],
+    {
+      // A port whose other end is closed takes nothing: standard input stays open.
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...process.env, LD_LIBRARY_PATH: join(packages, 'usr/lib/x86_64-linux-gnu') },
+    },
+  );
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const ended = once(child, 'close');
+  const deadline = setTimeout(() => {
+    said += `the virtual machine was ended after ${timeoutMs} ms\n`;
+    child.kill('SIGKILL');
+  }, timeoutMs);
+  return {
+    lines: createInterface({ input: child.stdout }),
+    console: () => said + tailOf(log),
+    async end() {
+      clearTimeout(deadline);
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function tailOf(log: string): string {
+  if (!existsSync(log)) return '';
+  return readFileSync(log, 'utf8').split('\n').slice(-consoleLines).join('\n');
+}
+
+type Plan = {
+  readonly image: string;
+  readonly initrd: string;
+  readonly log: string;
+  readonly command: readonly string[];
+};
+
+function qemuArgs({ image, initrd, log, command }: Plan): readonly string[] {
+  const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
+  return [
+    ['-L', pathOf('usr/share/qemu'), '-L', pathOf('usr/share/seabios')],
+    ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-nic', 'none'],
+    ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '2', '-m', '2G'],
+    ['-kernel', image, '-initrd', initrd],
+    ['-append', `console=ttyS0 quiet panic=-1 oops=panic mitigations=off -- ${words.join(' ')}`],
+    ['-chardev', `file,id=console,path=${log}`, '-serial', 'chardev:console'],
+    ['-chardev', 'stdio,id=outcomes,signal=off', '-device', 'virtio-serial-pci'],
+    ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],
+    ...[share('host', '/'), share('packages', packages)],
+  ].flat();
+}
+
+function share(name: string, path: string): readonly string[] {
+  const options = 'security_model=none,readonly=on,multidevs=remap';
+  return [
+    ...['-fsdev', `local,id=${name},path=${path},${options}`],
+    ...['-device', `virtio-9p-pci,fsdev=${name},mount_tag=${name}`],
+  ];
+}

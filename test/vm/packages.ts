@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const list = fileURLToPath(new URL('packages.sh', import.meta.url));
+const cache = fileURLToPath(new URL('../../node_modules/.cache/fairlead', import.meta.url));
+
+/** Where `packages.sh` unpacks what the virtual machine needs; it is laid over this machine's root. */
+export const packages: string = join(
+  cache,
+  `vm-${createHash('sha256').update(readFileSync(list)).digest('hex').slice(0, 12)}`,
+);
+
+/** Why no virtual machine can run here; undefined when one can. */
+export function whyNoMachine(): string | undefined {
+  if (process.arch !== 'x64') return 'the virtual machine is for x86-64 only';
+  if (!existsSync(packages)) return 'needs the packages of the virtual machine: run test/vm/packages.sh';
+  if (findKernel() === undefined) return 'needs a Debian kernel: linux-image-amd64';
+  return undefined;
+}
+
+/** A kernel: its release, its image, and the directory of its modules. */
+export type Kernel = { readonly release: string; readonly image: string; readonly modules: string };
+
+/** The kernel that was unpacked, or else one that is installed on this machine. */
+export function findKernel(): Kernel | undefined {
+  for (const root of [packages, '/']) {
+    const all = join(root, 'usr/lib/modules');
+    for (const release of existsSync(all) ? readdirSync(all) : []) {
+      const kernel = {
+        release,
+        image: join(root, 'boot', `vmlinuz-${release}`),
+        modules: join(all, release),
+      };
+      if (existsSync(kernel.image) && existsSync(join(kernel.modules, 'modules.dep'))) return kernel;
+    }
+  }
+  return undefined;
+}
+
+/** The path of a program among the packages, or else its path on this machine. */
+export function pathOf(program: string): string {
+  const unpacked = join(packages, program);
+  return existsSync(unpacked) ? unpacked : join('/', program);
+}
