@@ -80,6 +80,11 @@ export const nodeSettings = {
     parse: commandTimeout,
     default: '60s',
   },
+  'shutdown-grace': {
+    doc: "how long the agent serves on after SIGTERM while volumes are staged; less than the pod's terminationGracePeriodSeconds",
+    parse: durationMs,
+    default: '25s',
+  },
   'lazy-unmount': {
     doc: 'whether a hung mount that does not come off by force may be cut loose: true or false',
     parse: choice('true', 'false'),

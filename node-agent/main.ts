@@ -9,6 +9,7 @@ import type { Agent } from './agent.ts';
 import { surveyProtocols } from './connectors/index.ts';
 import type { EphemeralPool } from './ephemeral.ts';
 import { findFilesystem } from './filesystems/index.ts';
+import { untilUnused } from './grace.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './machine.ts';
 import { createMemory } from './memory.ts';
@@ -77,7 +78,8 @@ export async function startNodeAgent(
       await extras.close();
       await server.close();
     };
-    return { ready: { node: `unix://${socketPath}`, nodeId, ...extras.ready }, close };
+    const released = () => untilUnused(records, config['shutdown-grace']);
+    return { ready: { node: `unix://${socketPath}`, nodeId, ...extras.ready }, released, close };
   } catch (error) {
     await server.close();
     throw error;

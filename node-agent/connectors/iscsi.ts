@@ -15,7 +15,7 @@ import {
 import type { Host } from '../host.ts';
 import { createTurns } from '../turns.ts';
 import { forget, logIn, logOut } from './iscsi/login.ts';
-import { findMaps, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';
+import { findMaps, forgetPath, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';
 import { readSessions, readUnits, type Session } from './iscsi/sessions.ts';
 
 type IscsiAttachment = AttachmentOf<'iscsi'>;
@@ -130,8 +130,10 @@ async function disconnect(attachment: IscsiAttachment, host: Host, others: Other
   const paths: Path[] = [];
   for (const path of await findPaths(sessions, attachment, host))
     if (await isDisk(`/sys/block/${path.name}`, attachment, host)) paths.push(path);
-  for (const map of await findMaps(attachment, host)) await removeMap(map, host);
+  const maps = await findMaps(attachment, host);
+  for (const map of maps) await removeMap(map, host);
   for (const { name } of paths) {
+    if (maps.length > 0 || attachment.portals.length > 1) await forgetPath(name, host);
     const disk = await readDisk(name, host);
     if (disk) await refuseUsedDisk(disk, host);
   }

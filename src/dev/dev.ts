@@ -80,6 +80,7 @@ function nodeSettings(config: DevConfig, socket: string): Record<string, string 
     'node-id': config['node-id'],
     'state-dir': join(config.dir, 'node'),
     'kubelet-dir': config['kubelet-dir'],
+    'shutdown-grace': '0s',
     'default-fs': config['default-fs'],
     'plugin-capabilities': showAdvertised(config['plugin-capabilities']),
     topology: config.topology?.text,

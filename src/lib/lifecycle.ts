@@ -4,6 +4,8 @@ import type { Log } from './log.ts';
 export interface Running {
   /** Facts for whoever started the program, such as the address it listens on. */
   readonly ready: Readonly<Record<string, string>>;
+  /** Resolves once nobody needs the program any more: asked to end (SIGTERM), it serves on until then. */
+  released?(): Promise<void>;
   /** Stops taking work, finishes what runs, frees what is held. */
   close(): Promise<void>;
 }
@@ -21,7 +23,8 @@ const closeTimeoutMs = 4_000;
 
 /**
  * Runs one program until SIGTERM or SIGINT. A start that fails is one line on standard error and exit status 1; an
- * orderly end is status 0. A program that was started with an IPC channel ends at once when the other side is gone: to
+ * orderly end is status 0. A program that is still needed serves on at the first SIGTERM; SIGINT and a second SIGTERM do not
+ * wait. A program that was started with an IPC channel ends at once when the other side is gone: to
  * go on beside its successor would be worse than to stop short, which every program must survive anyway.
  */
 export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
@@ -49,7 +52,12 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
       },
     );
   };
-  process.once('SIGTERM', close);
+  process.once('SIGTERM', signal => {
+    process.once('SIGTERM', close);
+    if (!running.released) return close(signal);
+    log.info('asked to end: serves on until nobody needs it');
+    void running.released().then(() => close(signal));
+  });
   process.once('SIGINT', close);
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
   announce?.(running);

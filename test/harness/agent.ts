@@ -69,6 +69,7 @@ export function openNode(t: TestContext): TestNode {
         'state-dir': state,
         'kubelet-dir': root,
         'registration-dir': join(root, 'plugins_registry'),
+        'shutdown-grace': '0s',
         ...settings,
       };
       const agent = startAgent(all);

@@ -130,6 +130,52 @@ test('an agent that is killed or upgraded under I/O disturbs no pod', { skip }, 
   assertNothingLeft(node);
 });
 
+test(
+  'an agent that is asked to end serves on until the last volume is taken away, and then ends',
+  { skip },
+  async t => {
+    const node = openNode(t);
+    const agent = node.startAgent({ 'shutdown-grace': '60s' });
+    const kubelet = node.startKubelet();
+    await kubelet.plugins.registered(driverName);
+    const volumes = [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })];
+    await Promise.all(volumes.map(volume => kubelet.runPod({ uid: volume.name, volumes: [volume] })));
+    let hasEnded = false;
+    const ended = agent.end('SIGTERM').then(() => (hasEnded = true));
+    await kubelet.removePod('file');
+    await kubelet.runPod({ uid: 'late', volumes: [node.makeVolume('late')] });
+    await kubelet.removePod('late');
+    assert.equal(hasEnded, false);
+    await kubelet.removePod('raw');
+    await ended;
+    assert.deepEqual(kubelet.failures, []);
+    assertNothingLeft(node);
+  },
+);
+
+test(
+  'an agent ends with its grace though a volume is still in use, and a second signal does not wait',
+  { skip },
+  async t => {
+    const node = openNode(t);
+    const kubelet = node.startKubelet();
+    for (const [grace, signals] of [
+      ['300ms', 1],
+      ['60s', 2],
+    ] as const) {
+      const before = kubelet.plugins.events.length;
+      const agent = node.startAgent({ 'shutdown-grace': grace });
+      await kubelet.plugins.registered(driverName, before);
+      await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('kept')] });
+      await Promise.all(Array.from({ length: signals }, () => agent.end('SIGTERM')));
+      assert.equal(mountsBelow(node.root).length, 2);
+    }
+    node.startAgent();
+    await kubelet.drain();
+    assertNothingLeft(node);
+  },
+);
+
 test('killed 100 times, the agent is registered every time, and nothing is left', { skip }, async t => {
   const node = openNode(t);
   const kubelet = node.startKubelet();

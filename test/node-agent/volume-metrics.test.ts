@@ -59,7 +59,7 @@ test(
 
 async function untilLines(url: string, lines: readonly string[]): Promise<string> {
   let text = '';
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 200; tries++) {
     text = await (await fetch(url)).text();
     if (lines.every(line => text.split('\n').includes(line))) return text;
     await sleep(50);

@@ -38,18 +38,21 @@ export async function makeMap(names: readonly string[], identity: DiskIdentity, 
       await runWell(host, { command: 'multipath', args: ['-a', `/dev/${name}`] });
       await runWell(host, { command: 'multipathd', args: ['add', 'path', name] });
     }
-  const map = await waitFor(() => commonMap(names, host));
+  const all = await waitFor(async () => {
+    const maps = await mapsAbove(names, host);
+    return maps.length === 1 && !maps.includes(undefined) ? maps : undefined;
+  });
+  // A path that multipathd has not taken in yet, it takes in later.
+  const [map, ...others] = (all ?? (await mapsAbove(names, host))).filter(known => known !== undefined);
   if (map === undefined)
     throw new Problem('UNAVAILABLE', `multipathd has made no map of ${names.join(' and ')} yet`);
-  if (await isMapOf(`/sys/block/${map}`, identity, host)) return map;
-  throw new Problem('FAILED_PRECONDITION', `map "/dev/${map}" has other disks than the volume's below it`);
+  if (others.length === 0 && (await isMapOf(`/sys/block/${map}`, identity, host))) return map;
+  throw new Problem('FAILED_PRECONDITION', `map "/dev/${map}" is not of all disks of the volume, and of them alone`);
 }
 
-/** The one map that is above all of the disks. */
-async function commonMap(names: readonly string[], host: Host): Promise<string | undefined> {
-  const maps = new Set(await Promise.all(names.map(name => mapAbove(name, host))));
-  const [map] = maps;
-  return maps.size === 1 ? map : undefined;
+/** The different maps above the disks; undefined among them where a disk has none. */
+async function mapsAbove(names: readonly string[], host: Host): Promise<readonly (string | undefined)[]> {
+  return [...new Set(await Promise.all(names.map(name => mapAbove(name, host))))];
 }
 
 /** Has multipathd look at the size of a map's paths. */
@@ -70,6 +73,14 @@ export async function removeMap(map: string, host: Host): Promise<void> {
     (await readDisk(map, host))?.number === disk.number ? undefined : true,
   );
   if (!isGone) throw new Problem('UNAVAILABLE', `map "/dev/${map}" is still there after it was removed`);
+}
+
+/**
+ * Has multipathd forget a disk that is about to go: the next one of that name would be taken for it where nobody tells
+ * in time. That it does not know the disk, or does not run, is fine.
+ */
+export async function forgetPath(name: string, host: Host): Promise<void> {
+  await host.run('multipathd', ['del', 'path', name]);
 }
 
 async function nameOfMap(map: string, host: Host): Promise<string> {

@@ -68,12 +68,13 @@ test('vol1 is neither vol10, nor a partition of its own, nor one of two disks th
   const first = await device.connect(attachmentTo(one), host);
   const other = await device.connect(attachmentTo(ten), host);
   assert.equal(await device.owns(attachmentTo(one), other.number, host), false);
-  execFileSync('sfdisk', ['--quiet', first.path], { input: 'start=2048\n' });
+  execFileSync('addpart', [first.path, '1', '2048', '4096']);
   const name = first.path.slice('/dev/'.length);
   assert.ok(existsSync(`/sys/class/block/${name}1`));
   const partition = readFileSync(`/sys/class/block/${name}1/dev`, 'utf8').trim();
   assert.equal(await device.owns(attachmentTo(one), first.number, host), true);
   assert.equal(await device.owns(attachmentTo(one), partition, host), false);
+  execFileSync('delpart', [first.path, '1']);
   bus.addUnit(2, one);
   await assert.rejects(device.connect(attachmentTo(one), host), { code: 'FAILED_PRECONDITION' });
 });
