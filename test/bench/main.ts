@@ -5,9 +5,12 @@ import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { toTable, type Bench, type Figure } from './figure.ts';
 import { gatewayBench } from './gateway.ts';
+import { hungBench } from './hung.ts';
 import { memoryBench } from './memory.ts';
+import { parallelBench } from './parallel.ts';
 import { scaleBench } from './scale.ts';
 import { startupBench } from './startup.ts';
+import { trioBench } from './trio.ts';
 
 const benches: readonly Bench[] = [
   startupBench,
@@ -15,8 +18,11 @@ const benches: readonly Bench[] = [
   createBench,
   gatewayBench,
   cycleBench,
+  parallelBench,
+  hungBench,
   cloneBench,
   scaleBench,
+  trioBench,
 ];
 
 const usage = `Usage: npm run bench [-- --only NAME] [--json FILE]

@@ -44,7 +44,7 @@ export type VolumeOptions = { readonly mode?: VolumeSpec['mode']; readonly sizeB
 const MiB = 1024 * 1024;
 
 /** Makes the directories of one node. */
-export function openNode(t: TestContext): TestNode {
+export function openNode(t: Pick<TestContext, 'after'>): TestNode {
   const dir = makeTemporaryDirectory();
   const root = join(dir, 'kubelet');
   const plugin = join(root, 'plugins', driverName);

@@ -13,7 +13,7 @@ export interface HangingFuse {
 
 /** Covers targets with filesystems that name the images' loop devices as their source, and so pass for the volumes. */
 export async function mountFuse(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   covers: readonly { readonly image: string; readonly target: string }[],
 ): Promise<HangingFuse> {
   const pairs = covers.flatMap(({ image, target }) => [
