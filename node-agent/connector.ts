@@ -23,6 +23,8 @@ export interface DeviceConnector<P extends Protocol> {
   disconnect(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
   /** Has the machine look at the size of the connected device anew; the size may be seen a little later. */
   rescan?(attachment: AttachmentOf<P>, host: Host): Promise<void>;
+  /** Brings connections back that were lost, where neither the kernel nor a service does that by itself. */
+  repair?(attachments: readonly AttachmentOf<P>[], host: Host): Promise<void>;
   /** True when the block device with this number is this volume's now, by what the device says of itself. */
   owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }

@@ -117,7 +117,6 @@ async function recordNew(agent: Agent, request: EphemeralRequest): Promise<Volum
   const record: VolumeRecord = {
     volumeId,
     stagingPath: targetPath,
-    capability,
     attachment: {
       protocol: 'loop',
       path,
@@ -126,6 +125,7 @@ async function recordNew(agent: Agent, request: EphemeralRequest): Promise<Volum
       readonly: false,
       mayFormat: true,
     },
+    capability,
     ...(formatOptions && { formatOptions }),
     ephemeral: true,
     targets: [],

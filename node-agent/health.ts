@@ -39,7 +39,7 @@ export async function examine(
   const record = find(agent, request);
   const { volumeId, publishPath } = request;
   const path = publishPath === '' ? record.stagingPath : publishPath;
-  const faults = await examineHeld(agent, record, await agent.host.mounts(), path);
+  const faults = await examineHeld(agent, record, { path, mounts: await agent.host.mounts() });
   if (record.capability.accessType === 'block') return faults;
   if (faults.some(({ status }) => status === 'INACCESSIBLE')) return faults;
   return [...faults, ...(await examineReading(readings, volumeId, path))];
@@ -49,8 +49,7 @@ export async function examine(
 export async function examineHeld(
   agent: Agent,
   record: VolumeRecord,
-  mounts: readonly Mount[],
-  path = record.stagingPath,
+  { path, mounts }: { readonly path: string; readonly mounts: readonly Mount[] },
 ): Promise<readonly VolumeFault[]> {
   const { volumeId } = record;
   if (record.capability.accessType === 'block') return examineBlock(agent, record);

@@ -1,4 +1,4 @@
-import { constants, readFileSync } from 'node:fs';
+import { constants, existsSync, readFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { exec } from '../src/lib/exec.ts';
@@ -37,6 +37,8 @@ const absent: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'EINVAL', 'ENXI
  * pool would cost ten times the read.
  */
 function readText(path: string): string | undefined {
+  // Most of what is asked for among many devices is not there, and an error costs more than a look.
+  if (!existsSync(path)) return undefined;
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -12,11 +12,13 @@ import { findFilesystem } from './filesystems/index.ts';
 import { untilUnused } from './grace.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './machine.ts';
+import { isAtOrBelow } from './mountinfo.ts';
 import { createMemory } from './memory.ts';
 import type { Metrics } from './metrics.ts';
 import { createNode } from './node.ts';
 import { becomeOnlyAgent } from './only-agent.ts';
 import { openRecords } from './records.ts';
+import { startRepair } from './repair.ts';
 import { createTopology } from './topology.ts';
 import { createWatch } from './watch.ts';
 
@@ -74,7 +76,9 @@ export async function startNodeAgent(
   });
   try {
     const extras = await startExtras(config, { log, agent, metrics });
+    const endRepair = startRepair({ host, records, log });
     const close = async (): Promise<void> => {
+      endRepair();
       await extras.close();
       await server.close();
     };
@@ -88,9 +92,16 @@ export async function startNodeAgent(
 
 async function openPool(config: NodeConfig, host: Host): Promise<EphemeralPool | undefined> {
   const { 'ephemeral-dir': path, 'ephemeral-capacity': capacityBytes } = config;
-  if (path === undefined) return undefined;
+  if (path === undefined) {
+    if (capacityBytes !== undefined) throw new Error('--ephemeral-capacity needs --ephemeral-dir');
+    return undefined;
+  }
   await host.makeDirectory(path);
-  return { directory: await host.realPath(path), capacityBytes };
+  const directory = await host.realPath(path);
+  // What is no record is removed from among the records at the start.
+  if (isAtOrBelow(directory, await host.realPath(`${config['state-dir']}/volumes`)))
+    throw new Error(`ephemeral-dir "${path}" lies where the agent keeps its records`);
+  return { directory, capacityBytes };
 }
 
 /** Where the node is; it may only be told when the plugin advertises topology (CSI spec, "NodeGetInfo"). */

@@ -49,14 +49,16 @@ export async function giveToGroup(agent: Agent, record: VolumeRecord, request: G
   await runWell(host, { command: 'chgrp', args: ['--', group, path] });
 }
 
-/** Links are changed themselves, never what they point at. */
+/** Three changes in one walk. Links are changed themselves, never what they point at. */
 function changes(group: string): readonly string[] {
-  const chmod = (mode: string): readonly string[] => ['-exec', 'chmod', mode, '--', '{}', '+'];
-  return [
-    ...['(', '!', '-gid', group, '-exec', 'chgrp', '--no-dereference', '--', group, '{}', '+', ')', ','],
-    ...['(', '-type', 'd', '!', '-perm', '-2770', ...chmod('ug+rwx,g+s'), ')', ','],
-    ...['(', '!', '-type', 'd', '!', '-type', 'l', '!', '-perm', '-0660', ...chmod('ug+rw'), ')'],
-  ];
+  const own = ['!', '-gid', group, '-exec', 'chgrp', '--no-dereference', '--', group, '{}', '+'];
+  const enter = ['-type', 'd', '!', '-perm', '-2770', ...chmod('ug+rwx,g+s')];
+  const use = ['!', '-type', 'd', '!', '-type', 'l', '!', '-perm', '-0660', ...chmod('ug+rw')];
+  return ['(', ...own, ')', ',', '(', ...enter, ')', ',', '(', ...use, ')'];
+}
+
+function chmod(mode: string): readonly string[] {
+  return ['-exec', 'chmod', mode, '--', '{}', '+'];
 }
 
 /** Another path at which somebody may be working with the files. */

@@ -18,8 +18,8 @@ export async function lookAtStanding(agent: Agent): Promise<readonly Standing[]>
   const here = agent.records.all().filter(record => isHere(record, mounts));
   return Promise.all(
     here.map(async record => {
-      const { volumeId } = record;
-      const seen = (await examineHeld(agent, record, mounts)).map(({ reason }) => reason);
+      const { volumeId, stagingPath: path } = record;
+      const seen = (await examineHeld(agent, record, { path, mounts })).map(({ reason }) => reason);
       const isStuck = agent.watch.stuck(volumeId) !== undefined;
       const read = isStuck ? 'Hung' : agent.memory.lastFault(volumeId);
       return { volumeId, faults: [...new Set([...seen, ...(read ? [read] : [])])] };

@@ -50,7 +50,7 @@ export async function surveyProtocols(host: Host): Promise<readonly ProtocolStat
   return Promise.all(
     (Object.keys(needs) as Protocol[]).map(async protocol => {
       const reason = await findReason(needs[protocol], host);
-      return { protocol, ...(reason !== undefined && { reason }) };
+      return reason === undefined ? { protocol } : { protocol, reason };
     }),
   );
 }
@@ -66,6 +66,7 @@ function lazily<P extends Protocol>(
     connect: async (...args) => (await load()).connect(...args),
     disconnect: async (...args) => (await load()).disconnect(...args),
     rescan: async (...args) => (await load()).rescan?.(...args),
+    repair: async (...args) => (await load()).repair?.(...args),
     owns: async (...args) => (await load()).owns(...args),
   };
 }

@@ -15,7 +15,7 @@ const linkTimeoutMs = 30_000;
 /**
  * An export of an NBD server. The kernel has the connection, so that nothing of the agent needs to live for it, and
  * keeps with it which export it leads to: that is the device's identity. Where the connection is lost, I/O waits for
- * ten minutes, and the next connect brings a new one. A server tells a size once per connection: what has grown is
+ * ten minutes, and the next repair or connect brings a new one. A server tells a size once per connection: what has grown is
  * seen when it is connected anew, which needs the volume to be unused.
  */
 export const nbd: DeviceConnector<'nbd'> = {
@@ -24,6 +24,7 @@ export const nbd: DeviceConnector<'nbd'> = {
   connect,
   disconnect,
   rescan,
+  repair,
   owns: async (attachment, number, host) =>
     (await readBackend(`/sys/dev/block/${number}`, host)) === identityOf(attachment),
 };
@@ -65,6 +66,33 @@ async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
     );
   await letGo(disk.name, attachment, host);
   await runLink('connect', attachment, host, indexOf(disk.name));
+}
+
+/** The kernel tells nobody that a connection is lost; it then has fewer of them than devices. */
+async function repair(attachments: readonly NbdAttachment[], host: Host): Promise<void> {
+  const connected: NbdAttachment[] = [];
+  for (const attachment of attachments)
+    if ((await findAll(attachment, host)).length === 1) connected.push(attachment);
+  for (const port of new Set(connected.map(attachment => attachment.port))) {
+    const own = connected.filter(attachment => attachment.port === port);
+    if ((await countConnections(port, host)) >= own.length) continue;
+    const results = await Promise.allSettled(
+      own.map(async attachment => {
+        const name = await findOne(attachment, host);
+        if (name !== undefined) await runLink('reconnect', attachment, host, indexOf(name));
+      }),
+    );
+    const failed = results.find(result => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+}
+
+/** How many connections to other machines' port are established: state 01, in the fourth column (proc(5)). */
+async function countConnections(port: number, host: Host): Promise<number> {
+  const texts = await Promise.all(['tcp', 'tcp6'].map(name => host.readText(`/proc/net/${name}`)));
+  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = texts.flatMap(text => (text ?? '').split('\n').map(line => line.trim().split(/\s+/)));
+  return lines.filter(([, , remote, state]) => state === '01' && remote?.endsWith(end)).length;
 }
 
 async function letGo(name: string, attachment: NbdAttachment, host: Host): Promise<void> {

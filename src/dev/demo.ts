@@ -172,7 +172,8 @@ async function proveClean(dir: string): Promise<void> {
     .split('\n')
     .filter(line => line.includes(dir));
   if (mounts.length > 0) throw new Error(`${mounts.length} mounts are left below "${dir}"`);
-  const images = await readdir(join(dir, 'dev', 'images'));
+  // What begins with a dot is the pool's own, and no image.
+  const images = (await readdir(join(dir, 'dev', 'images'))).filter(name => !name.startsWith('.'));
   if (images.length > 0) throw new Error(`the images ${images.join(', ')} are left`);
   for (const name of (await readdir('/sys/block')).filter(block => block.startsWith('loop'))) {
     const file = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '');

@@ -137,7 +137,11 @@ test('what may be absent of an attachment is absent where it was not given', () 
   assert.deepEqual(toPublishContext(fromPublishContext(iscsi)), iscsi);
 });
 
-const badFields: readonly (readonly [good: Record<string, string>, field: string, values: readonly string[]])[] = [
+const badFields: readonly (readonly [
+  good: Record<string, string>,
+  field: string,
+  values: readonly string[],
+])[] = [
   [iscsi, 'lun', ['-1', '16384', '1.5', '', 'a']],
   [iscsi, 'wwid', ['']],
   [nbd, 'port', ['0', '65536', '-1', 'nbd', '']],
@@ -174,7 +178,9 @@ for (const [good, field, rows] of badFields)
 
 test('two attachments reach the same volume whatever the addresses that they name', () => {
   const one = fromPublishContext(iscsi);
-  assert.ok(isSameReach(one, fromPublishContext({ ...iscsi, portals: '192.0.2.8:3260', attachmentId: 'x2' })));
+  assert.ok(
+    isSameReach(one, fromPublishContext({ ...iscsi, portals: '192.0.2.8:3260', attachmentId: 'x2' })),
+  );
   assert.ok(!isSameReach(one, fromPublishContext({ ...iscsi, lun: '1' })));
   assert.ok(!isSameReach(one, fromPublishContext({ ...iscsi, target: 'iqn.2003-01.org.example:other' })));
   assert.ok(!isSameReach(one, fromPublishContext(nbd)));

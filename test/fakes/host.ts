@@ -27,6 +27,9 @@ export type FakeLoop = {
   sizeBytes: number;
 };
 
+/** What a command does, given its arguments and its standard input; a number is its exit status. */
+export type ExtraTool = (args: readonly string[], input: string) => Partial<ExecResult> | number;
+
 /** A machine held in memory that behaves as the real tools do. */
 export type FakeState = {
   readonly paths: Map<string, PathKind>;
@@ -40,6 +43,8 @@ export type FakeState = {
   mounts: Mount[];
   /** Every mkfs that ran, and what it found on its device. */
   readonly formatted: string[];
+  /** Commands beside the usual ones, or in their place. */
+  readonly extra: Map<string, ExtraTool>;
   /** Commands that answer as if they were not installed. */
   readonly missing: Set<string>;
   /** Whether blkid tells where a filesystem ends, as util-linux does since 2.39. */
@@ -78,9 +83,9 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
       return faults.taken();
     },
     failAt: faults.failAt,
-    run: (command, args) =>
+    run: (command, args, options) =>
       step(
-        () => runFakeTool(state, command, args),
+        () => runFakeTool(state, command, args, options?.input),
         killed => (killed ? killedResult : { ...killedResult, status: 1, timedOut: false }),
       ),
     mounts: () => step(() => [...state.mounts]),
@@ -115,6 +120,7 @@ function emptyState(): FakeState {
     exports: new Set(),
     mounts: [],
     formatted: [],
+    extra: new Map(),
     missing: new Set(),
     tellsEnd: false,
     freeBytes: Number.MAX_SAFE_INTEGER,

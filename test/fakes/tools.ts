@@ -7,11 +7,16 @@ type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> |
 const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'crypto_LUKS', 'LVM2_member', 'gpt']);
 
 /** Runs one of the few commands that the agent uses, with their exit statuses and their quirks. */
-export function runFakeTool(state: FakeState, command: string, args: readonly string[]): ExecResult {
-  const tool = state.missing.has(command) ? undefined : tools[command];
+export function runFakeTool(
+  state: FakeState,
+  ...[command, args, input = '']: [command: string, args: readonly string[], input?: string | undefined]
+): ExecResult {
   const base = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
-  if (!tool) return { ...base, status: undefined, missing: true };
-  const result = tool(state, args);
+  const extra = state.extra.get(command);
+  const usual = tools[command];
+  const tool = extra ? () => extra(args, input) : usual && (() => usual(state, args));
+  if (!tool || state.missing.has(command)) return { ...base, status: undefined, missing: true };
+  const result = tool();
   return typeof result === 'number' ? { ...base, status: result } : { ...base, ...result };
 }
 

@@ -75,8 +75,9 @@ async function assertSame(model: Model, world: World): Promise<void> {
     ids.map(id => ({ id, state: 'ready', pending: undefined })),
   );
   assert.deepEqual((await Array.fromAsync(storage.list?.() ?? [])).sort(), ids);
-  for (const { id, sizeBytes, attachments, mutableParameters } of volumes) {
-    const { size, node, tier, content } = model.volumes.get(id) ?? assert.fail(id);
+  for (const { id, sizeBytes, attachments, mutableParameters, topology } of volumes) {
+    const { size, node, tier, content, zone } = model.volumes.get(id) ?? assert.fail(id);
+    assert.deepEqual(topology, [{ zone }], id);
     assert.equal(sizeBytes, size * mebibyte, id);
     assert.equal(await sizeOf(world, id), sizeBytes, id);
     const nodes = node === undefined ? [] : [node];
@@ -112,11 +113,12 @@ async function assertSnapshots(model: Model, world: World): Promise<void> {
 
 async function assertHolds(
   world: World,
-  { id, volumeId, sizeBytes, state }: Snapshot,
+  { id, volumeId, sizeBytes, state, topology }: Snapshot,
   known?: ModelSnapshot,
 ) {
   assert.ok(known, id);
   assert.deepEqual([volumeId, sizeBytes, state], [known.of, known.size * mebibyte, 'ready'], id);
+  assert.deepEqual(topology, [{ zone: known.zone }], id);
   const source = { kind: 'snapshot', snapshot: { id, volumeId, sizeBytes } } as const;
   const bounds = { requiredBytes: sizeBytes, limitBytes: 0 };
   await world.storage.create({ id: 'a.probe', ...bounds, parameters: {}, capabilities: [], source });

@@ -1,3 +1,4 @@
+import { Problem } from '../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { pathsBelow, type Paths, type Pod, type VolumeKey, type VolumeSpec } from './paths.ts';
 import { watchPlugins, type PluginWatcher, type WatcherOptions } from './plugin-watcher.ts';
@@ -18,6 +19,11 @@ export interface Kubelet {
   runPod(pod: Pod): Promise<void>;
   /** Unmounts all volumes of a pod, and takes from the node those that no other pod uses. */
   removePod(uid: string): Promise<void>;
+  /**
+   * Has the node use what the volume has gained, under the pods that use it. It is tried again until it works, but not
+   * after FAILED_PRECONDITION: kubelet takes that for a volume that cannot be grown while it is in use.
+   */
+  expandVolume(volume: VolumeSpec, requiredBytes: number): Promise<void>;
   /** Removes all pods at once. */
   drain(): Promise<void>;
   /** After a restart: mounts again what these pods need, and takes away what any other pod has left. */
@@ -37,7 +43,7 @@ export function startKubelet({ root, refuse }: KubeletOptions): Kubelet {
   const plugins = watchPlugins({ directory: paths.registry, ...(refuse && { refuse }) });
   const manager = createVolumeManager(root, paths);
   const runner = createRunner(plugins);
-  const { mount, unmount, adopt } = createMounts(manager, runner);
+  const { mount, unmount, expand, adopt } = createMounts(manager, runner);
   const pods = new Map<string, readonly VolumeKey[]>();
   const runPod = async ({ uid, volumes }: Pod): Promise<void> => {
     pods.set(uid, volumes);
@@ -54,6 +60,7 @@ export function startKubelet({ root, refuse }: KubeletOptions): Kubelet {
     failures: runner.failures,
     runPod,
     removePod,
+    expandVolume: expand,
     drain: async () => void (await Promise.all([...pods.keys()].map(removePod))),
     async reconstruct(wanted) {
       const found = manager.reconstruct();
@@ -93,7 +100,7 @@ function createRunner(plugins: PluginWatcher): Runner {
         } catch (error) {
           const failure = `${name} ${volume.name}: ${(error as Error).message}`;
           failures.push(failure);
-          if (Date.now() > deadlineMs) throw new Error(failure, { cause: error });
+          if (Date.now() > deadlineMs || isInUse(name, error)) throw new Error(failure, { cause: error });
           await new Promise(resolve => setTimeout(resolve, pauseMs));
         }
       }
@@ -101,9 +108,14 @@ function createRunner(plugins: PluginWatcher): Runner {
   };
 }
 
+function isInUse(name: string, error: unknown): boolean {
+  return name === 'NodeExpandVolume' && error instanceof Problem && error.code === 'FAILED_PRECONDITION';
+}
+
 type Mounts = {
   mount(volume: VolumeSpec, podUid: string): Promise<void>;
   unmount(volume: VolumeKey, podUid: string): Promise<void>;
+  expand(volume: VolumeSpec, requiredBytes: number): Promise<void>;
   /** Takes a pod for a user of the volume, as it was before a restart. */
   adopt(volume: VolumeKey, podUid: string): void;
 };
@@ -119,7 +131,8 @@ function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
     adopt,
     mount: (volume, uid) =>
       inTurn(volume.handle, async () => {
-        if (!staged.has(volume.handle)) await run('NodeStageVolume', volume, manager.mountDevice(volume));
+        if (!volume.ephemeral && !staged.has(volume.handle))
+          await run('NodeStageVolume', volume, manager.mountDevice(volume));
         staged.add(volume.handle);
         adopt(volume, uid);
         await run('NodePublishVolume', volume, manager.setUp(volume, uid));
@@ -128,9 +141,15 @@ function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
       inTurn(volume.handle, async () => {
         await run('NodeUnpublishVolume', volume, manager.tearDown(volume, uid));
         users.get(volume.handle)?.delete(uid);
-        if (users.get(volume.handle)?.size) return;
+        if (volume.ephemeral || users.get(volume.handle)?.size) return;
         await run('NodeUnstageVolume', volume, manager.unmountDevice(volume));
         staged.delete(volume.handle);
+      }),
+    expand: (volume, requiredBytes) =>
+      inTurn(volume.handle, async () => {
+        const [uid] = users.get(volume.handle) ?? [];
+        if (uid === undefined) throw new Error(`no pod uses ${volume.name}`);
+        await run('NodeExpandVolume', volume, manager.expandInUse(volume, uid, requiredBytes));
       }),
   };
 }

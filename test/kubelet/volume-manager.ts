@@ -23,6 +23,8 @@ export interface VolumeManager {
   mountDevice(volume: VolumeSpec): Step;
   /** Publishes the staged volume for a pod. */
   setUp(volume: VolumeSpec, podUid: string): Step;
+  /** Has the node use what the volume has gained, at the path of one pod that uses it. */
+  expandInUse(volume: VolumeSpec, podUid: string, requiredBytes: number): Step;
   /** Takes the volume from a pod. */
   tearDown(volume: VolumeKey, podUid: string): Step;
   /** Takes the volume from the node. */
@@ -49,10 +51,21 @@ export function createVolumeManager(root: string, paths: Paths): VolumeManager {
       writeData(paths.data(volume, podUid), volume);
       await client.node.NodePublishVolume({
         ...(await requestFor(volume, client)),
-        staging_target_path: paths.staging(volume),
+        ...(!volume.ephemeral && { staging_target_path: paths.staging(volume) }),
         target_path: target,
       });
       if (volume.mode === 'Block') mapDevice(paths, volume, podUid);
+    },
+    expandInUse: (volume, podUid, requiredBytes) => async client => {
+      const { volume_id, volume_capability } = await requestFor(volume, client);
+      const { capacity_bytes } = await client.node.NodeExpandVolume({
+        volume_id,
+        volume_capability,
+        volume_path: paths.target(volume, podUid),
+        staging_target_path: paths.staging(volume),
+        capacity_range: { required_bytes: requiredBytes },
+      });
+      if (Number(capacity_bytes) < requiredBytes) throw new Error(`it has ${capacity_bytes} bytes`);
     },
     tearDown: (volume, podUid) => async client => {
       if (volume.mode === 'Block') unmapDevice(paths, volume, podUid);
@@ -71,25 +84,45 @@ export function createVolumeManager(root: string, paths: Paths): VolumeManager {
   };
 }
 
-async function requestFor({ handle, mode, fsType, publishContext }: VolumeSpec, client: CsiClient) {
+async function requestFor(volume: VolumeSpec, client: CsiClient) {
+  const { handle, mode, publishContext, volumeContext = {}, ephemeral = false } = volume;
   const { capabilities } = await client.node.NodeGetCapabilities({});
-  const isMany = capabilities.some(({ rpc }) => rpc?.type === 'SINGLE_NODE_MULTI_WRITER');
+  const offers = new Set(capabilities.map(({ rpc }) => rpc?.type));
+  const isMany = offers.has('SINGLE_NODE_MULTI_WRITER');
   const access_mode = { mode: isMany ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER' } as const;
+  const mount = mountOf(volume, offers.has('VOLUME_MOUNT_GROUP'));
   const volume_capability: VolumeCapability =
-    mode === 'Block' ? { block: {}, access_mode } : { mount: { fs_type: fsType ?? 'ext4' }, access_mode };
-  return { volume_id: handle, volume_capability, publish_context: publishContext };
+    mode === 'Block' ? { block: {}, access_mode } : { mount, access_mode };
+  const volume_context = {
+    ...volumeContext,
+    ...(ephemeral && { 'csi.storage.k8s.io/ephemeral': 'true' }),
+  };
+  return { volume_id: handle, volume_capability, publish_context: publishContext, volume_context };
 }
 
-function writeData(path: string, { name, handle, driver }: VolumeKey): void {
+/** The driver is told of a group only when it offers to give it the files. */
+function mountOf({ fsType: fs_type = 'ext4', fsGroup }: VolumeSpec, offersGroup: boolean) {
+  return { fs_type, ...(offersGroup && fsGroup !== undefined && { volume_mount_group: String(fsGroup) }) };
+}
+
+function writeData(path: string, { name, handle, driver, ephemeral }: VolumeKey): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
-  writeFileSync(path, JSON.stringify({ specVolID: name, volumeHandle: handle, driverName: driver }));
+  const volumeLifecycleMode = ephemeral ? 'Ephemeral' : 'Persistent';
+  const data: VolumeData = { specVolID: name, volumeHandle: handle, driverName: driver, volumeLifecycleMode };
+  writeFileSync(path, JSON.stringify(data));
 }
 
-type VolumeData = { readonly specVolID: string; readonly volumeHandle: string; readonly driverName: string };
+type VolumeData = {
+  readonly specVolID: string;
+  readonly volumeHandle: string;
+  readonly driverName: string;
+  readonly volumeLifecycleMode: 'Ephemeral' | 'Persistent';
+};
 
 function readData(path: string, mode: VolumeSpec['mode']): VolumeKey {
-  const { specVolID, volumeHandle, driverName } = JSON.parse(readFileSync(path, 'utf8')) as VolumeData;
-  return { name: specVolID, handle: volumeHandle, driver: driverName, mode };
+  const data = JSON.parse(readFileSync(path, 'utf8')) as VolumeData;
+  const { specVolID: name, volumeHandle: handle, driverName: driver, volumeLifecycleMode } = data;
+  return { name, handle, driver, mode, ...(volumeLifecycleMode === 'Ephemeral' && { ephemeral: true }) };
 }
 
 /** Binds the published device once more, holds it with a loop device, and links it for the pod. */

@@ -254,6 +254,15 @@ test('a used ephemeral volume that cannot be mounted again keeps its data until 
   assert.equal(state.images.size, 0);
 });
 
+/** What kubelet asks of a volume while a pod has it. */
+async function lookAt(agent: Agent, path: string) {
+  const node = createNode(agent, { nodeId: 'n', maxVolumes: 0, topology: async () => ({}) });
+  const volume = { volume_id: 'csi-0123', staging_target_path: '' };
+  const stats = await node.NodeGetVolumeStats?.({ ...volume, volume_path: path }, call);
+  const health = await node.NodeGetVolumeHealth?.({ ...volume, volume_publish_path: path } as never, call);
+  return { ...stats, ...health };
+}
+
 function assertNothingLeft({ directory }: Bench): void {
   assert.deepEqual(mountsBelow(directory), []);
   assert.deepEqual(loopDevicesOf(directory), []);
@@ -266,10 +275,13 @@ test(
   real,
   async t => {
     const bench = openRealBench(t);
-    const { ask, directory } = await open(bench);
+    const { ask, agent, directory } = await open(bench);
     await ask('Publish', { volume_context: { ...context, 'fs.label': 'scratch' } });
     const target = `${bench.directory}/pods/v`;
     writeFileSync(`${target}/file`, 'data');
+    const { usage, volume_health } = await lookAt(agent, target);
+    assert.ok(Number(usage?.[0]?.total) > 20 * MiB);
+    assert.deepEqual(volume_health?.health_statuses, []);
     const [name] = readdirSync(directory);
     const { size, blocks } = statSync(`${directory}/${name}`);
     assert.deepEqual([size, blocks * 512 >= size], [32 * MiB, true]);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Agent } from '../../node-agent/agent.ts';
 import { publish, unpublish, type PublishRequest } from '../../node-agent/publish.ts';
 import { stage, unstage, type StageRequest } from '../../node-agent/stage.ts';
-import type { FakeFault, FakeImage } from '../fakes/host.ts';
+import type { FakeFault, FakeHost, FakeImage } from '../fakes/host.ts';
 import { defaultImageBytes, openFakeBench, requestFor, startAgent } from './bench.ts';
 
 type Request = StageRequest & PublishRequest;
@@ -12,7 +12,12 @@ type Operation = (agent: Agent, request: Request) => Promise<void>;
 const operations: readonly Operation[] = [stage, publish, unpublish, unstage];
 const undo: readonly Operation[] = [unpublish, unstage];
 
-type Case = { readonly content: string; readonly isGrown?: boolean; change: (request: Request) => Request };
+type Case = {
+  readonly content: string;
+  readonly isGrown?: boolean;
+  readonly prepare?: (host: FakeHost) => void;
+  change: (request: Request) => Request;
+};
 
 const cases: Readonly<Record<string, Case>> = {
   'an ext4 smaller than its device': { content: 'ext4', isGrown: true, change: request => request },
@@ -35,6 +40,15 @@ const cases: Readonly<Record<string, Case>> = {
     content: 'ext4',
     change: request => ({ ...request, attachment: { ...request.attachment, readonly: true } }),
   },
+  'a volume for a group': {
+    content: 'ext4',
+    prepare: addOwners,
+    change: request => ({ ...request, group: 4_242 }),
+  },
+  'a volume with options for its filesystem': {
+    content: 'blank',
+    change: request => ({ ...request, formatOptions: { 'fs.label': 'data' } }),
+  },
   'a block volume': {
     content: 'blank',
     change: request => ({
@@ -44,21 +58,36 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
+/** The tools by which a volume's root is given to a group. */
+function addOwners({ state: { extra } }: FakeHost): void {
+  let [group, mode] = ['0', 0o755];
+  extra.set('stat', () => ({ stdout: `${group} ${mode.toString(16)}\n` }));
+  extra.set('find', () => 0);
+  extra.set('chmod', () => {
+    mode = 0o2775;
+    return 0;
+  });
+  extra.set('chgrp', args => {
+    group = args[1] ?? '';
+    return 0;
+  });
+}
+
 function withFilesystem(fsType: string): Pick<Request, 'capability'> {
   return { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType } };
 }
 
-for (const [name, { content, isGrown = false, change }] of Object.entries(cases)) {
+for (const [name, { isGrown = false, ...rest }] of Object.entries(cases)) {
   for (const how of ['error', 'crash'] as const) {
     for (const when of ['before', 'after'] as const) {
       test(`${name}: a retry heals every step that ends in ${how} ${when} its effect`, async () => {
-        await everyStep({ how, when, content, isGrown, change }, async (world, failed) => {
+        await everyStep({ how, when, isGrown, ...rest }, async (world, failed) => {
           for (const operation of operations.slice(failed)) await operation(world.agent, world.request);
           assert.equal(world.image.filesystemBytes ?? world.image.sizeBytes, world.image.sizeBytes);
         });
       });
       test(`${name}: the undo clears what any step left that ends in ${how} ${when} its effect`, async () => {
-        await everyStep({ how, when, content, isGrown, change }, async world => {
+        await everyStep({ how, when, isGrown, ...rest }, async world => {
           for (const operation of undo) await operation(world.agent, world.request);
         });
       });
@@ -67,11 +96,7 @@ for (const [name, { content, isGrown = false, change }] of Object.entries(cases)
 }
 
 type World = { readonly agent: Agent; readonly request: Request; readonly image: FakeImage };
-type Options = Omit<FakeFault, 'step'> & {
-  readonly content: string;
-  readonly isGrown: boolean;
-  readonly change: (request: Request) => Request;
-};
+type Options = Omit<FakeFault, 'step'> & Case;
 
 /** Fails one step after the other of all operations, lets the machine heal, and looks at what is left. */
 async function everyStep(
@@ -79,9 +104,10 @@ async function everyStep(
   heal: (world: World, failed: number) => Promise<void>,
 ): Promise<void> {
   for (let step = 1; ; step++) {
-    const { how, when, content, isGrown, change } = options;
+    const { how, when, content, isGrown, prepare, change } = options;
     const bench = openFakeBench();
     const path = bench.makeImage('image', { content });
+    prepare?.(bench.host);
     if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
     const request = change(requestFor(bench, path));
     const image = bench.host.state.images.get(path);

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { fork, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -16,17 +14,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Problem } from '../../src/api/problem.ts';
-import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
+import type { CsiClient } from '../../src/csi/client.ts';
 import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { assertNothingLeft, openNode, type TestNode } from '../harness/agent.ts';
 import { loopDevicesOf, mountsBelow, noRoot } from '../harness/machine.ts';
 import type { VolumeSpec } from '../kubelet/paths.ts';
+import { createMortalAgent, untilDone } from './mortal-agent.ts';
 
-const program = join(import.meta.dirname, 'killed-agent.ts');
 const MiB = 2 ** 20;
-const patienceMs = 60_000;
 /** More than any call has; a call that never comes to its end is a failure. */
 const mostSteps = 60;
 
@@ -95,7 +90,7 @@ for (const kind of kinds)
     if (one.call === expand && kind.fsType === 'ext4') continue;
     test(`killed at any step of ${one.name}, ${kind.name} loses nothing`, { skip: noRoot }, async t => {
       const node = openNode(t);
-      const agent = createAgent(node);
+      const agent = createMortalAgent(node);
       t.after(() => agent.kill());
       let step = 0;
       for (let isDone = false; !isDone; step++) {
@@ -116,72 +111,6 @@ for (const kind of kinds)
       t.diagnostic(`killed at ${step - 1} steps`);
     });
   }
-
-/** A node agent that is started when there is none. */
-function createAgent(node: TestNode) {
-  let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
-  async function start() {
-    const settings = {
-      endpoint: node.socket,
-      'node-id': 'n1',
-      'state-dir': node.state,
-      'kubelet-dir': node.root,
-    };
-    const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    const child = fork(program, argv, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    await once(child, 'message');
-    return { child, client: connectCsi(`unix://${node.socket}`) };
-  }
-  async function kill(): Promise<void> {
-    if (!running) return;
-    const { child, client } = running;
-    running = undefined;
-    client.close();
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
-  return {
-    kill,
-    client: async () => (running ??= await start()).client,
-    /** True when the call was done before the step at which the agent was to die. */
-    async tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean> {
-      const { child, client } = (running ??= await start());
-      const armed = once(child, 'message');
-      child.send({ left });
-      await armed;
-      const error: unknown = await call(client).then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      const disarmed = once(child, 'message').then(() => true);
-      if (child.connected) child.send({}, () => undefined);
-      const ended = child.exitCode ?? child.signalCode;
-      const isAlive =
-        ended === null && (await Promise.race([disarmed, once(child, 'exit').then(() => false)]));
-      if (!isAlive) await kill();
-      if (isAlive && error !== undefined) throw error;
-      return isAlive;
-    },
-  };
-}
-
-/** Repeats a call as kubelet does; what a killed agent had begun may still run, and is no reason to give up. */
-async function untilDone(
-  agent: ReturnType<typeof createAgent>,
-  call: (client: CsiClient) => Promise<unknown>,
-): Promise<void> {
-  const deadlineMs = Date.now() + patienceMs;
-  for (;;)
-    try {
-      await call(await agent.client());
-      return;
-    } catch (error) {
-      const isTemporary = error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
-      if (!isTemporary || Date.now() > deadlineMs) throw error;
-      await sleep(50);
-    }
-}
 
 function capabilityOf({ kind: { fsType } }: Life): VolumeCapability {
   const access_mode = { mode: 'SINGLE_NODE_MULTI_WRITER' } as const;

@@ -26,6 +26,7 @@ test('an endpoint and a node id are all that the agent needs', () => {
     'max-volumes': 0,
     'mount-group': 'kubelet',
     'command-timeout': 60_000,
+    'shutdown-grace': 25_000,
     'lazy-unmount': 'false',
     'log-level': 'info',
   });
@@ -82,6 +83,23 @@ test('node id, limit and topology come from files, and NodeGetInfo tells them', 
   assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/protocol-loop'], 'true');
   assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/protocol-bind'], 'true');
 });
+
+for (const [given, fault] of [
+  [{ 'ephemeral-capacity': '1Gi' }, /--ephemeral-capacity needs --ephemeral-dir/],
+  [{ 'ephemeral-dir': 'state/volumes' }, /lies where the agent keeps its records/],
+] as const) {
+  test(`the agent does not start with ${Object.keys(given).join()} where that cannot be`, async t => {
+    const { directory } = openRealBench(t);
+    const places = { endpoint: 'csi.sock', 'state-dir': 'state', 'kubelet-dir': '' };
+    const argv = Object.entries({ ...places, ...given }).flatMap(([name, value]) => [
+      `--${name}`,
+      name === 'ephemeral-capacity' ? value : `${directory}/${value}`,
+    ]);
+    const { values } = read(['--node-id', 'n1', ...argv]);
+    assert.ok(values);
+    await assert.rejects(startNodeAgent(values, silentLog), { message: fault });
+  });
+}
 
 test('the agent serves Identity and Node on its socket, and removes the socket at its end', async t => {
   const { directory } = openRealBench(t);

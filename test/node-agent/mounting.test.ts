@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unmountAll } from '../../node-agent/mounting.ts';
+import { deviceNumberOf, unmountAll } from '../../node-agent/mounting.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
+import { createSysfsHost } from '../fakes/sysfs.ts';
 import { openFakeBench } from './bench.ts';
 
 const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
@@ -99,4 +100,20 @@ test('an umount that hangs after it took the mount off is not repeated', async (
   };
   await unmountAll({ host: { ...host, run }, unmounting: { isHung: false, allowsLazy: true } }, path);
   assert.equal(runs, 1);
+});
+
+test('a filesystem on an anonymous device has the number of the device that it is mounted from, mapped ones too', async () => {
+  const host = createSysfsHost();
+  host.put('/sys/class/block/sda/dev', '8:0');
+  host.put('/sys/class/block/dm-0/dev', '254:0');
+  host.put('/sys/class/block/dm-0/dm/name', 'mpatha');
+  const mount = { id: 1, parentId: 0, device: '0:60', root: '/', path: '/x', type: 'btrfs' };
+  const rows = [
+    ['/dev/sda', '8:0'],
+    ['/dev/mapper/mpatha', '254:0'],
+    ['/dev/mapper/mpath', 'mapper/mpath'],
+    ['none', undefined],
+  ] as const;
+  for (const [source, number] of rows)
+    assert.equal(await deviceNumberOf({ ...mount, options: [], superOptions: [], source }, host), number);
 });

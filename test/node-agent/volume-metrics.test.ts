@@ -11,7 +11,7 @@ import { stage, unstage } from '../../node-agent/stage.ts';
 import { connectCsi } from '../../src/csi/client.ts';
 import { assertNothingLeft, driverName, openNode } from '../harness/agent.ts';
 import { noRoot } from '../harness/machine.ts';
-import { mountFuse } from './fuse.ts';
+import { mountFuse, type HangingFuse } from './fuse.ts';
 import { openFakeBench, requestFor, startAgent } from './bench.ts';
 
 const skip = noRoot || (existsSync('/dev/fuse') ? false : 'needs /dev/fuse');
@@ -20,6 +20,9 @@ test(
   'a volume that hangs shows in the metrics with its stuck command, and recovers there',
   { skip },
   async t => {
+    const covers: HangingFuse[] = [];
+    // Before anything else at the end: to unmount what hangs would wait for ever.
+    t.after(() => covers.forEach(cover => cover.end()));
     const node = openNode(t);
     const agent = node.startAgent({ 'metrics-listen': '127.0.0.1:0' });
     const url = `http://${(await agent.ready)['metrics']}/metrics`;
@@ -35,10 +38,13 @@ test(
     await untilLines(url, lines);
     const target = kubelet.paths.target(hung, 'pod');
     const fuse = await mountFuse(t, [{ image: hung.publishContext['path'] ?? '', target }]);
-    await fuse.hang();
+    covers.push(fuse);
     const client = connectCsi(`unix://${node.socket}`);
+    t.after(() => client.close());
     const request = { volume_id: 'c.hung', volume_path: target };
-    await assert.rejects(client.node.NodeGetVolumeStats(request), { code: 'UNAVAILABLE' });
+    await client.node.NodeGetVolumeStats(request);
+    await fuse.hang();
+    await client.node.NodeGetVolumeStats(request);
     await untilLines(url, [
       'fairlead_node_stuck_children 1',
       'fairlead_node_volume_healthy{volume_id="c.hung"} 0',
@@ -49,7 +55,6 @@ test(
     await untilLines(url, ['fairlead_node_stuck_children 0']);
     execFileSync('umount', ['--lazy', '--', target]);
     await client.node.NodeGetVolumeStats(request);
-    client.close();
     const after = await untilLines(url, lines);
     assert.doesNotMatch(after, /volume_faults\{/);
     await kubelet.drain();

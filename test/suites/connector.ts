@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
+import type { Attachment, AttachmentOf, Protocol } from '../../src/api/attachment.ts';
 import type { Problem } from '../../src/api/problem.ts';
 import type { DeviceConnector } from '../../node-agent/connector.ts';
 import type { Host } from '../../node-agent/host.ts';
@@ -9,7 +9,7 @@ import type { Host } from '../../node-agent/host.ts';
 export type ConnectorBench<P extends Protocol> = {
   readonly host: Host;
   /** Makes a volume of this name and says how to reach it. */
-  readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P>;
+  readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P> & Attachment;
   /** Gives the volume another size, as its backend does. */
   readonly resize: (attachment: AttachmentOf<P>, sizeBytes: number) => void;
   /** Uses the device until the returned function is called, so that it cannot be let go. */
@@ -81,7 +81,7 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     assert.equal(await connector.owns(one, first.number, host), true);
     assert.equal(await connector.owns(one, second.number, host), false);
     assert.equal(await connector.owns(ten, first.number, host), false);
-    await connector.disconnect(one, host);
+    await connector.disconnect(one, host, () => [ten]);
     assert.equal(await connector.owns(ten, second.number, host), true);
     await connector.disconnect(ten, host);
   });

@@ -55,14 +55,6 @@ export function createRoom(root: string, capacityBytes?: number): Room {
     else sizes.set(path, sizeBytes);
   }
 
-  function requireRoom(neededBytes: number, leftBytes: number): void {
-    if (neededBytes > leftBytes)
-      throw new Problem(
-        'RESOURCE_EXHAUSTED',
-        `${neededBytes} bytes do not fit into the ${Math.max(0, leftBytes)} that are left`,
-      );
-  }
-
   return {
     totalBytes,
     get freeBytes() {
@@ -97,6 +89,14 @@ export function createRoom(root: string, capacityBytes?: number): Room {
       count.tell();
     },
   };
+}
+
+function requireRoom(neededBytes: number, leftBytes: number): void {
+  if (neededBytes > leftBytes)
+    throw new Problem(
+      'RESOURCE_EXHAUSTED',
+      `${neededBytes} bytes do not fit into the ${Math.max(0, leftBytes)} that are left`,
+    );
 }
 
 type Found = { readonly path: string; readonly promisedBytes: number; readonly allocatedBytes: number };

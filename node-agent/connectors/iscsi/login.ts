@@ -11,7 +11,7 @@ const nothingFound = 21;
 
 /**
  * What holds for the sessions of this agent. Units come one by one, as they are attached, and not all that the target
- * has. A portal that does not answer is given up at login after some 20 seconds. A connection counts as lost when it
+ * has. A portal that does not answer is given up at login after some 10 seconds. A connection counts as lost when it
  * answers no ping for 10 seconds; then iscsid logs in again for as long as it takes, while the kernel holds I/O back:
  * for 15 seconds where multipath has other ways, and for two minutes where there is none, when it fails.
  */
@@ -20,7 +20,7 @@ function settingsFor({ portals }: AttachmentOf<'iscsi'>): Readonly<Record<string
     'node.startup': 'manual',
     'node.session.scan': 'manual',
     'node.session.nr_sessions': '1',
-    'node.session.initial_login_retry_max': '2',
+    'node.session.initial_login_retry_max': '1',
     'node.session.timeo.replacement_timeout': portals.length > 1 ? '15' : '120',
     'node.conn[0].timeo.login_timeout': '10',
     'node.conn[0].timeo.noop_out_interval': '5',
@@ -46,10 +46,10 @@ export async function logIn(attachment: AttachmentOf<'iscsi'>, host: Host): Prom
 async function logInTo(portal: string, attachment: AttachmentOf<'iscsi'>, host: Host): Promise<void> {
   const record = recordLine(attachment.target, portal);
   await runWell(host, { ...record, args: [...record.args, '--op', 'new'] });
-  const settings = Object.entries(settingsFor(attachment)).flatMap(([name, value]) => [
-    ...['--name', name],
-    ...['--value', value],
-  ]);
+  const settings = Object.entries(settingsFor(attachment)).flatMap(([name, value]) => {
+    const pair: readonly string[] = ['--name', name, '--value', value];
+    return pair;
+  });
   await runWell(host, { ...record, args: [...record.args, '--op', 'update', ...settings] });
   await runUnless(sessionExists, { ...record, args: [...record.args, '--login'] }, host);
 }
@@ -58,8 +58,9 @@ async function logInTo(portal: string, attachment: AttachmentOf<'iscsi'>, host: 
 export async function logOut(session: Session, target: string, host: Host): Promise<void> {
   const args = ['--mode', 'session', '--sid', session.id, '--logout'];
   await runUnless(nothingFound, { command: 'iscsiadm', args }, host);
-  const [left] = (await readSessions(target, host)).filter(({ id }) => id === session.id);
-  if (left) throw new Problem('UNAVAILABLE', `session ${session.id} is still there after it was ended`);
+  const left = await readSessions(target, host);
+  if (left.some(({ id }) => id === session.id))
+    throw new Problem('UNAVAILABLE', `session ${session.id} is still there after it was ended`);
 }
 
 /** Forgets how a portal is logged in to; that it was not known is fine. */

@@ -47,7 +47,10 @@ export async function makeMap(names: readonly string[], identity: DiskIdentity, 
   if (map === undefined)
     throw new Problem('UNAVAILABLE', `multipathd has made no map of ${names.join(' and ')} yet`);
   if (others.length === 0 && (await isMapOf(`/sys/block/${map}`, identity, host))) return map;
-  throw new Problem('FAILED_PRECONDITION', `map "/dev/${map}" is not of all disks of the volume, and of them alone`);
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `map "/dev/${map}" is not of all disks of the volume, and of them alone`,
+  );
 }
 
 /** The different maps above the disks; undefined among them where a disk has none. */

@@ -13,6 +13,7 @@ const { functions: libc } = dlopen('libc.so.6', {
   __errno_location: { arguments: [], return: 'pointer' },
 });
 
+const { __errno_location: findErrno } = libc;
 const [families, stream, raw, cloexec] = [{ inet: 2, inet6: 10, netlink: 16 }, 1, 3, 0o2000000];
 const [solSocket, solTcp] = [1, 6];
 const [soKeepalive, soReceiveTimeout, soSendTimeout] = [9, 20, 21];
@@ -92,6 +93,9 @@ function open(family: number, type: number, protocol: number): Socket {
   };
 }
 
+/** EAGAIN and EINPROGRESS: what a socket that blocks says when its time is up. */
+const timeouts: ReadonlySet<number> = new Set([11, 115]);
+
 function setOption(descriptor: number, [level, option]: readonly [number, number], value: Buffer): void {
   need(libc.setsockopt(descriptor, level, option, value, value.length), 'setsockopt');
 }
@@ -104,7 +108,8 @@ function int(value: number): Buffer {
 
 function need(result: number, call: string): number {
   if (result >= 0) return result;
-  throw new Error(`${call}: ${describeError(getInt32(libc.__errno_location()))}`);
+  const errno = getInt32(findErrno());
+  throw new Error(timeouts.has(errno) ? 'it did not answer in time' : `${call}: ${describeError(errno)}`);
 }
 
 /** What an error number of the kernel's means. */

@@ -21,7 +21,7 @@ const attribute = {
 const flagReadonly = 2;
 
 /** How long the server may take for each step of the negotiation. */
-const answerSeconds = 8;
+const answerSeconds = 10;
 /** A request that is not answered for so long is taken back, and its connection counts as lost. */
 const requestSeconds = 30n;
 /** How long I/O waits for a new connection before it fails. */

@@ -54,20 +54,20 @@ function toMessage(family: number, body: Buffer): Buffer {
 /** Reads messages up to the acknowledgement; an error in it throws. */
 function readAnswer(receive: () => Buffer): ReadonlyMap<number, Buffer> {
   let attributes = new Map<number, Buffer>();
-  for (;;) {
-    const data = receive();
-    for (let at = 0; at + 16 <= data.length;) {
-      const length = data.readUInt32LE(at);
-      const message = data.subarray(at, at + length);
-      if (message.readUInt16LE(4) === errorType) {
-        const errno = -message.readInt32LE(16);
-        if (errno !== 0)
-          throw Object.assign(new Error(`the kernel refuses: ${describeError(errno)}`), { errno });
-        return attributes;
-      }
-      attributes = readAttributes(message.subarray(headBytes));
-      at += Math.ceil(length / 4) * 4;
+  for (;;)
+    for (const message of split(receive())) {
+      if (message.readUInt16LE(4) !== errorType) attributes = readAttributes(message.subarray(headBytes));
+      else if (message.readInt32LE(16) === 0) return attributes;
+      else throw new Error(`the kernel refuses: ${describeError(-message.readInt32LE(16))}`);
     }
+}
+
+/** The messages that came together, each with its head. */
+function* split(data: Buffer): Generator<Buffer> {
+  for (let at = 0; at + 16 <= data.length;) {
+    const length = data.readUInt32LE(at);
+    yield data.subarray(at, at + length);
+    at += Math.max(16, Math.ceil(length / 4) * 4);
   }
 }
 

@@ -34,13 +34,13 @@ const live = (id: string, volume: KnownVolume) => ({ ...newSnapshot(id, volume),
 
 /** Writes the same number to one file and then to the other, each durable, until it is told to end. */
 async function writeInTurn(directory: string): Promise<{ end(): Promise<void> }> {
-  let ended = false;
+  const ended = new AbortController();
   const [first, second] = [
     await openFile(join(directory, 'first'), 'w'),
     await openFile(join(directory, 'second'), 'w'),
   ];
   const writing = (async () => {
-    for (let number = 1_000; !ended; number++)
+    for (let number = 1_000; !ended.signal.aborted; number++)
       for (const file of [first, second]) {
         await file.write(String(number), 0);
         await file.sync();
@@ -49,7 +49,7 @@ async function writeInTurn(directory: string): Promise<{ end(): Promise<void> }>
   })();
   return {
     async end() {
-      ended = true;
+      ended.abort();
       await writing;
     },
   };

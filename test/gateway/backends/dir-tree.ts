@@ -71,10 +71,13 @@ function namesBelow(directory: string, above = ''): string[] {
     withFileTypes: true,
     encoding: 'buffer',
   });
-  return entries.flatMap(entry => {
+  const names: string[] = [];
+  for (const entry of entries) {
     const name = `${above}${entry.name.toString('latin1')}`;
-    return entry.isDirectory() ? [name, ...namesBelow(directory, `${name}/`)] : [name];
-  });
+    names.push(name);
+    if (entry.isDirectory()) names.push(...namesBelow(directory, `${name}/`));
+  }
+  return names;
 }
 
 /** How many bytes a file has on disk. */

@@ -1,5 +1,5 @@
 import type { ProblemCode } from '../../../src/api/problem.ts';
-import type { Operation } from './operations.ts';
+import type { Operation, Zone } from './operations.ts';
 
 /** What a volume or snapshot holds: a value for each slot that was written. */
 export type Content = ReadonlyMap<number, number>;
@@ -11,10 +11,22 @@ export type ModelVolume = {
   readonly content: Content;
   readonly tier: string | undefined;
   readonly node: string | undefined;
+  readonly zone: Zone;
 };
 
 /** A snapshot that must be there. */
-export type ModelSnapshot = { readonly of: string; readonly size: number; readonly content: Content };
+export type ModelSnapshot = {
+  readonly of: string;
+  readonly size: number;
+  readonly content: Content;
+  readonly zone: Zone;
+};
+
+/** Where there is storage, the first being taken when nothing is asked. */
+export const zones: readonly Zone[] = ['a', 'b'];
+
+/** Where nodes say that they are; others say nothing. */
+export const nodeZones: Readonly<Record<string, Zone>> = { n0: 'a' };
 
 /** A group that must be there: what each member holds. */
 export type ModelGroup = readonly ModelSnapshot[];
@@ -61,18 +73,22 @@ export function createModel(): Model {
     return found ?? (['delete', 'uncut', 'expand'].includes(kind) ? copying(id) : undefined);
   }
 
-  const expectCreate = ({ id, size, from }: Operation & { kind: 'create' }): 'ok' | ProblemCode => {
+  const expectCreate = ({ id, size, from, zone }: Operation & { kind: 'create' }): 'ok' | ProblemCode => {
     const known = volumes.get(id);
-    if (known) return known.from === from && known.size >= size ? 'ok' : 'ALREADY_EXISTS';
+    if (known)
+      return known.from === from && known.size >= size && fits(zone, [known.zone]) ? 'ok' : 'ALREADY_EXISTS';
     const source = from === undefined ? undefined : (volumes.get(from) ?? snapshots.get(from));
     if (from !== undefined && !source) return 'NOT_FOUND';
-    return source && source.size > size ? 'OUT_OF_RANGE' : 'ok';
+    if (source && source.size > size) return 'OUT_OF_RANGE';
+    return fits(zone, source ? [source.zone] : zones) ? 'ok' : 'RESOURCE_EXHAUSTED';
   };
 
-  const expectCut = ({ id, of }: Operation & { kind: 'snapshot' }): 'ok' | ProblemCode => {
+  const expectCut = ({ id, of, zone }: Operation & { kind: 'snapshot' }): 'ok' | ProblemCode => {
     const known = snapshots.get(id);
-    if (known) return known.of === of ? 'ok' : 'ALREADY_EXISTS';
-    return volumes.has(of) ? 'ok' : 'NOT_FOUND';
+    if (known) return known.of === of && fits(zone, [known.zone]) ? 'ok' : 'ALREADY_EXISTS';
+    const volume = volumes.get(of);
+    if (!volume) return 'NOT_FOUND';
+    return fits(zone, [volume.zone]) ? 'ok' : 'RESOURCE_EXHAUSTED';
   };
 
   const expectGroup = ({ id, of }: Operation & { kind: 'group' }): 'ok' | ProblemCode => {
@@ -92,19 +108,20 @@ export function createModel(): Model {
       if (life?.kind === 'delete' && aspectOf(operation) !== aspectOf(life)) return life;
       const own = open.get(aspectOf(operation));
       if (own && !supersedes(operation, own)) return own;
-      return (own ? undefined : blocking(operation)) ?? operation;
+      // A volume whose making is asked again may have been there all along, with all that is open of it.
+      const free = own && operation.kind !== 'delete';
+      return (free ? undefined : blocking(operation)) ?? operation;
     },
     expect(operation) {
       const { kind, id } = operation;
+      const volume = volumes.get(id);
+      if (kind === 'delete') return volume?.node === undefined ? 'ok' : 'FAILED_PRECONDITION';
       if (open.has(aspectOf(operation)) || undoes.has(kind)) return 'ok';
       if (kind === 'create') return expectCreate(operation);
       if (kind === 'snapshot') return expectCut(operation);
       if (kind === 'group') return expectGroup(operation);
-      const volume = volumes.get(id);
-      if (kind === 'delete') return volume?.node === undefined ? 'ok' : 'FAILED_PRECONDITION';
       if (!volume) return 'NOT_FOUND';
-      const elsewhere = kind === 'attach' && volume.node !== undefined && volume.node !== operation.node;
-      return elsewhere ? 'FAILED_PRECONDITION' : 'ok';
+      return kind === 'attach' && !canAttach(volume, operation.node) ? 'FAILED_PRECONDITION' : 'ok';
     },
     finish(operation) {
       open.delete(aspectOf(operation));
@@ -115,6 +132,17 @@ export function createModel(): Model {
     leaveOpen: operation => void open.set(aspectOf(operation), operation),
     isWritable: id => volumes.has(id) && !open.has(`life ${id}`) && !copying(id),
   };
+}
+
+/** One of the places is where it is asked for; nothing asked is fine. */
+function fits(zone: Zone | undefined, places: readonly Zone[]): boolean {
+  return zone === undefined || places.includes(zone);
+}
+
+/** It is attached to this node, or to none and reached from there. */
+function canAttach(volume: ModelVolume, node: string): boolean {
+  if (volume.node !== undefined) return volume.node === node;
+  return fits(nodeZones[node], [volume.zone]);
 }
 
 /** What of a resource an operation changes. */
@@ -156,9 +184,10 @@ function apply(things: Things, operation: Operation): void {
   if (kind === 'uncut') snapshots.delete(id);
   if (kind === 'ungroup') groups.delete(id);
   if (kind === 'create' && !volumes.has(id)) {
-    const { size, from = '' } = operation;
-    const { content = new Map<number, number>() } = volumes.get(from) ?? snapshots.get(from) ?? {};
-    volumes.set(id, { size, from: operation.from, content, tier: undefined, node: undefined });
+    const { size, from = '', zone: asked = 'a' } = operation;
+    const source = volumes.get(from) ?? snapshots.get(from);
+    const { content = new Map<number, number>(), zone = asked } = source ?? {};
+    volumes.set(id, { size, from: operation.from, content, tier: undefined, node: undefined, zone });
   }
   if (kind === 'snapshot' || kind === 'group') cut(things, operation);
   const volume = volumes.get(id);
@@ -170,7 +199,7 @@ function cut({ volumes, snapshots, groups }: Things, operation: Operation): void
   const { kind, id } = operation;
   const made = sourcesOf(operation).flatMap((of): ModelSnapshot[] => {
     const source = volumes.get(of);
-    return source ? [{ of, size: source.size, content: source.content }] : [];
+    return source ? [{ of, size: source.size, content: source.content, zone: source.zone }] : [];
   });
   if (kind === 'group' && !groups.has(id)) groups.set(id, made);
   if (kind === 'snapshot' && !snapshots.has(id)) for (const snapshot of made) snapshots.set(id, snapshot);

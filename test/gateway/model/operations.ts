@@ -11,14 +11,28 @@ import {
 } from 'fast-check';
 import { crashPoints } from '../../../gateway/backends/faulty/methods.ts';
 
-/** What a cluster can ask; sizes in MiB. `from` is the id of what a volume is filled from. */
+/**
+ * What a cluster can ask; sizes in MiB. `from` is the id of what a volume is filled from, `zone` the one in which it must
+ * be; there is no zone c.
+ */
 export type Operation =
-  | { readonly kind: 'create'; readonly id: string; readonly size: number; readonly from: string | undefined }
+  | {
+      readonly kind: 'create';
+      readonly id: string;
+      readonly size: number;
+      readonly from: string | undefined;
+      readonly zone: Zone | undefined;
+    }
   | { readonly kind: 'delete'; readonly id: string }
   | { readonly kind: 'uncut'; readonly id: string }
   | { readonly kind: 'ungroup'; readonly id: string }
   | { readonly kind: 'attach' | 'detach'; readonly id: string; readonly node: string }
-  | { readonly kind: 'snapshot'; readonly id: string; readonly of: string }
+  | {
+      readonly kind: 'snapshot';
+      readonly id: string;
+      readonly of: string;
+      readonly zone: Zone | undefined;
+    }
   | { readonly kind: 'group'; readonly id: string; readonly of: readonly string[] }
   | { readonly kind: 'expand'; readonly id: string; readonly size: number }
   | { readonly kind: 'modify'; readonly id: string; readonly tier: string };
@@ -34,6 +48,9 @@ export type Event = {
   | { readonly kind: 'list' | 'sweep' }
 );
 
+/** Where something can be asked to be. */
+export type Zone = 'a' | 'b' | 'c';
+
 type Point = (typeof crashPoints)[number];
 
 const volumes = ['a.v0', 'a.v1', 'a.v2', 'a.v3'];
@@ -42,6 +59,7 @@ const group = constantFrom('a.g0', 'a.g1');
 const snapshot = constantFrom('a.s0', 'a.s1', 'a.s2');
 const size = constantFrom(1, 2, 3);
 const node = constantFrom('n0', 'n1');
+const zone = constantFrom<Zone | undefined>(undefined, undefined, undefined, 'a', 'b', 'c');
 
 const operation: Arbitrary<Operation> = oneof(
   {
@@ -51,6 +69,7 @@ const operation: Arbitrary<Operation> = oneof(
       id: volume,
       size,
       from: constant(undefined),
+      zone,
     }),
   },
   {
@@ -60,6 +79,7 @@ const operation: Arbitrary<Operation> = oneof(
       id: volume,
       size: constantFrom(2, 3, 4),
       from: oneof(volume, snapshot),
+      zone,
     }),
   },
   { weight: 3, arbitrary: record({ kind: constant('delete' as const), id: volume }) },
@@ -68,7 +88,7 @@ const operation: Arbitrary<Operation> = oneof(
     weight: 8,
     arbitrary: record({ kind: constantFrom('attach' as const, 'detach' as const), id: volume, node }),
   },
-  { weight: 5, arbitrary: record({ kind: constant('snapshot' as const), id: snapshot, of: volume }) },
+  { weight: 5, arbitrary: record({ kind: constant('snapshot' as const), id: snapshot, of: volume, zone }) },
   {
     weight: 4,
     arbitrary: record({

@@ -5,7 +5,7 @@ import type { Volume } from '../../../src/api/resources.ts';
 import { mounted, volumeSpec } from '../harness.ts';
 import { crash } from './hangs.ts';
 import { areApart, type Model } from './model.ts';
-import type { Event, Operation } from './operations.ts';
+import type { Event, Operation, Zone } from './operations.ts';
 import type { Life, World } from './world.ts';
 
 /** Bytes of a size unit, and from one slot to the next. */
@@ -118,17 +118,23 @@ async function ask(operation: Operation, gateway: Life): Promise<unknown> {
   if (kind === 'uncut') return gateway.snapshots.delete('a', id);
   if (kind === 'ungroup') return gateway.groups.delete('a', id);
   if (kind === 'group') return gateway.groups.create('a', id, { name, volumeIds: [...operation.of] });
-  if (kind === 'snapshot') return gateway.snapshots.create('a', id, { name, volumeId: operation.of });
+  if (kind === 'snapshot')
+    return gateway.snapshots.create('a', id, { name, volumeId: operation.of, ...inZone(operation.zone) });
   if (kind === 'modify') return gateway.modification.modify('a', id, { tier: operation.tier });
   const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
   if (kind === 'expand') return gateway.expansion.expand('a', id, { requiredBytes });
   if (kind === 'create') {
     const source = operation.from === undefined ? undefined : sourceOf(operation.from);
-    return gateway.volumes.create('a', id, volumeSpec(name, { requiredBytes, ...(source && { source }) }));
+    const spec = { requiredBytes, ...(source && { source }), ...inZone(operation.zone) };
+    return gateway.volumes.create('a', id, volumeSpec(name, spec));
   }
   const key = { cluster: { name: 'a', acceptAnyNode: true }, volumeId: id, nodeId: operation.node };
   if (kind === 'detach') return gateway.attachments.detach(key);
   return gateway.attachments.attach(key, { capability: mounted, readonly: false });
+}
+
+function inZone(zone: Zone | undefined) {
+  return zone && { topology: { requisite: [{ zone, rack: '' }] } };
 }
 
 function sourceOf(id: string) {

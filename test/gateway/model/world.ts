@@ -11,6 +11,7 @@ import { openSqlite } from '../../../gateway/stores/sqlite.ts';
 import { createWork } from '../../../gateway/work.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { openMemory } from '../harness.ts';
+import { nodeZones, zones } from './model.ts';
 import { crash, watchHangs, type HangWatch } from './hangs.ts';
 
 /** Everything goes wrong now and then. */
@@ -44,7 +45,10 @@ export interface World {
 /** Makes a world in which nothing is there. */
 export async function openWorld(store: string, seed: number): Promise<World> {
   const ways = new Map<string, Set<string>>();
-  const storage = watchWays(await openMemory(), ways);
+  const storage = watchWays(
+    await openMemory(zones.map(zone => ({ totalBytes: 2 ** 39, place: { zone } }))),
+    ways,
+  );
   let faults = parseRules(rules);
   let started = 0;
   const watches = new Map<number, HangWatch>();
@@ -84,6 +88,8 @@ export async function openWorld(store: string, seed: number): Promise<World> {
 
   await start(0);
   await start(1);
+  for (const [id, zone] of Object.entries(nodeZones))
+    await gateway(0).nodes.put('a', id, { topology: { zone } });
   return {
     storage,
     ways,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { device } from '../../../node-agent/connectors/device.ts';
 import { createMachine } from '../../../node-agent/machine.ts';
@@ -23,10 +24,21 @@ function openBus(t: TestContext): Group {
   return group;
 }
 
+/** The SCSI disks that say what they are. */
+function disks(): readonly string[] {
+  return readdirSync('/sys/block').filter(
+    name => name.startsWith('sd') && existsSync(`/sys/block/${name}/device/vpd_pg80`),
+  );
+}
+
 function attachmentTo({ serial }: Pick<Store, 'serial'>): AttachmentOf<'device'> {
   return {
-    ...{ protocol: 'device', serial, attachmentId: `attachment-${serial}` },
-    ...{ sizeBytes: 64 * MiB, readonly: false, mayFormat: true },
+    protocol: 'device',
+    serial,
+    attachmentId: `attachment-${serial}`,
+    sizeBytes: 64 * MiB,
+    readonly: false,
+    mayFormat: true,
   };
 }
 
@@ -75,7 +87,9 @@ test('vol1 is neither vol10, nor a partition of its own, nor one of two disks th
   assert.equal(await device.owns(attachmentTo(one), first.number, host), true);
   assert.equal(await device.owns(attachmentTo(one), partition, host), false);
   execFileSync('delpart', [first.path, '1']);
+  const count = disks().length;
   bus.addUnit(2, one);
+  while (disks().length === count) await sleep(100);
   await assert.rejects(device.connect(attachmentTo(one), host), { code: 'FAILED_PRECONDITION' });
 });
 

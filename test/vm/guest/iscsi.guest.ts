@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { iscsi } from '../../../node-agent/connectors/iscsi.ts';
 import { createMachine } from '../../../node-agent/machine.ts';
@@ -34,8 +35,16 @@ function attachmentTo(
 ): AttachmentOf<'iscsi'> {
   const { wwid, serial } = store;
   return {
-    ...{ protocol: 'iscsi', portals, target: target.target, lun, wwid, serial },
-    ...{ attachmentId: `attachment-${serial}`, sizeBytes: 64 * MiB, readonly: false, mayFormat: true },
+    protocol: 'iscsi',
+    portals,
+    target: target.target,
+    lun,
+    wwid,
+    serial,
+    attachmentId: `attachment-${serial}`,
+    sizeBytes: 64 * MiB,
+    readonly: false,
+    mayFormat: true,
   };
 }
 
@@ -45,6 +54,11 @@ function sessions(): readonly string[] {
   return (existsSync(place) ? readdirSync(place) : [])
     .map(entry => readFileSync(`${place}/${entry}/persistent_address`, 'utf8').trim())
     .toSorted();
+}
+
+function states(): readonly string[] {
+  const place = '/sys/class/iscsi_session';
+  return readdirSync(place).map(entry => readFileSync(`${place}/${entry}/state`, 'utf8').trim());
 }
 
 /** SCSI disks and multipath maps. */
@@ -92,6 +106,26 @@ test('a portal that does not answer is left out, and added by the next connect',
   assert.deepEqual(await iscsi.connect(attachment, host), device);
   assert.deepEqual(sessions(), ['127.0.0.1', '127.0.0.2']);
   await iscsi.disconnect(attachment, host);
+  assertNothingLeft();
+});
+
+test('I/O goes on while one of two portals is gone, and on its path again when it is back', async t => {
+  const store = openStores(t)('a1', 256 * MiB);
+  const target = startIscsiTarget(t, name);
+  target.addUnit(0, store);
+  const node = await startGuestNode(t);
+  const mount = { mount: { fs_type: 'btrfs' }, access_mode: capability.access_mode };
+  const attachment = attachmentTo(target, store);
+  const fields = volumeAt(node, { name: 'one', attachment, capability: mount });
+  await bringUp(node, fields);
+  target.stop('127.0.0.2:3260');
+  execFileSync('ss', ['--kill', '--tcp', 'dst', '127.0.0.2', 'dport', '=', ':3260']);
+  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
+  target.start('127.0.0.2:3260');
+  while (states().some(state => state !== 'LOGGED_IN')) await sleep(100);
+  await bringUp(node, fields);
+  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
+  await takeDown(node, fields);
   assertNothingLeft();
 });
 

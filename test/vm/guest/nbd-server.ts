@@ -1,6 +1,7 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -25,13 +26,13 @@ export function openNbdServer(t: TestContext): NbdServer {
   execFileSync('modprobe', ['nbd']);
   const directory = mkdtempSync(join(tmpdir(), 'nbd-'));
   const names: string[] = [];
-  let running: ChildProcess | undefined;
+  const pidFile = join(directory, 'pid');
   const stop = async (): Promise<void> => {
-    if (running?.pid === undefined || running.exitCode !== null) return;
-    const ended = once(running, 'exit');
-    process.kill(-running.pid, 'SIGKILL');
-    await ended;
-    running = undefined;
+    if (!existsSync(pidFile)) return;
+    // Each connection has a process of its own, in the group of the first one.
+    process.kill(-Number(readFileSync(pidFile, 'utf8')), 'SIGKILL');
+    rmSync(pidFile);
+    while (isListening()) await sleep(100);
   };
   t.after(async () => {
     await stop();
@@ -43,8 +44,14 @@ export function openNbdServer(t: TestContext): NbdServer {
       writeFileSync(join(directory, name), '');
       truncateSync(join(directory, name), sizeBytes);
       return {
-        ...{ protocol: 'nbd', server: '127.0.0.1', port, export: name },
-        ...{ attachmentId: `attachment-${name}`, sizeBytes, readonly: false, mayFormat: true },
+        protocol: 'nbd',
+        server: '127.0.0.1',
+        port,
+        export: name,
+        attachmentId: `attachment-${name}`,
+        sizeBytes,
+        readonly: false,
+        mayFormat: true,
       };
     },
     resize: (attachment, sizeBytes) => truncateSync(join(directory, attachment.export), sizeBytes),
@@ -52,17 +59,28 @@ export function openNbdServer(t: TestContext): NbdServer {
       const exported = names.map(name => `[${name}]\nexportname = ${join(directory, name)}\n`);
       const generic = `[generic]\nlistenaddr = 127.0.0.1\nport = ${port}\nallowlist = true\n`;
       writeFileSync(join(directory, 'config'), generic + exported.join(''));
-      // Each connection is a process of its own, which ends with the group.
-      running = spawn('nbd-server', ['-d', '-C', join(directory, 'config')], {
-        detached: true,
-        stdio: 'inherit',
-      });
-      const isListening = (): boolean =>
-        readFileSync('/proc/net/tcp', 'utf8').includes(
-          `0100007F:${port.toString(16).toUpperCase()} 00000000:0000 0A`,
-        );
-      for (let tries = 0; tries < 100 && !isListening(); tries++) await sleep(100);
+      execFileSync('nbd-server', ['-C', join(directory, 'config'), '-p', pidFile]);
+      // It listens before it is ready to serve.
+      while (!(await answers())) await sleep(100);
     },
     stop,
   };
+}
+
+function isListening(): boolean {
+  const place = `0100007F:${port.toString(16).toUpperCase()} 00000000:0000 0A`;
+  return readFileSync('/proc/net/tcp', 'utf8').includes(place);
+}
+
+/** True when somebody who connects is greeted within a second. */
+async function answers(): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }

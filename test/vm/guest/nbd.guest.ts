@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { nbd } from '../../../node-agent/connectors/nbd.ts';
 import { createMachine } from '../../../node-agent/machine.ts';
+import { toPublishContext } from '../../../src/api/attachment.ts';
+import { connectCsi } from '../../../src/csi/client.ts';
+import { openNode } from '../../harness/agent.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
 import { openNbdServer } from './nbd-server.ts';
 
@@ -85,4 +88,39 @@ test('what another has connected is left alone', async t => {
   await nbd.disconnect(attachment, host);
   assert.ok(existsSync('/sys/block/nbd0/pid'));
   execFileSync('nbd-client', ['-d', '/dev/nbd0']);
+});
+
+test('an agent that is killed takes no I/O with it, and the next one brings back what was lost meanwhile', async t => {
+  const server = openNbdServer(t);
+  const attachment = server.makeVolume('one', 64 * MiB);
+  await server.start();
+  const node = openNode(t);
+  const path = join(node.root, 'pods/one');
+  const volume = {
+    volume_id: 'c.one',
+    publish_context: toPublishContext(attachment),
+    staging_target_path: join(node.root, 'pods/staged'),
+    target_path: path,
+    volume_capability: capability,
+  };
+  const client = connectCsi(`unix://${node.socket}`);
+  t.after(() => client.close());
+  const first = node.startAgent();
+  await first.ready;
+  await client.node.NodeStageVolume(volume);
+  await client.node.NodePublishVolume(volume);
+  await first.end('SIGKILL');
+  writeFileSync(join(path, 'before'), 'kept', { flush: true });
+  await server.stop();
+  const writer = spawn('dd', ['if=/dev/zero', `of=${path}/after`, 'bs=1M', 'count=4', 'conv=fsync']);
+  const ended = once(writer, 'exit');
+  await server.start();
+  await node.startAgent().ready;
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(readFileSync(join(path, 'before'), 'utf8'), 'kept');
+  const again = connectCsi(`unix://${node.socket}`);
+  t.after(() => again.close());
+  await again.node.NodeUnpublishVolume(volume);
+  await again.node.NodeUnstageVolume(volume);
+  assert.deepEqual(backends(), []);
 });

@@ -140,7 +140,10 @@ export async function startDaemons(): Promise<() => void> {
   writeFileSync('/etc/iscsi/initiatorname.iscsi', 'InitiatorName=iqn.2003-01.org.example:node\n');
   mkdirSync('/run/multipath', { recursive: true });
   // Without udev, which would tell what a disk says of itself, multipathd looks in sysfs, and waits for nothing.
-  writeFileSync('/etc/multipath.conf', 'defaults {\n  polling_interval 2\n  retrigger_tries 0\n  missing_uev_wait_timeout 1\n}\n');
+  writeFileSync(
+    '/etc/multipath.conf',
+    'defaults {\n  polling_interval 2\n  retrigger_tries 0\n  missing_uev_wait_timeout 1\n}\n',
+  );
   execFileSync('modprobe', ['-a', 'iscsi_tcp', 'dm_multipath']);
   const daemons = [
     spawn('iscsid', ['--foreground', '--no-pid-file'], { stdio: 'inherit' }),

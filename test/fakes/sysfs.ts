@@ -1,0 +1,93 @@
+import type { PathKind } from '../../node-agent/host.ts';
+import { createFakeHost, type ExtraTool, type FakeHost } from './host.ts';
+
+/** A fake machine whose kernel shows what was put into a tree of texts, and takes what is written to them. */
+export interface SysfsHost extends FakeHost {
+  /** Shows a text at a path, and the directories above it. */
+  put(path: string, text: string | number): void;
+  /** Shows nothing at a path and below it any more. */
+  drop(path: string): void;
+  get(path: string): string | undefined;
+  names(path: string): readonly string[];
+  /** Commands, by their names without a directory. */
+  readonly tools: Map<string, ExtraTool>;
+  /** What is done when something is written to a path that matches. */
+  readonly writes: Map<RegExp, (match: RegExpExecArray, text: string) => void>;
+  /** Every command that was run, with its arguments. */
+  readonly lines: string[];
+}
+
+/** Makes a fake machine with an empty tree. */
+export function createSysfsHost(): SysfsHost {
+  const fake = createFakeHost();
+  const tree = new Map<string, string>();
+  const names = (path: string): readonly string[] => {
+    const below = [...tree.keys()].filter(key => key.startsWith(`${path}/`));
+    return [...new Set(below.map(key => key.slice(path.length + 1).split('/', 1)[0] ?? ''))];
+  };
+  const resolve = (path: string): string => {
+    const [, number, rest] = /^\/sys\/dev\/block\/([^/]+)(\/.*)$/.exec(path) ?? [];
+    if (rest === undefined) return path;
+    const name = names('/sys/block').find(disk => tree.get(`/sys/block/${disk}/dev`)?.trim() === number);
+    return `/sys/block/${name}${rest}`;
+  };
+  const tools = new Map<string, ExtraTool>();
+  const writes: SysfsHost['writes'] = new Map();
+  const write = ([, path = '']: readonly string[], input: string): number => {
+    for (const [pattern, work] of writes) {
+      const match = pattern.exec(resolve(path));
+      if (!match) continue;
+      work(match, input);
+      return 0;
+    }
+    return 1;
+  };
+  tools.set('tee', write);
+  const lines: string[] = [];
+  return {
+    ...fake,
+    get steps() {
+      return fake.steps;
+    },
+    run: (command, args, options) => {
+      const name = command.slice(command.lastIndexOf('/') + 1);
+      lines.push([name, ...args].join(' '));
+      const tool = tools.get(name);
+      if (tool) fake.state.extra.set(name, tool);
+      return fake.run(name, args, options);
+    },
+    readText: async path => (await fake.readText(path)) ?? tree.get(resolve(path)),
+    list: async path => {
+      await fake.list(path);
+      return names(resolve(path));
+    },
+    kindOf: async (path): Promise<PathKind> => {
+      await fake.kindOf(path);
+      const real = resolve(path);
+      if (tree.has(real)) return 'file';
+      return names(real).length > 0 ? 'directory' : 'nothing';
+    },
+    put: (path, text) => void tree.set(path, `${text}\n`),
+    drop: path => {
+      for (const key of Array.from(tree.keys()))
+        if (key === path || key.startsWith(`${path}/`)) tree.delete(key);
+    },
+    get: path => tree.get(path)?.trim(),
+    names,
+    tools,
+    writes,
+    lines,
+  };
+}
+
+/** Mounts a device on a fake machine until the returned function is called. */
+export function mountFake(host: SysfsHost, devicePath: string): () => void {
+  const name = devicePath.slice('/dev/'.length);
+  const device = host.get(`/sys/block/${name}/dev`) ?? '';
+  const mount = { id: 9, parentId: 1, device, root: '/', path: '/mnt', options: ['rw'], type: 'ext4' };
+  const { state } = host;
+  state.mounts = [...state.mounts, { ...mount, source: devicePath, superOptions: ['rw'] }];
+  return () => {
+    state.mounts = state.mounts.filter(({ path }) => path !== '/mnt');
+  };
+}
