@@ -74,8 +74,8 @@ test('a program whose standard error nobody reads any more goes on', async () =>
   assert.equal(await text(child.stdout), 'alive');
 });
 
-function linesOf(text: string): Record<string, unknown>[] {
-  return text
+function linesOf(lines: string): Record<string, unknown>[] {
+  return lines
     .split('\n')
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as Record<string, unknown>);

@@ -8,8 +8,8 @@ import { addCommonProtos, loadProtosWithOptionsSync } from '@grpc/proto-loader/b
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { codecOf, type Codec, type Namespace, type Services } from '../../src/csi/codec.ts';
-import csi, { services } from '../../src/csi/generated/csi.messages.js';
-import node, { services as nodeServices } from '../../src/csi/generated/node.messages.js';
+import csiMessages, { services } from '../../src/csi/generated/csi.messages.js';
+import nodeMessages, { services as nodeServices } from '../../src/csi/generated/node.messages.js';
 import { services as registrationServices } from '../../src/csi/generated/pluginregistration.messages.js';
 import { messageOf } from './message.ts';
 
@@ -20,8 +20,8 @@ const root = loadProtosWithOptionsSync(protoFile, { keepCase: true }).resolveAll
 /** Another implementation of the same: it reads the .proto file now and knows nothing of the generated code. */
 const reference = loadSync(protoFile, options);
 const bundles: Readonly<Record<string, { readonly messages: Namespace; readonly services: Services }>> = {
-  csi: { messages: csi, services },
-  node: { messages: node, services: nodeServices },
+  csi: { messages: csiMessages, services },
+  node: { messages: nodeMessages, services: nodeServices },
 };
 const biggest = '9223372036854775807';
 const smallest = '-9223372036854775808';
@@ -69,8 +69,8 @@ describe('the committed code', () => {
 
   test('serves Identity and Node to the node agent, without what the controller alone uses', () => {
     assert.deepEqual(Object.keys(nodeServices).sort(), ['csi.v1.Identity', 'csi.v1.Node']);
-    assert.throws(() => codecOf(node, 'csi.v1.CreateVolumeRequest'), /no message/);
-    assert.throws(() => codecOf(node, 'google.protobuf.Timestamp'), /no message/);
+    assert.throws(() => codecOf(nodeMessages, 'csi.v1.CreateVolumeRequest'), /no message/);
+    assert.throws(() => codecOf(nodeMessages, 'google.protobuf.Timestamp'), /no message/);
   });
 
   test('serves Registration', () => {
@@ -169,7 +169,7 @@ const typesIn = (space: protobuf.NamespaceBase): protobuf.Type[] =>
     return object instanceof protobuf.Type ? [object, ...typesIn(object)] : typesIn(object);
   });
 
-const codec = (type: string): Codec => codecOf(csi, `csi.v1.${type}`);
+const codec = (type: string): Codec => codecOf(csiMessages, `csi.v1.${type}`);
 
 const hex = (type: string, value: object) => codec(type).serialize(value).toString('hex');
 
