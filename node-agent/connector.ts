@@ -17,8 +17,8 @@ export interface DeviceConnector<P extends Protocol> {
   /** Options with which umount disconnects the device as well, so that `disconnect` finds nothing left to do. */
   readonly unmountOptions?: readonly string[];
   /**
-   * Disconnects and returns once no device of this volume is left; none there is fine, one in use is an error. What
-   * it shares with `others`, the volumes that may be connected beside it, stays.
+   * Disconnects and returns once no device of this volume is left, but for one that others take away; none there is
+   * fine, one in use is an error. What it shares with `others`, the volumes that may be connected beside it, stays.
    */
   disconnect(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
   /** Has the machine look at the size of the connected device anew; the size may be seen a little later. */

@@ -50,7 +50,10 @@ export function watchPlugins({ directory, refuse = () => undefined }: WatcherOpt
     if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) world.desired.set(path, ++stamps);
     else world.desired.delete(path);
   };
-  const watcher = watch(directory, (_, name) => (name === null ? undefined : look(name)));
+  // A socket that comes or goes is a `rename`; its mode or its use, a `change`, is nothing new.
+  const watcher = watch(directory, (event, name) => {
+    if (event === 'rename' && name !== null) look(name);
+  });
   for (const name of readdirSync(directory)) look(name);
   const timer = setInterval(() => {
     deregisterLost(world);

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -14,7 +15,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Backend, KnownSnapshot, KnownVolume, NewVolume, Snapshots } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
@@ -164,7 +165,15 @@ export function connectLoop(path: string, ...flags: readonly string[]): string {
   return execFileSync('losetup', args, { encoding: 'utf8' }).trim();
 }
 
-/** Lets a loop device go. */
+/** Lets a loop device go, and waits until it has: whoever looks at it at this moment holds it a little longer. */
 export function disconnectLoop(device: string): void {
+  const file = backingOf(device);
   execFileSync('losetup', ['--detach', device]);
+  for (let tries = 0; file !== '' && backingOf(device) === file && tries < 250; tries++)
+    execFileSync('sleep', ['0.02']);
+}
+
+function backingOf(device: string): string {
+  const path = `/sys/block/${basename(device)}/loop/backing_file`;
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }

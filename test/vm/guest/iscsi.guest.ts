@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { iscsi } from '../../../node-agent/connectors/iscsi.ts';
 import { createMachine } from '../../../node-agent/machine.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
@@ -73,6 +74,11 @@ function assertNothingLeft(): void {
   assert.deepEqual(existsSync(records) ? readdirSync(records) : [], []);
 }
 
+test('a node with these services says that it reaches volumes over iscsi', async () => {
+  const all = await surveyProtocols(host);
+  assert.equal(all.find(({ protocol }) => protocol === 'iscsi')?.reason, undefined);
+});
+
 test('a volume over two portals is one device, which is written, grows, and leaves no session', async t => {
   const store = openStores(t)('a1', 64 * MiB);
   const target = startIscsiTarget(t, name);
@@ -126,6 +132,21 @@ test('I/O goes on while one of two portals is gone, and on its path again when i
   await bringUp(node, fields);
   assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
   await takeDown(node, fields);
+  assertNothingLeft();
+});
+
+test('a target that is gone keeps nobody from letting go', async t => {
+  const store = openStores(t)('a1', 64 * MiB);
+  const target = startIscsiTarget(t, name);
+  target.addUnit(0, store);
+  const attachment = attachmentTo(target, store);
+  const { number } = await iscsi.connect(attachment, host);
+  for (const portal of target.portals) target.stop(portal);
+  execFileSync('ss', ['--kill', '--tcp', 'dport', '=', ':3260']);
+  while (states().includes('LOGGED_IN')) await sleep(100);
+  assert.equal(await iscsi.owns(attachment, number, host), true);
+  await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
+  await iscsi.disconnect(attachment, host);
   assertNothingLeft();
 });
 

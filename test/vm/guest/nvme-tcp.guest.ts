@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createMachine } from '../../../node-agent/machine.ts';
+import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { nvmeTcp } from '../../../node-agent/connectors/nvme-tcp.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
 import { startNvmeTarget } from './nvme-target.ts';
@@ -20,6 +21,13 @@ function controllers(): readonly string[] {
     readFileSync(`${place}/${name}/address`, 'utf8').trim(),
   );
 }
+
+test('a node with these tools says that it reaches volumes over nbd and nvme-tcp', async () => {
+  const all = await surveyProtocols(host);
+  const working = all.filter(({ reason }) => reason === undefined).map(({ protocol }) => protocol);
+  for (const protocol of ['nbd', 'nvme-tcp', 'device', 'loop', 'nfs'] as const)
+    assert.ok(working.includes(protocol), protocol);
+});
 
 test('a volume over two addresses is one device, which is written, grows, and leaves no controller', async t => {
   const target = startNvmeTarget(t, subsystem);
@@ -62,6 +70,16 @@ test('I/O goes on while one of two addresses is gone', async t => {
   writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
   assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
   await takeDown(node, fields);
+  assert.deepEqual(controllers(), []);
+});
+
+test('a target that is gone keeps nobody from letting go', async t => {
+  const target = startNvmeTarget(t, subsystem);
+  const attachment = target.makeVolume('one', 64 * MiB);
+  const { number } = await nvmeTcp.connect(attachment, host);
+  for (const address of target.addresses) target.stop(address);
+  assert.equal(await nvmeTcp.owns(attachment, number, host), true);
+  await nvmeTcp.disconnect(attachment, host);
   assert.deepEqual(controllers(), []);
 });
 
