@@ -27,7 +27,8 @@ function add(a: Capacity, b: Capacity): Capacity {
   const maximum = combine(Math.max, a.maximumVolumeBytes, b.maximumVolumeBytes);
   const minimum = combine(Math.min, a.minimumVolumeBytes, b.minimumVolumeBytes);
   return {
-    availableBytes: a.availableBytes + b.availableBytes,
+    // More than this no number tells exactly, and no client reads.
+    availableBytes: Math.min(a.availableBytes + b.availableBytes, Number.MAX_SAFE_INTEGER),
     ...(maximum !== undefined && { maximumVolumeBytes: maximum }),
     ...(minimum !== undefined && { minimumVolumeBytes: minimum }),
   };

@@ -24,14 +24,14 @@ export function checkRange({
     );
 }
 
-/** True when the backend has volumes that can be used so. */
-export function offers(backend: Backend, { accessMode, accessType }: Capability): boolean {
-  return backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
+/** True when the backend has volumes that can be used so, filesystem included. */
+export function offers(backend: Backend, capability: Capability): boolean {
+  return offersUse(backend, capability) && (backend.areShares === true || isMade(capability));
 }
 
 /** INVALID_ARGUMENT that names the first capability that the backend does not offer. */
 export function checkCapabilities(backend: Backend, capabilities: readonly Capability[]): void {
-  const refused = capabilities.find(capability => !offers(backend, capability));
+  const refused = capabilities.find(capability => !offersUse(backend, capability));
   if (refused)
     throw new Problem(
       'INVALID_ARGUMENT',
@@ -41,9 +41,19 @@ export function checkCapabilities(backend: Backend, capabilities: readonly Capab
   if (!backend.areShares) capabilities.forEach(checkFilesystem);
 }
 
-function checkFilesystem({ fsType }: Capability): void {
-  if (fsType === undefined || fsType === '' || isFilesystemName(fsType)) return;
+function offersUse(backend: Backend, { accessMode, accessType }: Capability): boolean {
+  return backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
+}
+
+function checkFilesystem(capability: Capability): void {
+  if (isMade(capability)) return;
+  const { fsType } = capability;
   throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${filesystemNames.join(', ')}`);
+}
+
+/** True when nodes make the filesystem that is named, or none is. */
+function isMade({ fsType = '' }: Capability): boolean {
+  return fsType === '' || isFilesystemName(fsType);
 }
 
 /**

@@ -28,7 +28,7 @@ const sysResourceBit = 24n;
  */
 export async function expand(agent: Agent, request: ExpandRequest): Promise<number> {
   const { requiredBytes, limitBytes, volumeId } = request;
-  const { record, number } = await locate(agent, request);
+  const { record, number } = await locate(agent, { ...request, isAlone: true });
   // A share has all the room that its server gives it.
   if (number === undefined) return Math.max(requiredBytes, record.attachment.sizeBytes);
   const volume = { record, number };

@@ -17,8 +17,11 @@ export type Located = {
   readonly mount: Mount | undefined;
 };
 
+/** `isAlone` says that nothing else is done with the volume meanwhile, so that its device may be connected. */
+export type Search = PathOfVolume & { readonly isAlone?: boolean };
+
 /** Finds a volume at a path; NOT_FOUND when it is not there. The path itself is not touched. */
-export async function locate(agent: Agent, { volumeId, path }: PathOfVolume): Promise<Located> {
+export async function locate(agent: Agent, { volumeId, path, isAlone = false }: Search): Promise<Located> {
   const { host, records } = agent;
   const record = records.get(volumeId);
   const paths = record ? [record.stagingPath, ...record.targets.map(target => target.path)] : [];
@@ -31,7 +34,7 @@ export async function locate(agent: Agent, { volumeId, path }: PathOfVolume): Pr
     !isShared &&
     (mount
       ? await ownNumber(mount, record, host)
-      : path === record.stagingPath && (await blockNumber(agent, record)));
+      : path === record.stagingPath && (await blockNumber(agent, record, isAlone)));
   if (!record || !number)
     throw new Problem('NOT_FOUND', `volume "${volumeId}" is neither staged nor published at "${path}"`);
   return { record, number, mount };
@@ -44,11 +47,17 @@ export async function readSizeBytes({ host }: Pick<Agent, 'host'>, number: strin
   return Number(sectors) * 512;
 }
 
-/** The device of a staged block volume, which is mounted nowhere. */
-async function blockNumber({ host }: Agent, record: VolumeRecord): Promise<string | undefined> {
-  const { attachment, capability, device } = record;
+/** The device of a staged block volume, which is mounted nowhere; UNAVAILABLE where it would have to be connected. */
+async function blockNumber(
+  { host }: Agent,
+  record: VolumeRecord,
+  isAlone: boolean,
+): Promise<string | undefined> {
+  const { attachment, capability, device, volumeId } = record;
   if (capability.accessType !== 'block') return undefined;
   const connector = deviceConnectorFor(attachment);
   if (device && (await connector.owns(attachment, device.number, host))) return device.number;
+  if (!isAlone)
+    throw new Problem('UNAVAILABLE', `the device of block volume "${volumeId}" is not known to be connected`);
   return (await connector.connect(attachment, host)).number;
 }

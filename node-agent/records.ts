@@ -24,6 +24,8 @@ export type VolumeRecord = {
   readonly device?: Device | undefined;
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
   readonly formatting?: FormattingMark | undefined;
+  /** Nothing of it is connected any more, and the record is kept for the mark alone. */
+  readonly isDown?: true;
 };
 
 /** A path at which the volume may be published. */
@@ -46,8 +48,10 @@ export interface Records {
   holderOf(path: string, exceptVolumeId: string): string | undefined;
   /** The id of a volume other than this one that is reached in the very same way. */
   holderOfDevice(attachment: Attachment, exceptVolumeId: string): string | undefined;
-  /** How all volumes other than this one are reached that may be connected. */
+  /** How all volumes other than this one are reached that may be connected, and are not about to be let go. */
   othersThan(volumeId: string): readonly Attachment[];
+  /** Notes that a volume is about to be let go: of two that go at a time, neither waits for the other. */
+  setLeaving(volumeId: string, isLeaving: boolean): void;
   /** Writes the record; durable on return. */
   put(record: VolumeRecord): Promise<void>;
   /** Keeps the record for this process alone, for what need not outlive it. */
@@ -61,6 +65,7 @@ const formatVersion = 1;
 export async function openRecords(directory: string, host: Host): Promise<Records> {
   const records = new Map<string, VolumeRecord>();
   const damaged = new Map<string, string>();
+  const leaving = new Set<string>();
   await host.makeDirectory(directory);
   for (const name of await host.list(directory)) {
     const path = `${directory}/${name}`;
@@ -91,8 +96,12 @@ export async function openRecords(directory: string, host: Host): Promise<Record
       )?.volumeId,
     othersThan: volumeId =>
       [...records.values()]
-        .filter(record => record.volumeId !== volumeId)
+        .filter(record => record.volumeId !== volumeId && !record.isDown && !leaving.has(record.volumeId))
         .map(({ attachment }) => attachment),
+    setLeaving(volumeId, isLeaving) {
+      if (isLeaving) leaving.add(volumeId);
+      else leaving.delete(volumeId);
+    },
     async put(record) {
       await write(`${directory}/${fileNameOf(record.volumeId)}`, record, host);
       records.set(record.volumeId, record);

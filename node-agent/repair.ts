@@ -26,7 +26,7 @@ export function startRepair(repairing: Repairing): () => void {
 /** Sees to the connections of all volumes once; what fails is logged, and tried again the next time. */
 export async function repair({ host, records, log }: Repairing): Promise<void> {
   const groups = new Map<Protocol, Attachment[]>();
-  for (const attachment of records.othersThan('')) {
+  for (const { attachment } of records.all()) {
     if (shareConnectorFor(attachment)) continue;
     groups.set(attachment.protocol, [...(groups.get(attachment.protocol) ?? []), attachment]);
   }

@@ -166,7 +166,7 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
   const { formatting: _, ...unmarked } = record;
   const isShared = shareConnectorFor(record.attachment) !== undefined;
   if (isShared && records.get(record.volumeId) && !isAsAsked(mount, record)) {
-    refuseUsed(agent, record, mounts);
+    await refuseUsed(agent, record, mounts);
     await unmountAll(agent, record.stagingPath);
     await bringUp(agent, record, false);
     return;
@@ -219,9 +219,14 @@ async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
   const connector = shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
   await unmountAll(agent, stagingPath, connector?.unmountOptions);
   const others = () => records.othersThan(record.volumeId);
-  if (connector) await inPhase(agent, 'disconnect', () => connector.disconnect(attachment, host, others));
-  agent.memory.forgetReadings(record.volumeId);
-  // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
-  if (record.formatting) await records.put(record);
-  else await records.remove(record.volumeId);
+  records.setLeaving(record.volumeId, true);
+  try {
+    if (connector) await inPhase(agent, 'disconnect', () => connector.disconnect(attachment, host, others));
+    agent.memory.forgetReadings(record.volumeId);
+    // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
+    if (record.formatting) await records.put({ ...record, isDown: true });
+    else await records.remove(record.volumeId);
+  } finally {
+    records.setLeaving(record.volumeId, false);
+  }
 }

@@ -80,7 +80,9 @@ async function findDisks(
   const look = () => findPaths(sessions, attachment, host);
   const all = await waitFor(async () => {
     const paths = await look();
-    return paths.length === sessions.length ? paths : undefined;
+    // A disk is there a little before it says what it is.
+    const own = await Promise.all(paths.map(({ name }) => isDisk(`/sys/block/${name}`, attachment, host)));
+    return own.filter(Boolean).length === sessions.length ? paths : undefined;
   });
   const paths = all ?? (await look());
   const { target, lun } = attachment;

@@ -38,15 +38,20 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 /** One of `logLevels`. */
 export type LogLevel = (typeof logLevels)[number];
 
+/** Most characters of lines that wait for a reader who is slow; what comes while they wait is lost. */
+const mostWaiting = 2 ** 20;
+
 /**
  * Makes the log of one program. Lines go to standard error, so that standard output stays for results; where nobody
- * reads it any more they are lost, and the program goes on. Nothing is loaded for it: a node has every line's cost.
+ * reads it any more, or much too slowly, they are lost, and the program goes on. Nothing is loaded for it: a node has
+ * every line's cost.
  */
 export function createLog(program: string, level: LogLevel): Log {
   process.stderr.on('error', nothing);
   const lineAt =
     (own: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
+      if (process.stderr.writableLength > mostWaiting) return;
       const line = { level: own, time: new Date().toISOString(), program, ...allowed(fields), msg: message };
       process.stderr.write(`${JSON.stringify(line)}\n`);
     };

@@ -52,6 +52,8 @@ test('the capacity is told, is 0 for what is not offered, and UNIMPLEMENTED wher
   assert.equal((await ask('POST /v1/capacity', { body: {} })).body['availableBytes'], 1_000);
   const block = { capabilities: [{ ...mounted, accessType: 'block' }] };
   assert.deepEqual((await ask('POST /v1/capacity', { body: block })).body, { availableBytes: 0 });
+  const strange = { capabilities: [{ ...mounted, fsType: 'ntfs' }] };
+  assert.deepEqual((await ask('POST /v1/capacity', { body: strange })).body, { availableBytes: 0 });
   const { capacity: _, ...withoutCapacity } = inner;
   const other = await makeGateway(t, { backend: withoutCapacity });
   assertProblem(await other.ask('POST /v1/capacity', { body: {} }), 501, 'UNIMPLEMENTED');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { NodeSpec } from '../../src/api/resources.ts';
+import { capacitySchema, type Capacity, type NodeSpec } from '../../src/api/resources.ts';
 import {
   assertProblem,
   makeGateway,
@@ -146,6 +146,13 @@ test('the capacity is that of the places that are meant: all, one, or none', asy
   assert.deepEqual(await capacity({ topology: { rack: 'r1' } }), { availableBytes: 0 });
   const answer = await ask('POST /v1/capacity', { body: { topology: a, parameters: { colour: 'red' } } });
   assertProblem(answer, 400, 'INVALID_ARGUMENT');
+});
+
+test('the capacity of all places together is never more than a client can read', async t => {
+  const capacity = async (): Promise<Capacity> => ({ availableBytes: 2 ** 52 });
+  const { ask } = await makeGateway(t, { backend: { ...(await openMemory(rooms)), capacity } });
+  const { body } = await ask('POST /v1/capacity', { body: {} });
+  assert.deepEqual(capacitySchema.parse(body), { availableBytes: Number.MAX_SAFE_INTEGER });
 });
 
 const malformed = [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { exec, type ExecResult } from '../../src/lib/exec.ts';
@@ -72,6 +73,25 @@ test('a program whose standard error nobody reads any more goes on', async () =>
   child.stderr.destroy();
   child.stdin.end('go');
   assert.equal(await text(child.stdout), 'alive');
+});
+
+test('what waits for a reader who has stopped is bounded, and whole lines come once there is one again', async () => {
+  const source = `import { createLog } from '${log}';
+    import { writeSync } from 'node:fs';
+    const log = createLog('node', 'info');
+    for (let i = 0; i < 5_000; i++) log.info('x'.repeat(1_000));
+    writeSync(1, process.stderr.writableLength + ' ');
+    process.stdin.once('data', () => {
+      if (process.stderr.writableLength === 0) log.info('heard again');
+      else process.stderr.once('drain', () => log.info('heard again'));
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
+  const [waiting] = (await once(child.stdout, 'data')) as [Buffer];
+  assert.ok(Number(waiting) > 2 ** 20 && Number(waiting) < 2 ** 21, `${Number(waiting)} characters wait`);
+  child.stdin.end('go');
+  const lines = linesOf(await text(child.stderr));
+  assert.ok(lines.length < 5_000);
+  assert.equal(lines.at(-1)?.['msg'], 'heard again');
 });
 
 function linesOf(lines: string): Record<string, unknown>[] {

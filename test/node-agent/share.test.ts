@@ -193,6 +193,19 @@ test('a read-only bind that was cut short is finished, and never taken for done'
   assert.deepEqual(optionsAt(bench.host.state.mounts, request.stagingPath), [['ro']]);
 });
 
+test('a share that is published is not mounted anew, though its mount lacks what was asked for', async () => {
+  const bench = openFakeShares();
+  const request = shareRequest(bench, { ...bench.bind('v'), readonly: true });
+  const agent = await startAgent(bench);
+  await stage(agent, request);
+  await publish(agent, request);
+  await bench.host.run('umount', ['--', request.stagingPath]);
+  await bench.host.run('mount', ['--bind', '--', bench.bind('v').path, request.stagingPath]);
+  const before = [...bench.host.state.mounts];
+  await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail: /still published/ });
+  assert.deepEqual(bench.host.state.mounts, before);
+});
+
 test('an NFS server that does not answer ends the stage at its deadline, and leaves nothing mounted', async () => {
   const bench = openFakeShares();
   const request = shareRequest(bench, bench.nfs('v'));

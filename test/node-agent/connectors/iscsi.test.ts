@@ -95,6 +95,19 @@ test('iscsi does without a portal that does not answer, and adds it when it does
   assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sda', 'sdb']);
 });
 
+test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = attach('v', MiB);
+  const [[pattern, scan] = []] = host.writes;
+  assert.ok(pattern && scan);
+  host.writes.set(pattern, (match, text) => {
+    scan(match, text);
+    host.drop('/sys/block/sda/device/wwid');
+    setTimeout(() => host.put('/sys/block/sda/device/wwid', attachment.wwid ?? ''), 150);
+  });
+  assert.equal((await iscsi.connect(attachment, host)).path, '/dev/sda');
+});
+
 test('iscsi keeps the session that another volume may need, or another unit of it', async () => {
   const { host, attach, volumes } = open(both.slice(0, 1));
   const one = attach('one', MiB);

@@ -200,6 +200,10 @@ test('two units of one target share its sessions until both are let go', async t
   writeFileSync(join(two.target_path, 'file'), 'two', { flush: true });
   await takeDown(node, two);
   assertNothingLeft();
+  await Promise.all([bringUp(node, one), bringUp(node, two)]);
+  assert.equal(readFileSync(join(two.target_path, 'file'), 'utf8'), 'two');
+  await Promise.all([takeDown(node, one), takeDown(node, two)]);
+  assertNothingLeft();
 });
 
 test('a unit that says something else of itself is refused, and a unit that is put in its place is noticed', async t => {
