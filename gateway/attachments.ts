@@ -1,8 +1,11 @@
 import { clusterOf } from '../src/api/ids.ts';
 import type { Attachment, Reach } from '../src/api/attachment.ts';
+import { isReplacedBy } from '../src/api/node-identity.ts';
 import { Problem, problemTable } from '../src/api/problem.ts';
 import type { AttachmentResource, AttachmentSpec } from '../src/api/resources.ts';
 import { findAdmitted, requireAdmittance } from './admittance.ts';
+import { createClosing, type Closing } from './closing.ts';
+import { closeStale, findStale, requireLatest } from './epochs.ts';
 import { sameJson } from './json.ts';
 import { requireNodeId } from './nodes.ts';
 import {
@@ -22,13 +25,19 @@ import { requireHeld, type Intended } from './work.ts';
 
 /** Which volumes are attached where; a cluster sees and changes only its own volumes. */
 export interface Attachments {
-  /** Opens the way from the node to the volume, or finds that it is open and fits; `created` is false then. */
+  /**
+   * Opens the way from the node to the volume, or finds that it is open and fits; `created` is false then. Ways from
+   * machines that the node took the place of are closed before; FAILED_PRECONDITION when another took the node's.
+   */
   attach(
     key: AttachmentKey,
     spec: AttachmentSpec,
   ): Promise<{ attachment: AttachmentResource; created: boolean }>;
   find(key: AttachmentKey): Promise<AttachmentResource | undefined>;
-  /** Closes the ways to one node, or to all without `nodeId`; what is not there is fine. */
+  /**
+   * Closes the ways to one node and to those that it took the place of, or to all without `nodeId`; what is not there
+   * is fine.
+   */
   detach(key: Omit<AttachmentKey, 'nodeId'> & { readonly nodeId?: string }): Promise<void>;
 }
 
@@ -47,6 +56,8 @@ type Attaching = {
   readonly attachment: AttachmentRecord;
   /** What was recorded for this node before; a failure that is final leaves no trace only when nothing was. */
   readonly before: AttachmentRecord | undefined;
+  /** The ways from machines that the node took the place of. */
+  readonly stale: Closing;
 };
 type Attached = {
   readonly volume: VolumeRecord;
@@ -64,33 +75,44 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
     const volume = requireReady(asked, await findVolume(sql, asked.volumeId));
     const node = await findAdmitted(sql, cluster, asked.nodeId);
     const attachments = await findAttachments(sql, asked.volumeId);
+    await requireLatest(sql, asked, attachments);
     const before = attachments.find(other => isSameNode(other, asked));
     if (before && before.state !== 'detaching') requireSame(before, asked);
     if (before?.state === 'attached') return { result: { volume, attachment: before, created: false } };
-    for (const other of attachments) if (!isSameNode(other, asked)) requireShareable(other, asked);
+    const old = findStale(asked, attachments);
+    for (const other of attachments)
+      if (!isSameNode(other, asked) && !old.includes(other)) requireShareable(other, asked);
     if (!before) await requireAdmittance(sql, { volume, cluster, nodeId: asked.nodeId, node });
     work.requireFree(volume);
     const attachment = before?.state === 'attaching' ? before : asked;
+    const stale = createClosing(backend, old);
+    await stale.intend(sql);
     await putAttachment(sql, attachment);
     await claimVolume(sql, volume, claim);
-    return { intent: { volume, attachment, before } };
+    return { intent: { volume, attachment, before, stale } };
   }
 
   async function intendDetach(
     sql: Sql,
     { cluster, volumeId, nodeId }: Parameters<Attachments['detach']>[0],
     claim: Claim,
-  ): Promise<Intended<readonly AttachmentRecord[], void>> {
+  ): Promise<Intended<Closing, void>> {
     const volume = await findVolume(sql, volumeId);
     const attachments = volume ? await findAttachments(sql, volumeId) : [];
-    const closing = attachments.filter(
-      other => other.cluster === cluster.name && (nodeId === undefined || other.nodeId === nodeId),
-    );
-    if (!volume || closing.length === 0) return { result: undefined };
+    const isMeant = (other: string): boolean =>
+      nodeId === undefined || other === nodeId || isReplacedBy(other, nodeId);
+    const meant = attachments.filter(other => other.cluster === cluster.name && isMeant(other.nodeId));
+    if (!volume || meant.length === 0) return { result: undefined };
     work.requireFree(volume);
-    for (const attachment of closing) await putAttachment(sql, { ...attachment, state: 'detaching' });
+    const closing = createClosing(backend, meant);
+    await closing.intend(sql);
     await claimVolume(sql, volume, claim);
     return { intent: closing };
+  }
+
+  async function settleDetach(sql: Sql, volumeId: string, closing: Closing): Promise<void> {
+    await free(sql, volumeId);
+    await closing.settle(sql);
   }
 
   async function free(sql: Sql, volumeId: string): Promise<void> {
@@ -120,15 +142,13 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
         operation: 'attach',
         subject: { nodeId, capability, readonly },
         intend: (sql, claim) => intendAttach(sql, { cluster, asked }, claim),
-        act: ({ volume, attachment }) =>
-          backend.attach(toKnownVolume(volume), {
-            nodeId,
-            attachmentId: attachment.attachmentId,
-            capability,
-            readonly,
-          }),
-        async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
+        async act({ volume, attachment: { attachmentId }, stale }) {
+          await closeStale(asked, stale);
+          return backend.attach(toKnownVolume(volume), { nodeId, attachmentId, capability, readonly });
+        },
+        async succeed(sql, { intent: { volume, attachment, stale }, effect: reach }) {
           await free(sql, volumeId);
+          await stale.settle(sql);
           if (capability.accessType === 'block' && !readonly) await markUsedRaw(sql, volumeId);
           const attached: AttachmentRecord = {
             ...attachment,
@@ -139,9 +159,11 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
           await putAttachment(sql, attached);
           return { volume, attachment: attached, created: true };
         },
-        async fail(sql, { intent: { attachment, before }, problem }) {
+        async fail(sql, { intent: { attachment, before, stale }, problem }) {
           await free(sql, volumeId);
-          if (problemTable[problem.code].final && !before) await removeAttachment(sql, attachment);
+          const { refused } = await stale.settle(sql);
+          const isOver = refused || problemTable[problem.code].final;
+          if (isOver && !before) await removeAttachment(sql, attachment);
         },
       });
       return { attachment: toResource(done.attachment, done.volume), created: done.created };
@@ -158,28 +180,14 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
     async detach(key) {
       const { cluster, volumeId, nodeId } = key;
       if (clusterOf(volumeId) !== cluster.name) return;
-      const closed = new Set<AttachmentRecord>();
-      await work.run<readonly AttachmentRecord[], void, void>({
+      await work.run<Closing, void, void>({
         resources: [{ kind: 'volume', id: volumeId }],
         operation: 'detach',
         subject: { nodeId },
         intend: (sql, claim) => intendDetach(sql, key, claim),
-        async act(closing) {
-          for (const attachment of closing) {
-            await backend.detach({ id: volumeId }, attachment.nodeId);
-            closed.add(attachment);
-          }
-        },
-        async succeed(sql, { intent: closing }) {
-          await free(sql, volumeId);
-          for (const attachment of closing) await removeAttachment(sql, attachment);
-        },
-        async fail(sql, { intent: closing, problem }) {
-          await free(sql, volumeId);
-          // The caller is told that it is attached still, so it must be, with the same context.
-          if (problem.code !== 'FAILED_PRECONDITION') return;
-          for (const attachment of closing) if (!closed.has(attachment)) await putAttachment(sql, attachment);
-        },
+        act: closing => closing.act(),
+        succeed: (sql, { intent }) => settleDetach(sql, volumeId, intent),
+        fail: (sql, { intent }) => settleDetach(sql, volumeId, intent),
       });
     },
   };

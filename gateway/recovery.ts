@@ -1,5 +1,6 @@
 import { asProblem } from '../src/api/problem.ts';
 import type { Log } from '../src/lib/log.ts';
+import { findSuccessor } from './epochs.ts';
 import { findAttachments } from './records/attachments.ts';
 import type { Resource } from './records/claims.ts';
 import { expireKept, isKeptTooLong } from './records/kept.ts';
@@ -49,16 +50,20 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
   }
 
   async function finishAttachments({ id }: VolumeRecord): Promise<void> {
-    for (const attachment of await findAttachments(engine.reader, id)) {
-      const { nodeId, capability, readonly } = attachment;
+    const attachments = await findAttachments(engine.reader, id);
+    for (const attachment of attachments) {
+      const { nodeId, capability, readonly, state } = attachment;
       // The node was accepted when the work was begun.
       const key = {
         cluster: { name: attachment.cluster, acceptAnyNode: true },
         volumeId: id,
         nodeId,
       };
-      if (attachment.state === 'attaching') await services.attachments.attach(key, { capability, readonly });
-      if (attachment.state === 'detaching') await services.attachments.detach(key);
+      if (state === 'attached') continue;
+      // What was begun for a machine that is gone is undone.
+      const isOver = state === 'detaching' || (await findSuccessor(engine.reader, attachment, attachments));
+      if (isOver) await services.attachments.detach(key);
+      else await services.attachments.attach(key, { capability, readonly });
     }
   }
 

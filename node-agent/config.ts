@@ -27,6 +27,11 @@ export const nodeSettings = {
     parse: nodeId,
     file: true,
   },
+  'node-epoch': {
+    doc: 'what tells this machine from others that had or will have its name: none, or state-dir (when an agent was first started on it, kept there, is added to the node id)',
+    parse: choice('none', 'state-dir'),
+    default: 'none',
+  },
   topology: {
     doc: 'where this node is, such as zone=a,rack=r1 (or one on each line); the keys get the driver name and / in front',
     parse: parseTopology,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../src/api/problem.ts';
-import { runWell } from './commands.ts';
+import { runToEnd, runWell } from './commands.ts';
 import type { Device } from './connector.ts';
 import type { Host } from './host.ts';
 import { deviceNumberOf } from './mounting.ts';
@@ -38,7 +38,7 @@ export async function readDisk(name: string, host: Host): Promise<Disk | undefin
  */
 export async function isDisk(place: string, identity: DiskIdentity, host: Host): Promise<boolean> {
   const { wwid, serial } = identity;
-  if (wwid === undefined && serial === undefined) return false;
+  if (isNameless(identity)) return false;
   if ((await host.readText(`${place}/partition`)) !== undefined) return false;
   if (wwid !== undefined && (await readWwid(place, host)) !== wwid.trim()) return false;
   return serial === undefined || (await readSerial(place, host)) === serial.trim();
@@ -52,11 +52,29 @@ export async function readWwid(place: string, host: Host): Promise<string | unde
 
 /** The serial number of a virtio, SCSI (VPD page 0x80, behind its header of four bytes) or NVMe disk. */
 async function readSerial(place: string, host: Host): Promise<string | undefined> {
-  const virtio = await host.readText(`${place}/serial`);
-  if (virtio !== undefined) return virtio.trim();
+  if ((await host.kindOf(`${place}/serial`)) !== 'nothing') return readVirtioSerial(place, host);
   const page = await host.readText(`${place}/device/vpd_pg80`);
   if (page !== undefined) return page.slice(4).replaceAll('\0', '').trim();
   return (await host.readText(`${place}/device/serial`))?.trim();
+}
+
+/** By the kernel's sequence number of the disk, which no other disk ever has. */
+const virtioSerials = new Map<string, string>();
+const mostSerials = 1_024;
+const serialTimeoutMs = 5_000;
+
+/** The kernel asks a virtio disk itself, and waits: done by a command, once for each time that a disk is plugged in. */
+async function readVirtioSerial(place: string, host: Host): Promise<string | undefined> {
+  const diskseq = await host.readText(`${place}/diskseq`);
+  const known = diskseq === undefined ? undefined : virtioSerials.get(diskseq);
+  if (known !== undefined) return known;
+  const line = { command: 'cat', args: ['--', `${place}/serial`], timeoutMs: serialTimeoutMs };
+  const { status, stdout } = await runToEnd(host, line);
+  if (status !== 0) return undefined;
+  const serial = stdout.trim();
+  if (virtioSerials.size >= mostSerials) virtioSerials.clear();
+  if (diskseq !== undefined) virtioSerials.set(diskseq, serial);
+  return serial;
 }
 
 /** Looks again and again until there is something to see; undefined when there is not within five seconds. */
@@ -120,15 +138,22 @@ async function needDisk(name: string, host: Host): Promise<Disk> {
   return disk;
 }
 
-/** What uses a disk, in words: a mount of it or of its node, or a device above it; undefined when nothing does. */
+/** What uses a disk or a partition of it, in words: a mount, or a device above it; undefined when nothing does. */
 export async function findUser(
   { name, number }: Pick<Disk, 'name' | 'number'>,
   host: Host,
 ): Promise<string | undefined> {
-  const [holder] = await host.list(`/sys/block/${name}/holders`);
-  if (holder !== undefined) return `device "/dev/${holder}"`;
+  const place = `/sys/block/${name}`;
+  const partitions = (await host.list(place)).filter(entry => entry.startsWith(name));
+  const numbers = new Set([number]);
+  for (const part of ['', ...partitions.map(partition => `/${partition}`)]) {
+    const [holder] = await host.list(`${place}${part}/holders`);
+    if (holder !== undefined) return `device "/dev/${holder}"`;
+    const own = await host.readText(`${place}${part}/dev`);
+    if (own !== undefined) numbers.add(own.trim());
+  }
   for (const mount of await host.mounts())
-    if ((await deviceNumberOf(mount, host)) === number) return `the mount at "${mount.path}"`;
+    if (numbers.has((await deviceNumberOf(mount, host)) ?? '')) return `the mount at "${mount.path}"`;
   return undefined;
 }
 
@@ -138,10 +163,16 @@ export async function refuseUsedDisk(disk: Pick<Disk, 'name' | 'number'>, host: 
   if (user !== undefined) throw new Problem('UNAVAILABLE', `device "/dev/${disk.name}" is in use by ${user}`);
 }
 
-/** Throws FAILED_PRECONDITION for an attachment that says nothing of what its disk must say of itself. */
-export function refuseNameless({ wwid, serial }: DiskIdentity): void {
-  if (wwid === undefined && serial === undefined)
-    throw new Problem('INVALID_ARGUMENT', 'the attachment has neither a wwid nor a serial');
+/** Throws INVALID_ARGUMENT for an attachment that says nothing of what its disk must say of itself. */
+export function refuseNameless(identity: DiskIdentity): void {
+  if (isNameless(identity))
+    throw new Problem('INVALID_ARGUMENT', 'the attachment has neither a wwid nor a serial, or a blank one');
+}
+
+/** A blank name is one, too: it would be that of every disk that says nothing. */
+function isNameless({ wwid, serial }: DiskIdentity): boolean {
+  const names = [wwid, serial].filter(name => name !== undefined);
+  return names.length === 0 || names.some(name => name.trim() === '');
 }
 
 /** What a disk says of itself, in one line. */

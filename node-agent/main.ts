@@ -11,6 +11,7 @@ import type { EphemeralPool } from './ephemeral.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import { untilUnused } from './grace.ts';
 import type { Host } from './host.ts';
+import { findNodeId } from './epoch.ts';
 import { createMachine } from './machine.ts';
 import { isAtOrBelow } from './mountinfo.ts';
 import { createMemory } from './memory.ts';
@@ -31,7 +32,7 @@ export async function startNodeAgent(
   log: Log,
   machine: Host = createMachine({ timeoutMs: config['command-timeout'] }),
 ): Promise<Running> {
-  const { endpoint: socketPath, 'node-id': nodeId } = config;
+  const { endpoint: socketPath } = config;
   // Loaded only where it is asked for: the agent is to cost little.
   const metrics = config['metrics-listen'] && (await import('./metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
@@ -39,6 +40,7 @@ export async function startNodeAgent(
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
   await becomeOnlyAgent(config['state-dir'], host);
+  const nodeId = await findNodeId(config, { host, log });
   const records = await openRecords(`${config['state-dir']}/volumes`, host);
   const topology = findTopology(config, { log, host });
   const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };

@@ -28,3 +28,15 @@ export async function putNode(sql: Sql, { cluster, nodeId }: NodeId, spec: NodeS
 export async function removeNode(sql: Sql, { cluster, nodeId }: NodeId): Promise<void> {
   await sql.run('delete from nodes where cluster = ? and id = ?', cluster, nodeId);
 }
+
+/** The ids of the cluster's nodes that are this name, followed by `@` and anything. */
+export async function listNodesNamed(sql: Reader, cluster: string, name: string): Promise<readonly string[]> {
+  const start = `${name}@`;
+  const rows = await sql.all(
+    'select id from nodes where cluster = ? and substr(id, 1, ?) = ?',
+    cluster,
+    [...start].length,
+    start,
+  );
+  return rows.map(row => String(row.id));
+}

@@ -43,6 +43,7 @@ export function createSysfsHost(): SysfsHost {
     return 1;
   };
   tools.set('tee', write);
+  tools.set('cat', ([, path = '']) => ({ stdout: tree.get(resolve(path)) ?? '' }));
   const lines: string[] = [];
   return {
     ...fake,

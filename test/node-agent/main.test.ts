@@ -18,6 +18,7 @@ test('an endpoint and a node id are all that the agent needs', () => {
   assert.deepEqual(read(needed).values, {
     endpoint: '/csi/csi.sock',
     'node-id': 'n1',
+    'node-epoch': 'none',
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
     'driver-name': 'csi.fairlead.dev',

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent } from '../../node-agent/agent.ts';
+import { publishEphemeral } from '../../node-agent/ephemeral.ts';
+import { readAttributes, type EphemeralRequest } from '../../node-agent/ephemeral-request.ts';
+import { MiB, openFakeBench, startAgent } from './bench.ts';
+
+/** An agent that keeps images below the bench, a volume to publish, and the files that its commands were run on. */
+async function open() {
+  const bench = openFakeBench();
+  const directory = `${bench.directory}/images`;
+  await bench.host.makeDirectory(directory);
+  const request: EphemeralRequest = {
+    volumeId: 'csi-0123',
+    targetPath: `${bench.directory}/pods/v`,
+    capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' },
+    readonly: false,
+    sizeBytes: 32 * MiB,
+  };
+  const reserved: string[] = [];
+  const run: Agent['host']['run'] = (command, args, options) => {
+    if (command === 'fallocate') reserved.push(args.at(-1) ?? '');
+    return bench.host.run(command, args, options);
+  };
+  const host: Agent['host'] = { ...bench.host, run };
+  const start = async (change: Partial<Agent['host']> = {}): Promise<Agent> => ({
+    ...(await startAgent({ ...bench, host: { ...host, ...change } })),
+    ephemeral: { directory, capacityBytes: undefined },
+  });
+  return { bench, request, reserved, start };
+}
+
+test('an ephemeral volume that could not be recorded has no image, however often it is asked for', async () => {
+  const { request, reserved, start } = await open();
+  const refuse = async (): Promise<never> => {
+    throw Object.assign(new Error('read-only'), { code: 'EROFS' });
+  };
+  const agent = await start({ writeDurably: refuse, removeFile: refuse });
+  for (let i = 0; i < 3; i++) await assert.rejects(publishEphemeral(agent, request));
+  assert.deepEqual(reserved, []);
+});
+
+test('no room is taken for an ephemeral volume that cannot be formatted or mounted as asked', async () => {
+  const { bench, request, reserved, start } = await open();
+  const agent = await start();
+  const { capability } = request;
+  const rows: readonly Partial<EphemeralRequest>[] = [
+    { formatOptions: { 'fs.blockSize': '7' } },
+    { capability: { ...capability, fsType: 'ntfs' } },
+    { capability: { ...capability, mountFlags: ['noatime,suid'] } },
+  ];
+  for (const row of rows)
+    await assert.rejects(publishEphemeral(agent, { ...request, ...row }), { code: 'INVALID_ARGUMENT' });
+  assert.deepEqual([reserved, [...bench.host.state.texts.keys()]], [[], []]);
+});
+
+test('a size is rounded up to whole MiB, and one that no record could hold is refused', () => {
+  assert.equal(readAttributes({ size: '1' }).sizeBytes, MiB);
+  assert.equal(readAttributes({ size: '32Mi' }).sizeBytes, 32 * MiB);
+  assert.throws(() => readAttributes({ size: '8796093022207Ki' }), { code: 'INVALID_ARGUMENT' });
+});
