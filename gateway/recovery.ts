@@ -1,4 +1,4 @@
-import { asProblem } from '../src/api/problem.ts';
+import { asProblem, problemTable } from '../src/api/problem.ts';
 import type { Log } from '../src/lib/log.ts';
 import { findSuccessor } from './epochs.ts';
 import { findAttachments } from './records/attachments.ts';
@@ -38,7 +38,11 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
 
   async function finishVolume(volume: VolumeRecord): Promise<void> {
     const { id, cluster, state, name, spec, pending } = volume;
-    if (state === 'creating') await volumes.create(cluster, id, { name, ...spec });
+    if (state === 'creating')
+      await finishOrUndo(
+        () => volumes.create(cluster, id, { name, ...spec }),
+        () => volumes.delete(cluster, id),
+      );
     if (state === 'deleting') await volumes.delete(cluster, id);
     if (state !== 'ready') return;
     const { expansion: bounds, modification: parameters } = pending;
@@ -62,8 +66,9 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
       if (state === 'attached') continue;
       // What was begun for a machine that is gone is undone.
       const isOver = state === 'detaching' || (await findSuccessor(engine.reader, attachment, attachments));
-      if (isOver) await services.attachments.detach(key);
-      else await services.attachments.attach(key, { capability, readonly });
+      const detach = () => services.attachments.detach(key);
+      if (isOver) await detach();
+      else await finishOrUndo(() => services.attachments.attach(key, { capability, readonly }), detach);
     }
   }
 
@@ -121,6 +126,19 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
       );
     },
   };
+}
+
+/**
+ * Undoes what is refused for good, as by settings that are newer than it: nobody was ever told that it is there, and
+ * whoever asks again is refused, too.
+ */
+async function finishOrUndo(finish: () => Promise<unknown>, undo: () => Promise<void>): Promise<void> {
+  try {
+    await finish();
+  } catch (error) {
+    if (!problemTable[asProblem(error).code].final) throw error;
+    await undo();
+  }
 }
 
 /** Does all of them, one after the other; one that fails holds up no other. */

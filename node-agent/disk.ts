@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../src/api/problem.ts';
-import { runToEnd, runWell } from './commands.ts';
+import { runWell } from './commands.ts';
 import type { Device } from './connector.ts';
 import type { Host } from './host.ts';
 import { deviceNumberOf } from './mounting.ts';
@@ -63,13 +63,23 @@ const virtioSerials = new Map<string, string>();
 const mostSerials = 1_024;
 const serialTimeoutMs = 5_000;
 
+/** Disks that a command waits on which could not be killed, so that such commands never pile up. */
+const silent = new Set<string>();
+
 /** The kernel asks a virtio disk itself, and waits: done by a command, once for each time that a disk is plugged in. */
 async function readVirtioSerial(place: string, host: Host): Promise<string | undefined> {
   const diskseq = await host.readText(`${place}/diskseq`);
   const known = diskseq === undefined ? undefined : virtioSerials.get(diskseq);
   if (known !== undefined) return known;
-  const line = { command: 'cat', args: ['--', `${place}/serial`], timeoutMs: serialTimeoutMs };
-  const { status, stdout } = await runToEnd(host, line);
+  if (silent.has(place)) throw new Problem('UNAVAILABLE', `disk "${place}" does not answer`);
+  const args = ['--', `${place}/serial`];
+  const { status, stdout, timedOut, gone } = await host.run('cat', args, { timeoutMs: serialTimeoutMs });
+  if (gone) {
+    silent.add(place);
+    void gone.then(() => silent.delete(place));
+  }
+  if (timedOut)
+    throw new Problem('DEADLINE_EXCEEDED', `disk "${place}" did not tell its serial number in time`);
   if (status !== 0) return undefined;
   const serial = stdout.trim();
   if (virtioSerials.size >= mostSerials) virtioSerials.clear();

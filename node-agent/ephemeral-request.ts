@@ -10,6 +10,7 @@ export type EphemeralRequest = {
   readonly targetPath: string;
   readonly capability: Capability;
   readonly readonly: boolean;
+  /** Whole MiB. */
   readonly sizeBytes: number;
   /** Shall own the files; absent where that is not the agent's task. */
   readonly group?: number;
@@ -40,16 +41,19 @@ export function readAttributes(
   };
 }
 
+const stepBytes = 1024 * 1024;
+
+/** Rounded up to whole MiB. */
 function readSize(text: string | undefined): number {
   if (text === undefined)
     throw new Problem('INVALID_ARGUMENT', 'volume attribute "size" is missing, such as 1Gi');
   try {
-    const sizeBytes = bytes(text);
-    if (sizeBytes > 0) return sizeBytes;
+    const sizeBytes = Math.ceil(bytes(text) / stepBytes) * stepBytes;
+    if (sizeBytes > 0 && Number.isSafeInteger(sizeBytes)) return sizeBytes;
   } catch (error) {
     throw new Problem('INVALID_ARGUMENT', `volume attribute "size": ${asProblemText(error)}`, error);
   }
-  throw new Problem('INVALID_ARGUMENT', 'volume attribute "size" is 0');
+  throw new Problem('INVALID_ARGUMENT', `volume attribute "size" is ${text}`);
 }
 
 function asProblemText(error: unknown): string {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Attachment } from '../src/api/attachment.ts';
 import { asProblem, Problem, problemTable } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
+import { checkCapability, checkFormat, differencesOf, factsOf } from './capability.ts';
 import { describeFailure, runToEnd, runWell } from './commands.ts';
 import { deviceConnectorFor } from './connectors/index.ts';
 import { giveToGroup } from './mount-group.ts';
@@ -18,8 +19,6 @@ import { stage } from './stage.ts';
 /** Where the images of inline ephemeral volumes lie, and how many bytes they may have together; undefined: no bound. */
 export type EphemeralPool = { readonly directory: string; readonly capacityBytes: number | undefined };
 
-const stepBytes = 1024 * 1024;
-
 /**
  * Makes an image file with all of its room, and mounts a new filesystem on it at the target path. It is recorded before
  * the file is made, so that `unpublishEphemeral` finds all of it after a crash at any point; run again it goes on. After an
@@ -33,7 +32,11 @@ export async function publishEphemeral(agent: Agent, request: EphemeralRequest):
   const record = known ? requireSame(known, request) : await recordNew(agent, request);
   try {
     // Nothing is done to the image of a volume that is in use.
-    if (!(await isMounted(agent, record))) await reserve(agent, record);
+    if (!(await isMounted(agent, record))) {
+      // The call that made the record may have failed to write it.
+      if (known) await records.put(record);
+      await reserve(agent, record);
+    }
     const { stagingPath, attachment, formatOptions } = record;
     await stage(agent, {
       volumeId,
@@ -83,7 +86,7 @@ export async function unpublishEphemeral(
 
 function requireSame(
   known: VolumeRecord,
-  { volumeId, targetPath, sizeBytes }: EphemeralRequest,
+  { volumeId, targetPath, sizeBytes, capability }: EphemeralRequest,
 ): VolumeRecord {
   if (!known.ephemeral)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is staged, and no ephemeral volume`);
@@ -92,18 +95,21 @@ function requireSame(
       'FAILED_PRECONDITION',
       `ephemeral volume "${volumeId}" is published at "${known.stagingPath}"`,
     );
-  if (known.attachment.sizeBytes !== roundUp(sizeBytes))
+  if (known.attachment.sizeBytes !== sizeBytes)
     throw new Problem(
       'ALREADY_EXISTS',
       `ephemeral volume "${volumeId}" has ${known.attachment.sizeBytes} bytes, and other than the ${sizeBytes} asked for`,
     );
+  const differences = differencesOf(factsOf(known.capability), factsOf(capability));
+  if (differences.length > 0)
+    throw new Problem('ALREADY_EXISTS', `ephemeral volume "${volumeId}" is there: ${differences.join('; ')}`);
   return known;
 }
 
 /** Records the volume while no other can take the same room; a file that is there already is nobody's to take. */
 async function recordNew(agent: Agent, request: EphemeralRequest): Promise<VolumeRecord> {
   const { host, records, ephemeral: pool } = agent;
-  const { volumeId, targetPath, capability, formatOptions } = request;
+  const { volumeId, targetPath, capability, formatOptions, sizeBytes } = request;
   if (!pool)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -112,8 +118,6 @@ async function recordNew(agent: Agent, request: EphemeralRequest): Promise<Volum
   const path = `${pool.directory}/${nameOf(volumeId)}.img`;
   if ((await host.kindOf(path)) !== 'nothing')
     throw new Problem('FAILED_PRECONDITION', `"${path}" is there, but not recorded for volume "${volumeId}"`);
-  const sizeBytes = roundUp(request.sizeBytes);
-  requireRoom(agent, pool, sizeBytes);
   const record: VolumeRecord = {
     volumeId,
     stagingPath: targetPath,
@@ -130,6 +134,9 @@ async function recordNew(agent: Agent, request: EphemeralRequest): Promise<Volum
     ephemeral: true,
     targets: [],
   };
+  checkCapability(capability, record.attachment);
+  checkFormat(record);
+  requireRoom(agent, pool, sizeBytes);
   records.keep(record);
   try {
     await records.put(record);
@@ -201,10 +208,6 @@ async function isMounted({ host }: Agent, record: VolumeRecord): Promise<boolean
 function imageOf(attachment: Attachment): string {
   if (attachment.protocol === 'loop') return attachment.path;
   throw new Error('an ephemeral volume is a file');
-}
-
-function roundUp(sizeBytes: number): number {
-  return Math.ceil(sizeBytes / stepBytes) * stepBytes;
 }
 
 function nameOf(volumeId: string): string {

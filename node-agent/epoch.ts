@@ -47,7 +47,7 @@ function currentEpoch(): number {
 async function readEpoch(path: string, host: Host): Promise<number | undefined> {
   const kind = await host.kindOf(path);
   if (kind === 'nothing') return undefined;
-  const text = kind === 'filled' ? await host.readText(path) : undefined;
+  const text = kind === 'file' || kind === 'filled' ? await host.readText(path) : undefined;
   const [, digits] = /^([1-9]\d{0,14})\n$/.exec(text ?? '') ?? [];
   if (digits === undefined)
     throw new Error(`"${path}" is damaged: it does not hold one line with the epoch of this machine`);

@@ -36,7 +36,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const { host, records, base } = agent;
   const { volumeId, stagingPath, targetPath } = request;
   const record = records.get(volumeId);
-  if (record?.stagingPath !== stagingPath)
+  if (record?.stagingPath !== stagingPath || record.ephemeral)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
   const mounts = await host.mounts();
   const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });

@@ -37,6 +37,8 @@ export const filesystemRules = {
         'orphan_file',
       ),
     },
+    conflict: ({ 'fs.inodeSize': inode = '256', 'fs.bytesPerInode': ratio = '16384' }) =>
+      Number(ratio) < Number(inode) * 2 ? 'fs.bytesPerInode is less than twice fs.inodeSize' : undefined,
   },
   xfs: {
     options: {
@@ -53,7 +55,7 @@ export const filesystemRules = {
       'fs.nodeSize': oneOf('4096', '8192', '16384', '32768', '65536'),
       'fs.checksum': oneOf('crc32c', 'xxhash', 'sha256', 'blake2'),
       'fs.label': label(64),
-      'fs.features': listOf('no-holes', 'free-space-tree', 'block-group-tree'),
+      'fs.features': listOf('no-holes'),
     },
   },
 } as const satisfies Record<string, FilesystemRules>;

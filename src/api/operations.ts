@@ -127,14 +127,14 @@ export const operations: readonly Operation[] = [
   }),
   put(routes.attachment, 'attachVolume', {
     tag: 'attachments',
-    doc: 'Opens the way from the node to the volume, or finds that it is open and fits.',
+    doc: 'Opens the way from the node to the volume, or finds that it is open and fits. The way from a machine whose place the node took (`n1@20` takes that of `n1@10`) is closed before; a node whose own place was taken is refused.',
     body: resources.attachmentSpecSchema,
     answers: madeLater(attachment),
     problems: [...creation],
   }),
   remove(routes.attachment, 'detachVolume', {
     tag: 'attachments',
-    doc: 'Closes the way, and answers once the node can no longer read or write.',
+    doc: 'Closes the way, and those from machines whose place the node took, and answers once they can no longer read or write.',
     answers: goneLater(attachment),
     problems: ['FAILED_PRECONDITION', 'ABORTED'],
   }),

@@ -56,7 +56,8 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
     process.once('SIGTERM', close);
     if (!running.released) return close(signal);
     log.info('asked to end: serves on until nobody needs it');
-    void running.released().then(() => close(signal));
+    const end = (): void => close(signal);
+    running.released().then(end, end);
   });
   process.once('SIGINT', close);
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });

@@ -133,14 +133,21 @@ function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): string[
 
 type Given = { readonly flags: ReadonlyMap<string, string>; readonly env: NodeJS.ProcessEnv };
 
+/** A flag wins over a variable; a value and a file of one kind are a fault, since neither can be meant to lose. */
 function findText(name: string, setting: Setting<unknown>, { flags, env }: Given): string | undefined {
-  const direct = flags.get(name);
-  if (direct !== undefined) return direct;
-  if (takesFile(setting)) {
-    const file = flags.get(`${name}-file`) ?? env[`${variableOf(name)}_FILE`];
+  const variable = variableOf(name);
+  const direct = env[variable] ?? (setting.variable ? env[setting.variable] : undefined);
+  if (!takesFile(setting)) return flags.get(name) ?? direct ?? setting.default;
+  const given = [
+    { value: flags.get(name), file: flags.get(`${name}-file`), names: `--${name} and --${name}-file` },
+    { value: direct, file: env[`${variable}_FILE`], names: `${variable} and ${variable}_FILE` },
+  ];
+  for (const { value, file, names } of given) {
+    if (value !== undefined && file !== undefined) throw new Error(`both ${names} are given`);
+    if (value !== undefined) return value;
     if (file !== undefined) return readTextFile(file);
   }
-  return env[variableOf(name)] ?? (setting.variable ? env[setting.variable] : undefined) ?? setting.default;
+  return setting.default;
 }
 
 function readTextFile(path: string): string {

@@ -44,6 +44,11 @@ const bad: readonly (readonly [FilesystemName | undefined, Record<string, string
     { 'fs.blockSize': '1024', 'fs.inodeSize': '1024' },
     /fs\.inodeSize is more than half of fs\.blockSize/,
   ],
+  [
+    'ext4',
+    { 'fs.inodeSize': '1024', 'fs.bytesPerInode': '1024' },
+    /fs\.bytesPerInode is less than twice fs\.inodeSize/,
+  ],
   ['btrfs', { 'fs.features': 'raid56' }, /"fs\.features" for btrfs/],
   [undefined, { 'fs.colour': 'red' }, /"fs\.colour" is not known for ext4, xfs, btrfs/],
   [undefined, { 'fs.nodeSize': '4096', 'fs.inodeSize': '512' }, /"fs\.nodeSize" is not known for ext4/],

@@ -8,7 +8,18 @@ test('an id that ends with an epoch is a name and that epoch', () => {
   assert.deepEqual(readNodeIdentity(nodeIdOf('n1', 9)), { name: 'n1', epoch: 9 });
 });
 
-for (const nodeId of ['n1', 'n1@', '@7', 'n1@x7', 'n1@7x', 'n1@07', 'n1@0', 'n1@-7', `n1@${'9'.repeat(16)}`, '']) {
+for (const nodeId of [
+  'n1',
+  'n1@',
+  '@7',
+  'n1@x7',
+  'n1@7x',
+  'n1@07',
+  'n1@0',
+  'n1@-7',
+  `n1@${'9'.repeat(16)}`,
+  '',
+]) {
   test(`"${nodeId}" is a name alone`, () => {
     assert.deepEqual(readNodeIdentity(nodeId), { name: nodeId, epoch: undefined });
   });

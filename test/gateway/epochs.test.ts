@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Problem } from '../../src/api/problem.ts';
-import type { AttachmentResource, AttachmentSpec } from '../../src/api/resources.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import { findAttachments, putAttachment } from '../../gateway/records/attachments.ts';
+import type { Attachment } from '../../src/api/attachment.ts';
+import { Problem, type ProblemCode } from '../../src/api/problem.ts';
+import type { AttachmentSpec } from '../../src/api/resources.ts';
 import { createFaultyBackend, type FaultyBackend } from './faulty-backend.ts';
 import { assertProblem, makeGateway, mounted, openMemory, volumeSpec, type Gateway } from './harness.ts';
 import { isProblem, isProblemThat } from './problems.ts';
 
 const cluster = { name: 'a', acceptAnyNode: true };
+const volumeId = 'a.pvc-1';
 const writing: AttachmentSpec = { capability: mounted, readonly: false };
-const sharing: AttachmentSpec = {
-  ...writing,
-  capability: { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' },
-};
 
 for (const old of ['n1@9', 'n1']) {
   test(`attaching to what took the place of ${old} closes the old way before it opens the new one`, async t => {
@@ -20,44 +20,234 @@ for (const old of ['n1@9', 'n1']) {
     const after = await attach('n1@10');
     assert.deepEqual(ways, [`attach ${old}`, `detach ${old}`, 'attach n1@10']);
     assert.deepEqual(await attachments(), ['n1@10 attached']);
-    assert.notEqual(after.attachment?.attachmentId, before.attachment?.attachmentId);
+    assert.notEqual(after?.attachmentId, before?.attachmentId);
     assert.deepEqual(await attach('n1@10'), after);
     assert.equal(ways.length, 3);
   });
 
-  test(`a late call for ${old} takes the volume from nobody, and names who has it`, async t => {
+  test(`a late call for ${old} takes the volume from nobody, and is told who has it`, async t => {
     const { attach, ways, attachments } = await prepare(t);
     await attach('n1@10');
     const says = `volume "a.pvc-1" is attached to node "n1@10", which took the place of node "${old}"`;
-    await assert.rejects(attach(old), isProblemThat('FAILED_PRECONDITION', exactly(says)));
+    await assert.rejects(attach(old), refused('FAILED_PRECONDITION', says));
     assert.deepEqual(ways, ['attach n1@10']);
     assert.deepEqual(await attachments(), ['n1@10 attached']);
   });
 
-  test(`${old} is not attached to once the cluster has told of what took its place`, async t => {
-    const { attach, gateway, ways } = await prepare(t);
-    for (const nodeId of ['n1@8', 'n1@next', 'n11@10', 'n1@10@11']) await gateway.nodes.put('a', nodeId, {});
-    await gateway.nodes.put('b', 'n1@10', {});
-    await attach('n1@9');
+  test(`${old} is not attached to, attached before or not, once the cluster has told of what took its place`, async t => {
+    const { attach, detach, gateway, ways } = await prepare(t);
+    await attach(old);
     await gateway.nodes.put('a', 'n1@10', {});
-    const says = `node "n1@10" took the place of node "n1@9"`;
-    await assert.rejects(attach('n1@9'), isProblemThat('FAILED_PRECONDITION', exactly(says)));
+    const isRefused = refused('FAILED_PRECONDITION', `node "n1@10" took the place of node "${old}"`);
+    await assert.rejects(attach(old), isRefused);
+    await detach(old);
+    await assert.rejects(attach(old), isRefused);
+    await gateway.nodes.delete('a', 'n1@10');
+    await attach(old);
+    assert.deepEqual(ways, [`attach ${old}`, `detach ${old}`, `attach ${old}`]);
+  });
+
+  test(`a detach from what took the place of ${old} closes what is left of ${old}`, async t => {
+    const { attach, detach, ways, attachments } = await prepare(t);
+    await attach(old);
+    await detach('n1@10');
+    assert.deepEqual(ways, [`attach ${old}`, `detach ${old}`]);
+    assert.deepEqual(await attachments(), []);
+  });
+
+  test(`a late detach from ${old} leaves what took its place alone`, async t => {
+    const { attach, detach, ways } = await prepare(t);
     await attach('n1@10');
-    assert.deepEqual(ways, ['attach n1@9', 'detach n1@9', 'attach n1@10']);
+    await detach(old);
+    assert.deepEqual(ways, ['attach n1@10']);
   });
 }
 
-test('other nodes are no older machines, though their names are alike', async t => {
-  const { attach, ways } = await prepare(t);
-  for (const other of ['n2@1', 'n11@1', 'n1@x', 'n1@01']) {
-    const { detach } = await prepare(t);
+test('nodes whose names are only alike, or of another cluster, take nobody its place', async t => {
+  const { attach, detach, gateway } = await prepare(t);
+  await gateway.nodes.put('b', 'n1@11', {});
+  for (const other of ['n2@1', 'n11@1', 'n1@x', 'n1@01', 'n1@10@11']) {
+    await gateway.nodes.put('a', other, {});
     await attach(other);
     await assert.rejects(
       attach('n1@10'),
-      isProblemThat('FAILED_PRECONDITION', exactly(`volume "a.pvc-1" is attached to node "${other}"`)),
+      refused('FAILED_PRECONDITION', `volume "a.pvc-1" is attached to node "${other}"`),
     );
     await detach(other);
-    assert.equal(ways.pop(), `attach ${other}`);
-    break;
   }
+  await attach('n1@10');
 });
+
+test('of the nodes that share a volume only the one whose place was taken loses it', async t => {
+  const { attach, ways, attachments } = await prepare(t);
+  const sharing = { ...writing, capability: { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const } };
+  for (const nodeId of ['n1@9', 'n2@9', 'n3']) await attach(nodeId, sharing);
+  await attach('n1@10', sharing);
+  assert.deepEqual(await attachments(), ['n1@10 attached', 'n2@9 attached', 'n3 attached']);
+  assert.deepEqual(ways.slice(3), ['detach n1@9', 'attach n1@10']);
+});
+
+test('a full node is full, whatever it took the place of, and then nothing is closed', async t => {
+  const { attach, gateway, ways, attachments } = await prepare(t);
+  await attach('n1@9');
+  await gateway.nodes.put('a', 'n1@10', { maxVolumes: 1 });
+  await gateway.volumes.create('a', 'a.pvc-2', volumeSpec('pvc-2'));
+  await gateway.attachments.attach({ cluster, volumeId: 'a.pvc-2', nodeId: 'n1@10' }, writing);
+  await assert.rejects(
+    attach('n1@10'),
+    refused('RESOURCE_EXHAUSTED', 'node "n1@10" has 1 volumes attached, and takes no more than 1'),
+  );
+  assert.deepEqual(ways, ['attach n1@9', 'attach n1@10']);
+  assert.deepEqual(await attachments(), ['n1@9 attached']);
+});
+
+test('an old way that the storage refuses to close leaves all as it was, for a retry to find', async t => {
+  const { attach, backend, ways, attachments, gateway } = await prepare(t);
+  await attach('n1@9');
+  const before = await gateway.volumes.get('a', volumeId);
+  backend.failNext('detach', 'before', new Problem('FAILED_PRECONDITION', 'still in use'));
+  const says =
+    'volume "a.pvc-1" is still attached to node "n1@9", whose place node "n1@10" took: still in use';
+  await assert.rejects(attach('n1@10'), refused('UNAVAILABLE', says));
+  assert.deepEqual(await gateway.volumes.get('a', volumeId), before);
+  assert.equal(await gateway.recovery.sweep(), 0);
+  assert.deepEqual(ways, ['attach n1@9']);
+  await attach('n1@10');
+  assert.deepEqual(await attachments(), ['n1@10 attached']);
+});
+
+for (const moment of ['before', 'after'] as const) {
+  test(`an old way of which nobody knows whether it is closed (lost ${moment}) gives way to nothing, and the sweep goes on`, async t => {
+    const { attach, backend, ways, attachments, gateway } = await prepare(t);
+    await attach('n1@9');
+    backend.failNext('detach', moment, new Error('connection reset'));
+    await assert.rejects(attach('n1@10'), isProblemThat('UNAVAILABLE', /still attached to node "n1@9"/));
+    assert.deepEqual(await attachments(), ['n1@10 attaching', 'n1@9 detaching']);
+    assert.ok(!ways.includes('attach n1@10'));
+    await assert.rejects(attach('n2'), isProblemThat('FAILED_PRECONDITION', /attached to node "n1@/));
+    assert.equal(await gateway.recovery.sweep(), 1);
+    assert.deepEqual(await attachments(), ['n1@10 attached']);
+    assert.equal(await gateway.recovery.sweep(), 0);
+    assert.deepEqual(ways.slice(-2), ['detach n1@9', 'attach n1@10']);
+  });
+}
+
+test('what was closed is known to be closed, though the new way was refused for good', async t => {
+  const { attach, backend, attachments } = await prepare(t);
+  await attach('n1@9');
+  backend.failNext('attach', 'before', new Problem('RESOURCE_EXHAUSTED', 'no more targets'));
+  await assert.rejects(attach('n1@10'), refused('RESOURCE_EXHAUSTED', 'no more targets'));
+  assert.deepEqual(await attachments(), []);
+  await attach('n2');
+});
+
+test('of two old machines the one that was detached is so for good, though the other is in use', async t => {
+  const { attach, inUse, attachments, gateway } = await prepare(t);
+  await attach('n1@7');
+  await gateway.engine.transaction(async sql => {
+    for (const old of await findAttachments(sql, volumeId))
+      await putAttachment(sql, { ...old, nodeId: 'n1@8' });
+  });
+  inUse.add('n1@8');
+  await assert.rejects(attach('n1@9'), isProblemThat('UNAVAILABLE', /attached to node "n1@8", whose place/));
+  assert.deepEqual(await attachments(), ['n1@8 attached']);
+  inUse.clear();
+  await attach('n1@9');
+  assert.deepEqual(await attachments(), ['n1@9 attached']);
+});
+
+test('the sweep undoes an attach that was begun for a machine whose place is taken', async t => {
+  const { attach, backend, ways, attachments, gateway } = await prepare(t);
+  backend.failNext('attach', 'after', new Error('connection reset'));
+  await assert.rejects(attach('n1@9'), isProblem('UNAVAILABLE'));
+  await gateway.nodes.put('a', 'n1@10', {});
+  assert.equal(await gateway.recovery.sweep(), 1);
+  assert.deepEqual(ways, ['attach n1@9', 'detach n1@9']);
+  assert.deepEqual(await attachments(), []);
+});
+
+test('two that attach to the new machine at once are one, and what the old one asks meanwhile is ABORTED', async t => {
+  const { attach, backend, ways } = await prepare(t);
+  await attach('n1@9');
+  const release = backend.hold('detach');
+  const both = [attach('n1@10'), attach('n1@10')];
+  await backend.entered('detach');
+  await assert.rejects(attach('n1@9'), isProblemThat('ABORTED', /is busy: attach runs/));
+  release();
+  const [one, other] = await Promise.all(both);
+  assert.deepEqual(one, other);
+  assert.deepEqual(ways, ['attach n1@9', 'detach n1@9', 'attach n1@10']);
+});
+
+test('over HTTP a node id may have its epoch as it is or escaped, and the late call is 409', async t => {
+  const { gateway, ways } = await prepare(t);
+  const path = `/v1/volumes/${volumeId}/attachments`;
+  for (const nodeId of ['n1@9', 'n1@10']) {
+    const { status } = await gateway.ask(`PUT /v1/nodes/${encodeURIComponent(nodeId)}`, { body: {} });
+    assert.equal(status, 201);
+    if (nodeId === 'n1@9')
+      assert.equal((await gateway.ask(`PUT ${path}/${nodeId}`, { body: writing })).status, 201);
+  }
+  const late = await gateway.ask(`PUT ${path}/n1@9`, { body: writing });
+  assertProblem(late, 409, 'FAILED_PRECONDITION');
+  const { status, body } = await gateway.ask(`PUT ${path}/n1%4010`, { body: writing });
+  assert.deepEqual([status, body['nodeId'], body['state']], [201, 'n1@10', 'attached']);
+  assert.deepEqual((await gateway.ask(`GET /v1/volumes/${volumeId}`)).body['attachments'], [
+    { nodeId: 'n1@10', state: 'attached', readonly: false },
+  ]);
+  assert.equal((await gateway.ask(`DELETE ${path}/n1@11`)).status, 204);
+  assert.deepEqual(ways, ['attach n1@9', 'detach n1@9', 'attach n1@10', 'detach n1@10']);
+});
+
+function refused(code: ProblemCode, says: string): (error: unknown) => boolean {
+  return error => error instanceof Problem && error.code === code && error.detail === says;
+}
+
+type Prepared = {
+  readonly gateway: Gateway;
+  readonly backend: FaultyBackend;
+  /** What the storage did, as `attach node` and `detach node`. */
+  readonly ways: string[];
+  /** The nodes from which the storage does not close the way. */
+  readonly inUse: Set<string>;
+  attach(nodeId: string, spec?: AttachmentSpec): Promise<Attachment | undefined>;
+  detach(nodeId: string): Promise<void>;
+  /** What is recorded, as `node state`. */
+  attachments(): Promise<readonly string[]>;
+};
+
+/** A gateway with one volume, of a cluster that may attach to any node. */
+async function prepare(t: TestContext): Promise<Prepared> {
+  const ways: string[] = [];
+  const inUse = new Set<string>();
+  const backend = createFaultyBackend(await openWatched(ways, inUse));
+  const gateway = await makeGateway(t, { backend });
+  await gateway.volumes.create('a', volumeId, volumeSpec('pvc-1'));
+  return {
+    gateway,
+    backend,
+    ways,
+    inUse,
+    attach: async (nodeId, spec = writing) =>
+      (await gateway.attachments.attach({ cluster, volumeId, nodeId }, spec)).attachment.attachment,
+    detach: nodeId => gateway.attachments.detach({ cluster, volumeId, nodeId }),
+    attachments: async () =>
+      (await gateway.volumes.get('a', volumeId)).attachments.map(({ nodeId, state }) => `${nodeId} ${state}`),
+  };
+}
+
+async function openWatched(ways: string[], inUse: ReadonlySet<string>): Promise<Backend> {
+  const inner = await openMemory();
+  return {
+    ...inner,
+    async attach(volume, access) {
+      ways.push(`attach ${access.nodeId}`);
+      return inner.attach(volume, access);
+    },
+    async detach(volume, nodeId) {
+      if (inUse.has(nodeId)) throw new Problem('FAILED_PRECONDITION', 'still in use');
+      ways.push(`detach ${nodeId}`);
+      await inner.detach(volume, nodeId);
+    },
+  };
+}

@@ -17,6 +17,8 @@ const create = ({ volumes }: Gateway): Promise<unknown> =>
 const attach = ({ attachments }: Gateway): Promise<unknown> => attachments.attach(key, writing);
 
 type Crash = {
+  /** What was being done, where that is not what the method says. */
+  readonly what?: string;
   readonly method: Method;
   readonly before: readonly ((gateway: Gateway) => Promise<unknown>)[];
   readonly run: (gateway: Gateway) => Promise<unknown>;
@@ -34,7 +36,7 @@ const crashes: readonly Crash[] = [
     state: undefined,
     attachments: [],
   },
-  { method: 'attach', before: [create], run: attach, state: 'ready', attachments: ['attached'] },
+  { method: 'attach', before: [create], run: attach, state: 'ready', attachments: ['n1 attached'] },
   {
     method: 'detach',
     before: [create, attach],
@@ -42,10 +44,20 @@ const crashes: readonly Crash[] = [
     state: 'ready',
     attachments: [],
   },
+  ...(['detach', 'attach'] as const).map(method => ({
+    what: `the ${method} of an attach to a new machine`,
+    method,
+    before: [create, attach],
+    run: ({ attachments }: Gateway) => attachments.attach({ ...key, nodeId: 'n1@10' }, writing),
+    state: 'ready',
+    attachments: ['n1@10 attached'],
+  })),
 ];
 
 for (const crash of crashes) {
-  test(`a gateway that dies in ${crash.method} is taken over by the next start`, async t => {
+  const what = crash.what ?? crash.method;
+
+  test(`a gateway that dies in ${what} is taken over by the next start`, async t => {
     const { next, backend } = await crashIn(t, crash);
     assert.equal(await next.recovery.sweep(), 0);
     await sleep(leaseMs + 50);
@@ -55,7 +67,7 @@ for (const crash of crashes) {
     assert.ok((await Array.fromAsync(backend.list?.() ?? [])).length <= 1);
   });
 
-  test(`a gateway that dies in ${crash.method} is taken over by the next same call, once its claim has ended`, async t => {
+  test(`a gateway that dies in ${what} is taken over by the next same call, once its claim has ended`, async t => {
     const { next } = await crashIn(t, crash);
     await assert.rejects(crash.run(next), isProblem('ABORTED'));
     await sleep(leaseMs + 50);
@@ -105,6 +117,28 @@ test('a gateway whose claim was taken over records nothing and does not say that
   release();
   await assert.rejects(creating, isProblem('ABORTED'));
   assert.equal((await stalled.volumes.get('a', 'a.pvc-1')).state, 'creating');
+});
+
+test('what newer settings refuse is undone, and nothing of it is left', async t => {
+  const { backend, store } = await shared(t);
+  const raw = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  const [old, next] = [
+    await makeGateway(t, { backend, store }),
+    await makeGateway(t, { backend: { ...backend, accessTypes: ['mount'] }, store }),
+  ];
+  const spec = volumeSpec('pvc-1', { capabilities: [raw] });
+  await old.volumes.create('a', 'a.kept', { ...spec, name: 'kept' });
+  backend.failNext('attach', 'after', new Error('unreachable'));
+  await assert.rejects(
+    old.attachments.attach({ ...key, volumeId: 'a.kept' }, { ...writing, capability: raw }),
+  );
+  backend.failNext('create', 'after', new Error('unreachable'));
+  await assert.rejects(old.volumes.create('a', 'a.pvc-1', spec));
+  await next.recovery.sweep();
+  assert.equal(await next.recovery.sweep(), 0);
+  assert.equal(await next.volumes.find('a', 'a.pvc-1'), undefined);
+  assert.deepEqual((await next.volumes.get('a', 'a.kept')).attachments, []);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.kept']);
 });
 
 test('what failed before is tried again, and a failure of one holds up no other', async t => {
@@ -157,5 +191,6 @@ async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; b
 async function assertFinished({ volumes }: Gateway, crash: Crash): Promise<void> {
   const volume = await volumes.find('a', 'a.pvc-1');
   assert.equal(volume?.state, crash.state);
-  assert.deepEqual(volume?.attachments.map(({ state }) => state) ?? [], crash.attachments);
+  const attachments = volume?.attachments.map(({ nodeId, state }) => `${nodeId} ${state}`);
+  assert.deepEqual(attachments ?? [], crash.attachments);
 }

@@ -5,10 +5,11 @@ import { askPatiently, callWithin, effectsOf, prepareDirectory, startProcess, ty
 
 const mebibyte = 2 ** 20;
 const id = 'a.one';
-const attachment = { volumeId: id, nodeId: 'n1' };
+const attachment = { volumeId: id, nodeId: 'n1@9' };
+const newMachine = { volumeId: id, nodeId: 'n1@10' };
 
-/** In the order of a volume's life; `effect` is what the storage does. */
-const steps: readonly { readonly effect: string; readonly ask: Ask }[] = [
+/** In the order of a volume's life; `effect` is what the storage does, `first` what it does before. */
+const steps: readonly { readonly effect: string; readonly first?: string; readonly ask: Ask }[] = [
   {
     effect: 'create a.one',
     ask: (client, call) => {
@@ -20,7 +21,12 @@ const steps: readonly { readonly effect: string; readonly ask: Ask }[] = [
     effect: 'attach a.one',
     ask: (client, call) => client.attachVolume({ ...attachment, capability: mounted, readonly: false }, call),
   },
-  { effect: 'detach a.one', ask: (client, call) => client.detachVolume(attachment, call) },
+  {
+    first: 'detach a.one',
+    effect: 'attach a.one',
+    ask: (client, call) => client.attachVolume({ ...newMachine, capability: mounted, readonly: false }, call),
+  },
+  { effect: 'detach a.one', ask: (client, call) => client.detachVolume(newMachine, call) },
   {
     effect: 'expand a.one',
     ask: (client, call) => client.expandVolume(id, { requiredBytes: 2 * mebibyte }, call),
@@ -60,6 +66,6 @@ test('two gateways that are asked the same ten times at once, and ten times more
   }
   assert.deepEqual(
     effectsOf(directory),
-    steps.map(({ effect }) => effect),
+    steps.flatMap(({ first, effect }) => (first === undefined ? [effect] : [first, effect])),
   );
 });

@@ -12,10 +12,14 @@ import { registerNode } from './register.ts';
 export type Placed = {
   readonly controller: string;
   readonly node: string;
+  /** By which the gateway knows the node, with the epoch of its machine. */
+  readonly nodeId: string;
   /** Below it volumes are staged and published. */
   readonly work: string;
   /** Where the node says that it is. */
   readonly topology: Segments;
+  /** Tells the gateway of another node, which is where this one is. */
+  tell(nodeId: string): Promise<void>;
 };
 
 /** Starts all of them, advertising all that there is; they end with the test. */
@@ -31,10 +35,11 @@ export async function startPlaced(t: TestContext, dir: string): Promise<Placed> 
   const [work, images] = [join(dir, 'work'), join(dir, 'images')];
   for (const path of [work, images]) mkdirSync(path);
   const plugin = { 'plugin-capabilities': advertisable.join(',') };
-  const { node = '' } = await start('node', {
+  const { node = '', nodeId = '' } = await start('node', {
     ...plugin,
     endpoint: join(dir, 'node.sock'),
     'node-id': 'placed-node',
+    'node-epoch': 'state-dir',
     topology: 'zone=a',
     'state-dir': join(dir, 'node'),
     'kubelet-dir': work,
@@ -52,8 +57,9 @@ export async function startPlaced(t: TestContext, dir: string): Promise<Placed> 
   const endpoint = join(dir, 'controller.sock');
   const cluster = { cluster: devCluster, 'key-file': keyFile };
   const { controller = '' } = await start('controller', { ...plugin, ...cluster, endpoint, gateway });
-  await registerNode({ gateway, keyFile }, 'placed-node', { topology: { ...topology } });
-  return { controller, node, work, topology };
+  const tell = (id: string) => registerNode({ gateway, keyFile }, id, { topology: { ...topology } });
+  await tell(nodeId);
+  return { controller, node, nodeId, work, topology, tell };
 }
 
 async function topologyOf(node: string): Promise<Segments> {

@@ -75,7 +75,7 @@ test('a program whose standard error nobody reads any more goes on', async () =>
   assert.equal(await text(child.stdout), 'alive');
 });
 
-test('what waits for a reader who has stopped is bounded, and whole lines come once there is one again', async () => {
+test('what waits for a reader who has stopped is bounded, and whole lines come once there is one again', async t => {
   const source = `import { createLog } from '${log}';
     import { writeSync } from 'node:fs';
     const log = createLog('node', 'info');
@@ -86,6 +86,7 @@ test('what waits for a reader who has stopped is bounded, and whole lines come o
       else process.stderr.once('drain', () => log.info('heard again'));
     });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
+  t.after(() => child.kill());
   const [waiting] = (await once(child.stdout, 'data')) as [Buffer];
   assert.ok(Number(waiting) > 2 ** 20 && Number(waiting) < 2 ** 21, `${Number(waiting)} characters wait`);
   child.stdin.end('go');

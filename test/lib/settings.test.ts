@@ -71,6 +71,18 @@ const single: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, 
     /^--store-key: cannot read file "\/nowhere\/k" \(ENOENT\)$/,
   ],
   ['a secret file that is a directory', ['--store-key-file=/'], env, /\(EISDIR\)$/],
+  [
+    'a value beside a file, as flags,',
+    ['--store-key=good', '--store-key-file=/x'],
+    env,
+    /^--store-key: both --store-key and --store-key-file are given$/,
+  ],
+  [
+    'a value beside a file, as variables,',
+    [],
+    { ...env, FAIRLEAD_STORE_KEY: 'good', FAIRLEAD_STORE_KEY_FILE: '/x' },
+    /both FAIRLEAD_STORE_KEY and FAIRLEAD_STORE_KEY_FILE are given$/,
+  ],
   ['a required setting that is missing', [], {}, /^--endpoint is required/],
 ];
 

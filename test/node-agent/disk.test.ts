@@ -54,11 +54,16 @@ test('the serial number of a virtio disk, which the disk itself is asked for, is
   assert.equal(await isDisk(place, { serial: 'v' }, own), false);
 });
 
-test('a virtio disk that does not answer ends the search at its deadline', async () => {
+test('a virtio disk that does not answer ends the search at its deadline, and has one command wait on it', async () => {
   const { host } = openWorld();
   showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'v' });
-  host.tools.set('cat', () => ({ status: undefined, timedOut: true }));
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>();
+  host.tools.set('cat', () => ({ status: undefined, timedOut: true, gone }));
   await assert.rejects(isDisk(place, { serial: 'v' }, host), { code: 'DEADLINE_EXCEEDED' });
+  await assert.rejects(isDisk(place, { serial: 'v' }, host), { code: 'UNAVAILABLE' });
+  assert.equal(host.lines.length, 1);
+  go();
+  await gone;
   host.tools.set('cat', () => 1);
   assert.equal(await isDisk(place, { serial: 'v' }, host), false);
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Agent } from '../../node-agent/agent.ts';
 import { publishEphemeral } from '../../node-agent/ephemeral.ts';
 import { readAttributes, type EphemeralRequest } from '../../node-agent/ephemeral-request.ts';
+import { publish } from '../../node-agent/publish.ts';
 import { MiB, openFakeBench, startAgent } from './bench.ts';
 
 /** An agent that keeps images below the bench, a volume to publish, and the files that its commands were run on. */
@@ -52,6 +53,30 @@ test('no room is taken for an ephemeral volume that cannot be formatted or mount
   for (const row of rows)
     await assert.rejects(publishEphemeral(agent, { ...request, ...row }), { code: 'INVALID_ARGUMENT' });
   assert.deepEqual([reserved, [...bench.host.state.texts.keys()]], [[], []]);
+});
+
+test('an ephemeral volume is published at one path, also for many writers', async () => {
+  const { bench, request, start } = await open();
+  const agent = await start();
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_MULTI_WRITER' } as const;
+  await publishEphemeral(agent, { ...request, capability });
+  const second = { stagingPath: request.targetPath, targetPath: `${bench.directory}/pods/w` };
+  await assert.rejects(publish(agent, { ...request, ...second, capability }), {
+    code: 'FAILED_PRECONDITION',
+  });
+  assert.equal(bench.host.state.mounts.length, 1);
+});
+
+test('an ephemeral volume that was cut short is not made anew for another use', async () => {
+  const { bench, request, start } = await open();
+  await publishEphemeral(await start(), request);
+  // As after a reboot of the node.
+  bench.host.state.mounts = [];
+  bench.host.state.loops.clear();
+  const agent = await start();
+  const capability = { ...request.capability, mountFlags: ['noatime'] };
+  await assert.rejects(publishEphemeral(agent, { ...request, capability }), { code: 'ALREADY_EXISTS' });
+  assert.equal(agent.records.all().length, 1);
 });
 
 test('a size is rounded up to whole MiB, and one that no record could hold is refused', () => {

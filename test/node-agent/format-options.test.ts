@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { filesystemNames, filesystemRules } from '../../src/api/filesystems.ts';
 import { findFilesystem } from '../../node-agent/filesystems/index.ts';
 import { stage, unstage } from '../../node-agent/stage.ts';
 import { findMissing, openFakeBench, openRealBench, requestFor, startAgent, whyNoMachine } from './bench.ts';
@@ -78,6 +79,25 @@ for (const { name, options, args, show, shows } of lines) {
     const { stdout } = await bench.host.run(show.command, [...show.args, '--', image]);
     for (const pattern of shows) assert.match(stdout, pattern);
   });
+}
+
+for (const name of filesystemNames) {
+  const skip = findMissing([`mkfs.${name}`]);
+  test(
+    `every feature that a new ${name} may have is one that its mkfs knows`,
+    skip ? { skip } : {},
+    async t => {
+      const bench = openRealBench(t);
+      const { says } = filesystemRules[name].options['fs.features'];
+      const features = says.replace(/^.* of /, '').split(', ');
+      for (const feature of features) {
+        const image = bench.makeImage(feature);
+        const line = findFilesystem(name)?.make(image, { 'fs.features': feature });
+        const { status, stderr } = await bench.host.run(line?.command ?? '', line?.args ?? []);
+        assert.equal(status, 0, stderr);
+      }
+    },
+  );
 }
 
 const refused = [

@@ -125,3 +125,13 @@ test('a volume that is not here any more has no standing, nor has one that never
   });
   assert.deepEqual(await lookAtStanding(agent), []);
 });
+
+test('a volume whose device cannot be looked at shows as such, and hides no other', async () => {
+  const { request, agent } = await openPublished();
+  const readText: typeof agent.host.readText = async path => {
+    if (path.startsWith('/sys/dev/block/')) throw Object.assign(new Error('i/o error'), { code: 'EIO' });
+    return agent.host.readText(path);
+  };
+  const standing = await lookAtStanding({ ...agent, host: { ...agent.host, readText } });
+  assert.deepEqual(standing, [{ volumeId: request.volumeId, faults: ['ReadFailed'] }]);
+});

@@ -41,7 +41,8 @@ export function createImages({ root, directory, drafts, room, largestBytes }: Po
       await directory.sync();
       return sizeBytes;
     } catch (error) {
-      if (wasEmpty) await remove(path);
+      // One that has its size may be another gateway's by now, if this call took too long.
+      if (wasEmpty && fstatSync(fd).size === 0) await remove(path);
       throw toProblem(error, `the image of volume "${volume.id}"`);
     } finally {
       closeSync(fd);
