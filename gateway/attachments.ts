@@ -115,6 +115,12 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
     await closing.settle(sql);
   }
 
+  /** Between two steps: whoever took the work over meanwhile may have attached the volume to another node. */
+  async function requireOwn(volumeId: string): Promise<void> {
+    const volume = await findVolume(engine.reader, volumeId);
+    requireHeld(volume?.claim?.owner === work.owner, { kind: 'volume', id: volumeId });
+  }
+
   async function free(sql: Sql, volumeId: string): Promise<void> {
     const held = await releaseVolume(sql, { id: volumeId, state: 'ready' }, work.owner);
     requireHeld(held, { kind: 'volume', id: volumeId });
@@ -143,7 +149,10 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
         subject: { nodeId, capability, readonly },
         intend: (sql, claim) => intendAttach(sql, { cluster, asked }, claim),
         async act({ volume, attachment: { attachmentId }, stale }) {
-          await closeStale(asked, stale);
+          if (stale.open().length > 0) {
+            await closeStale(asked, stale);
+            await requireOwn(volumeId);
+          }
           return backend.attach(toKnownVolume(volume), { nodeId, attachmentId, capability, readonly });
         },
         async succeed(sql, { intent: { volume, attachment, stale }, effect: reach }) {

@@ -5,6 +5,7 @@ import type { Log } from '../src/lib/log.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
 import type { Records } from './records.ts';
+import { createWatch } from './watch.ts';
 
 /** What looks after connections needs. */
 export type Repairing = { readonly host: Host; readonly records: Records; readonly log: Log };
@@ -14,17 +15,21 @@ const pauseMs = 10_000;
 /** Sees to connections that nobody else keeps, every ten seconds, until the returned function is called. */
 export function startRepair(repairing: Repairing): () => void {
   const end = new AbortController();
+  const watch = createWatch();
   void (async () => {
     while (!end.signal.aborted) {
       await sleep(pauseMs, undefined, { ref: false, signal: end.signal }).catch(() => {});
-      if (!end.signal.aborted) await repair(repairing);
+      if (!end.signal.aborted) await repair(repairing, watch);
     }
   })();
   return () => end.abort();
 }
 
-/** Sees to the connections of all volumes once; what fails is logged, and tried again the next time. */
-export async function repair({ host, records, log }: Repairing): Promise<void> {
+/**
+ * Sees to the connections of all volumes once; what fails is logged, and tried again the next time. A protocol with a
+ * command that could not be killed is left alone until that is gone, so that stuck commands never pile up.
+ */
+export async function repair({ host, records, log }: Repairing, watch = createWatch()): Promise<void> {
   const groups = new Map<Protocol, Attachment[]>();
   for (const { attachment } of records.all()) {
     if (shareConnectorFor(attachment)) continue;
@@ -33,7 +38,8 @@ export async function repair({ host, records, log }: Repairing): Promise<void> {
   for (const [protocol, attachments] of groups)
     try {
       const [first] = attachments;
-      if (first) await deviceConnectorFor(first).repair?.(attachments, host);
+      if (!first || watch.stuck(protocol)) continue;
+      await deviceConnectorFor(first).repair?.(attachments, watch.hostFor(protocol, 'repair', host));
     } catch (error) {
       log.warn(`connections over ${protocol} could not be seen to`, { detail: asProblem(error).detail });
     }

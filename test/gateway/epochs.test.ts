@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { Backend } from '../../gateway/backend.ts';
-import { findAttachments, putAttachment } from '../../gateway/records/attachments.ts';
-import type { Attachment } from '../../src/api/attachment.ts';
-import { Problem, type ProblemCode } from '../../src/api/problem.ts';
-import type { AttachmentSpec } from '../../src/api/resources.ts';
-import { createFaultyBackend, type FaultyBackend } from './faulty-backend.ts';
-import { assertProblem, makeGateway, mounted, openMemory, volumeSpec, type Gateway } from './harness.ts';
-import { isProblem, isProblemThat } from './problems.ts';
-
-const cluster = { name: 'a', acceptAnyNode: true };
-const volumeId = 'a.pvc-1';
-const writing: AttachmentSpec = { capability: mounted, readonly: false };
+import { test } from 'node:test';
+import { assertProblem, mounted, volumeSpec } from './harness.ts';
+import { isProblemThat } from './problems.ts';
+import { cluster, prepare, refused, volumeId, writing } from './watched-volume.ts';
 
 for (const old of ['n1@9', 'n1']) {
   test(`attaching to what took the place of ${old} closes the old way before it opens the new one`, async t => {
@@ -101,71 +92,6 @@ test('a full node is full, whatever it took the place of, and then nothing is cl
   assert.deepEqual(await attachments(), ['n1@9 attached']);
 });
 
-test('an old way that the storage refuses to close leaves all as it was, for a retry to find', async t => {
-  const { attach, backend, ways, attachments, gateway } = await prepare(t);
-  await attach('n1@9');
-  const before = await gateway.volumes.get('a', volumeId);
-  backend.failNext('detach', 'before', new Problem('FAILED_PRECONDITION', 'still in use'));
-  const says =
-    'volume "a.pvc-1" is still attached to node "n1@9", whose place node "n1@10" took: still in use';
-  await assert.rejects(attach('n1@10'), refused('UNAVAILABLE', says));
-  assert.deepEqual(await gateway.volumes.get('a', volumeId), before);
-  assert.equal(await gateway.recovery.sweep(), 0);
-  assert.deepEqual(ways, ['attach n1@9']);
-  await attach('n1@10');
-  assert.deepEqual(await attachments(), ['n1@10 attached']);
-});
-
-for (const moment of ['before', 'after'] as const) {
-  test(`an old way of which nobody knows whether it is closed (lost ${moment}) gives way to nothing, and the sweep goes on`, async t => {
-    const { attach, backend, ways, attachments, gateway } = await prepare(t);
-    await attach('n1@9');
-    backend.failNext('detach', moment, new Error('connection reset'));
-    await assert.rejects(attach('n1@10'), isProblemThat('UNAVAILABLE', /still attached to node "n1@9"/));
-    assert.deepEqual(await attachments(), ['n1@10 attaching', 'n1@9 detaching']);
-    assert.ok(!ways.includes('attach n1@10'));
-    await assert.rejects(attach('n2'), isProblemThat('FAILED_PRECONDITION', /attached to node "n1@/));
-    assert.equal(await gateway.recovery.sweep(), 1);
-    assert.deepEqual(await attachments(), ['n1@10 attached']);
-    assert.equal(await gateway.recovery.sweep(), 0);
-    assert.deepEqual(ways.slice(-2), ['detach n1@9', 'attach n1@10']);
-  });
-}
-
-test('what was closed is known to be closed, though the new way was refused for good', async t => {
-  const { attach, backend, attachments } = await prepare(t);
-  await attach('n1@9');
-  backend.failNext('attach', 'before', new Problem('RESOURCE_EXHAUSTED', 'no more targets'));
-  await assert.rejects(attach('n1@10'), refused('RESOURCE_EXHAUSTED', 'no more targets'));
-  assert.deepEqual(await attachments(), []);
-  await attach('n2');
-});
-
-test('of two old machines the one that was detached is so for good, though the other is in use', async t => {
-  const { attach, inUse, attachments, gateway } = await prepare(t);
-  await attach('n1@7');
-  await gateway.engine.transaction(async sql => {
-    for (const old of await findAttachments(sql, volumeId))
-      await putAttachment(sql, { ...old, nodeId: 'n1@8' });
-  });
-  inUse.add('n1@8');
-  await assert.rejects(attach('n1@9'), isProblemThat('UNAVAILABLE', /attached to node "n1@8", whose place/));
-  assert.deepEqual(await attachments(), ['n1@8 attached']);
-  inUse.clear();
-  await attach('n1@9');
-  assert.deepEqual(await attachments(), ['n1@9 attached']);
-});
-
-test('the sweep undoes an attach that was begun for a machine whose place is taken', async t => {
-  const { attach, backend, ways, attachments, gateway } = await prepare(t);
-  backend.failNext('attach', 'after', new Error('connection reset'));
-  await assert.rejects(attach('n1@9'), isProblem('UNAVAILABLE'));
-  await gateway.nodes.put('a', 'n1@10', {});
-  assert.equal(await gateway.recovery.sweep(), 1);
-  assert.deepEqual(ways, ['attach n1@9', 'detach n1@9']);
-  assert.deepEqual(await attachments(), []);
-});
-
 test('two that attach to the new machine at once are one, and what the old one asks meanwhile is ABORTED', async t => {
   const { attach, backend, ways } = await prepare(t);
   await attach('n1@9');
@@ -198,56 +124,3 @@ test('over HTTP a node id may have its epoch as it is or escaped, and the late c
   assert.equal((await gateway.ask(`DELETE ${path}/n1@11`)).status, 204);
   assert.deepEqual(ways, ['attach n1@9', 'detach n1@9', 'attach n1@10', 'detach n1@10']);
 });
-
-function refused(code: ProblemCode, says: string): (error: unknown) => boolean {
-  return error => error instanceof Problem && error.code === code && error.detail === says;
-}
-
-type Prepared = {
-  readonly gateway: Gateway;
-  readonly backend: FaultyBackend;
-  /** What the storage did, as `attach node` and `detach node`. */
-  readonly ways: string[];
-  /** The nodes from which the storage does not close the way. */
-  readonly inUse: Set<string>;
-  attach(nodeId: string, spec?: AttachmentSpec): Promise<Attachment | undefined>;
-  detach(nodeId: string): Promise<void>;
-  /** What is recorded, as `node state`. */
-  attachments(): Promise<readonly string[]>;
-};
-
-/** A gateway with one volume, of a cluster that may attach to any node. */
-async function prepare(t: TestContext): Promise<Prepared> {
-  const ways: string[] = [];
-  const inUse = new Set<string>();
-  const backend = createFaultyBackend(await openWatched(ways, inUse));
-  const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', volumeId, volumeSpec('pvc-1'));
-  return {
-    gateway,
-    backend,
-    ways,
-    inUse,
-    attach: async (nodeId, spec = writing) =>
-      (await gateway.attachments.attach({ cluster, volumeId, nodeId }, spec)).attachment.attachment,
-    detach: nodeId => gateway.attachments.detach({ cluster, volumeId, nodeId }),
-    attachments: async () =>
-      (await gateway.volumes.get('a', volumeId)).attachments.map(({ nodeId, state }) => `${nodeId} ${state}`),
-  };
-}
-
-async function openWatched(ways: string[], inUse: ReadonlySet<string>): Promise<Backend> {
-  const inner = await openMemory();
-  return {
-    ...inner,
-    async attach(volume, access) {
-      ways.push(`attach ${access.nodeId}`);
-      return inner.attach(volume, access);
-    },
-    async detach(volume, nodeId) {
-      if (inUse.has(nodeId)) throw new Problem('FAILED_PRECONDITION', 'still in use');
-      ways.push(`detach ${nodeId}`);
-      await inner.detach(volume, nodeId);
-    },
-  };
-}

@@ -31,11 +31,12 @@ async function open() {
   return { bench, request, reserved, start };
 }
 
+async function refuse(): Promise<never> {
+  throw Object.assign(new Error('read-only'), { code: 'EROFS' });
+}
+
 test('an ephemeral volume that could not be recorded has no image, however often it is asked for', async () => {
   const { request, reserved, start } = await open();
-  const refuse = async (): Promise<never> => {
-    throw Object.assign(new Error('read-only'), { code: 'EROFS' });
-  };
   const agent = await start({ writeDurably: refuse, removeFile: refuse });
   for (let i = 0; i < 3; i++) await assert.rejects(publishEphemeral(agent, request));
   assert.deepEqual(reserved, []);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { openRecords } from '../../node-agent/records.ts';
 import { repair } from '../../node-agent/repair.ts';
 import { createTurns } from '../../node-agent/turns.ts';
+import { createWatch } from '../../node-agent/watch.ts';
 import type { Attachment } from '../../src/api/attachment.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { openNbdWorld } from '../fakes/disks.ts';
@@ -45,6 +46,27 @@ test('the connections of all volumes that are recorded are seen to, and a failur
   volumes.clear();
   await repair({ host, records, log });
   assert.deepEqual(warnings, ['connections over nbd could not be seen to']);
+});
+
+test('a command that could not be killed is waited for, and no other is started beside it', async () => {
+  const { host, volumes } = openNbdWorld();
+  host.state.paths.set('/state', 'directory');
+  const records = await openRecords('/state/volumes', host);
+  const attachment = attachments.one;
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  await records.put({ volumeId: 'c.one', attachment, stagingPath: '/s', capability, targets: [] });
+  volumes.set('one', { name: 'one', sizeBytes: common.sizeBytes });
+  await nbd.connect(attachment, host);
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>();
+  host.tools.set('node', () => ({ status: undefined, timedOut: true, gone }));
+  const before = host.lines.length;
+  const [watch, look] = [createWatch(), { host, records, log: silentLog }];
+  for (let i = 0; i < 3; i++) await repair(look, watch);
+  assert.equal(host.lines.length, before + 1);
+  go();
+  await gone;
+  await repair(look, watch);
+  assert.equal(host.lines.length, before + 2);
 });
 
 test('work on one key waits for the work before it, whatever came of that, and no other key does', async () => {
