@@ -169,8 +169,8 @@ export function connectLoop(path: string, ...flags: readonly string[]): string {
 export function disconnectLoop(device: string): void {
   const file = backingOf(device);
   execFileSync('losetup', ['--detach', device]);
-  for (let tries = 0; file !== '' && backingOf(device) === file && tries < 250; tries++)
-    execFileSync('sleep', ['0.02']);
+  const isHeld = (): boolean => file !== '' && backingOf(device) === file;
+  for (let tries = 0; isHeld() && tries < 250; tries++) execFileSync('sleep', ['0.02']);
 }
 
 function backingOf(device: string): string {
