@@ -108,7 +108,8 @@ async function examineReading(
   path: string,
 ): Promise<readonly VolumeFault[]> {
   const operation = 'NodeGetVolumeHealth';
-  const args = ['--format', '%i', '--', path];
+  // NFS answers from its cache whatever it may, the inode's number always: the time of its last change it must ask for.
+  const args = ['--cached=never', '--format', '%i %Z', '--', path];
   const answer = await readings({ volumeId, operation, command: 'stat', args });
   if ('hangs' in answer)
     return [inaccessible('Hung', `volume "${volumeId}" does not answer: ${answer.hangs}`)];

@@ -17,7 +17,7 @@ export const device: DeviceConnector<'device'> = {
   connect,
   disconnect,
   rescan,
-  owns: (attachment, number, host) => isDisk(`/sys/dev/block/${number}`, attachment, host),
+  owns,
 };
 
 async function connect(attachment: DeviceAttachment, host: Host): Promise<Device> {
@@ -33,16 +33,27 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
   );
 }
 
+/** Which of two disks is the volume's nobody can tell: both stay as they are, and are still not to be in use. */
 async function disconnect(attachment: DeviceAttachment, host: Host): Promise<void> {
-  for (const name of await findAll(attachment, host)) {
+  const { own } = await findAll(attachment, host);
+  for (const name of own) {
     const disk = await readDisk(name, host);
     if (disk) await refuseUsedDisk(disk, host);
-    await makeWritable(name, host);
   }
+  const [name, ...others] = own;
+  if (name !== undefined && others.length === 0) await makeWritable(name, host);
 }
 
 async function rescan(attachment: DeviceAttachment, host: Host): Promise<void> {
-  for (const name of await findAll(attachment, host)) await lookAnew(name, host);
+  const { own, shared } = await findAll(attachment, host);
+  for (const name of [...own, ...shared]) await lookAnew(name, host);
+}
+
+async function owns(attachment: DeviceAttachment, number: string, host: Host): Promise<boolean> {
+  const place = `/sys/dev/block/${number}`;
+  if (!(await isDisk(place, attachment, host))) return false;
+  const namespace = await readNamespace(place, host);
+  return attachment.wwid !== undefined || namespace === undefined || namespace === '1';
 }
 
 /** SCSI and NVMe disks are looked at when asked to; virtio tells by itself. */
@@ -60,21 +71,51 @@ async function makeWritable(name: string, host: Host): Promise<void> {
 }
 
 async function findOne(attachment: DeviceAttachment, host: Host): Promise<string | undefined> {
-  const names = await findAll(attachment, host);
-  if (names.length > 1)
+  const { own, shared } = await findAll(attachment, host);
+  if (shared.length > 0)
     throw new Problem(
       'FAILED_PRECONDITION',
-      `more than one disk says that it is "${nameOf(attachment)}": ${names.join(', ')}`,
+      `"${nameOf(attachment)}" is that of an NVMe controller with several disks, such as ${shared[0]}: the volume needs a wwid`,
     );
-  return names[0];
+  if (own.length > 1)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `more than one disk says that it is "${nameOf(attachment)}": ${own.join(', ')}`,
+    );
+  return own[0];
 }
 
-async function findAll(attachment: DeviceAttachment, host: Host): Promise<readonly string[]> {
-  const found: string[] = [];
+/** The disks that say what is asked for; `shared` are those of which only an NVMe controller says it, of several. */
+type Found = { readonly own: readonly string[]; readonly shared: readonly string[] };
+
+async function findAll(attachment: DeviceAttachment, host: Host): Promise<Found> {
+  const names: string[] = [];
   for (const name of await host.list('/sys/block')) {
     // Path devices of NVMe's own multipath are hidden, and have no node below /dev.
     const isHidden = (await host.readText(`/sys/block/${name}/hidden`))?.trim() === '1';
-    if (!isHidden && (await isDisk(`/sys/block/${name}`, attachment, host))) found.push(name);
+    if (!isHidden && (await isDisk(`/sys/block/${name}`, attachment, host))) names.push(name);
   }
-  return found;
+  if (attachment.wwid !== undefined) return { own: names, shared: [] };
+  const controllers = names.map(controllerOf);
+  const isShared = await Promise.all(
+    controllers.map(async (controller, index) => {
+      if (controller === undefined) return false;
+      const isAlone = controllers.filter(other => other === controller).length === 1;
+      return !isAlone || (await readNamespace(`/sys/block/${names[index]}`, host)) !== '1';
+    }),
+  );
+  return {
+    own: names.filter((_, index) => !isShared[index]),
+    shared: names.filter((_, index) => isShared[index]),
+  };
+}
+
+/** An NVMe disk's controller, or its subsystem; undefined for other disks. */
+function controllerOf(name: string): string | undefined {
+  return /^(nvme\d+)n\d+$/.exec(name)?.[1];
+}
+
+/** The number that an NVMe disk has on its controller; undefined for other disks. */
+async function readNamespace(place: string, host: Host): Promise<string | undefined> {
+  return (await host.readText(`${place}/nsid`))?.trim();
 }

@@ -126,16 +126,23 @@ async function refuseOthers(paths: readonly Path[], attachment: IscsiAttachment,
       );
 }
 
+/** The disks that are reached over the volume's target and say that they are the volume. */
+async function findOwn(attachment: IscsiAttachment, host: Host): Promise<readonly Path[]> {
+  const own: Path[] = [];
+  for (const path of await findPaths(await readSessions(attachment.target, host), attachment, host))
+    if (await isDisk(`/sys/block/${path.name}`, attachment, host)) own.push(path);
+  return own;
+}
+
 async function disconnect(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
-  const { target } = attachment;
-  const sessions = await readSessions(target, host);
-  const paths: Path[] = [];
-  for (const path of await findPaths(sessions, attachment, host))
-    if (await isDisk(`/sys/block/${path.name}`, attachment, host)) paths.push(path);
-  const maps = await findMaps(attachment, host);
+  const paths = await findOwn(attachment, host);
+  const names = paths.map(({ name }) => name);
+  const maps = await findMaps(names, attachment, host);
   for (const map of maps) await removeMap(map, host);
-  for (const { name } of paths) {
-    if (maps.length > 0 || attachment.portals.length > 1) await forgetPath(name, host);
+  for (const name of names) {
+    // A map that has a twin's disk too stays, without the volume's.
+    const isMapped = maps.length > 0 || (await mapAbove(name, host)) !== undefined;
+    if (isMapped || attachment.portals.length > 1) await forgetPath(name, host);
     const disk = await readDisk(name, host);
     if (disk) await refuseUsedDisk(disk, host);
   }
@@ -167,11 +174,11 @@ async function endSessions(attachment: IscsiAttachment, host: Host, others: Othe
 }
 
 async function rescan(attachment: IscsiAttachment, host: Host): Promise<void> {
-  const sessions = (await readSessions(attachment.target, host)).filter(({ isUp }) => isUp);
-  for (const { name } of await findPaths(sessions, attachment, host))
-    if (await isDisk(`/sys/block/${name}`, attachment, host))
-      await tell(host, `/sys/block/${name}/device/rescan`, '1');
-  for (const map of await findMaps(attachment, host)) await resizeMap(map, host);
+  const paths = await findOwn(attachment, host);
+  for (const { name, session } of paths)
+    if (session.isUp) await tell(host, `/sys/block/${name}/device/rescan`, '1');
+  const names = paths.map(({ name }) => name);
+  for (const map of await findMaps(names, attachment, host)) await resizeMap(map, host);
 }
 
 async function owns(attachment: IscsiAttachment, number: string, host: Host): Promise<boolean> {

@@ -1,16 +1,13 @@
-import { fileURLToPath } from 'node:url';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule, runWell } from '../commands.ts';
+import { needModule } from '../commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { findUser, fitDisk, readDisk, refuseUsedDisk, waitFor } from '../disk.ts';
-import type { CommandLine } from '../filesystem.ts';
 import type { Host } from '../host.ts';
+import { identityOf, indexOf, readBackend, readDevices, runLink, endLink } from './nbd/exports.ts';
+import { createRepair } from './nbd/repair.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;
-
-const link = fileURLToPath(new URL('nbd/link.ts', import.meta.url));
-const linkTimeoutMs = 30_000;
 
 /**
  * An export of an NBD server. The kernel has the connection, so that nothing of the agent needs to live for it, and
@@ -24,7 +21,7 @@ export const nbd: DeviceConnector<'nbd'> = {
   connect,
   disconnect,
   rescan,
-  repair,
+  repair: createRepair(),
   owns: async (attachment, number, host) =>
     (await readBackend(`/sys/dev/block/${number}`, host)) === identityOf(attachment),
 };
@@ -32,9 +29,9 @@ export const nbd: DeviceConnector<'nbd'> = {
 async function connect(attachment: NbdAttachment, host: Host): Promise<Device> {
   await needModule(host, 'nbd');
   const known = await findOne(attachment, host);
-  if (known === undefined) await runLink('connect', attachment, host);
+  if (known === undefined) await connectNew(attachment, host);
   else await runLink('reconnect', attachment, host, indexOf(known));
-  const name = await waitFor(() => findOne(attachment, host));
+  const name = await findOne(attachment, host);
   if (name === undefined)
     throw new Problem('UNAVAILABLE', `no device shows "${identityOf(attachment)}" after it was connected`);
   const fitting = {
@@ -43,6 +40,19 @@ async function connect(attachment: NbdAttachment, host: Host): Promise<Device> {
     rescan: () => rescan(attachment, host),
   };
   return fitDisk(name, fitting, host);
+}
+
+/** A kernel that shows no name of a connection could not tell it from others: it is ended at once. */
+async function connectNew(attachment: NbdAttachment, host: Host): Promise<void> {
+  const index = await runLink('connect', attachment, host);
+  const place = `/sys/block/nbd${index}`;
+  if ((await readBackend(place, host)) !== undefined) return;
+  if ((await host.readText(`${place}/pid`)) === undefined) return;
+  await endLink(index, host);
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    'the kernel of this node does not show which NBD export a device leads to: Linux 5.14 or later does',
+  );
 }
 
 async function disconnect(attachment: NbdAttachment, host: Host): Promise<void> {
@@ -68,69 +78,13 @@ async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
   await runLink('connect', attachment, host, indexOf(disk.name));
 }
 
-/** The kernel tells nobody that a connection is lost; it then has fewer of them than devices. */
-async function repair(attachments: readonly NbdAttachment[], host: Host): Promise<void> {
-  const connected: NbdAttachment[] = [];
-  for (const attachment of attachments)
-    if ((await findAll(attachment, host)).length === 1) connected.push(attachment);
-  for (const port of new Set(connected.map(attachment => attachment.port))) {
-    const own = connected.filter(attachment => attachment.port === port);
-    if ((await countConnections(port, host)) >= own.length) continue;
-    const results = await Promise.allSettled(
-      own.map(async attachment => {
-        const name = await findOne(attachment, host);
-        if (name !== undefined) await runLink('reconnect', attachment, host, indexOf(name));
-      }),
-    );
-    const failed = results.find(result => result.status === 'rejected');
-    if (failed) throw failed.reason;
-  }
-}
-
-/** How many connections to other machines' port are established: state 01, in the fourth column (proc(5)). */
-async function countConnections(port: number, host: Host): Promise<number> {
-  const texts = await Promise.all(['tcp', 'tcp6'].map(name => host.readText(`/proc/net/${name}`)));
-  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const lines = texts.flatMap(text => (text ?? '').split('\n').map(line => line.trim().split(/\s+/)));
-  return lines.filter(([, , remote, state]) => state === '01' && remote?.endsWith(end)).length;
-}
-
 async function letGo(name: string, attachment: NbdAttachment, host: Host): Promise<void> {
-  await runWell(host, linkLine(['disconnect', indexOf(name)]));
+  await endLink(indexOf(name), host);
   const isGone = await waitFor(async () =>
     (await readBackend(`/sys/block/${name}`, host)) === identityOf(attachment) ? undefined : true,
   );
   if (!isGone)
     throw new Problem('UNAVAILABLE', `device "/dev/${name}" is still connected after it was let go`);
-}
-
-type Operation = 'size' | 'connect' | 'reconnect';
-
-async function runLink(
-  operation: Operation,
-  attachment: NbdAttachment,
-  ...[host, index]: [host: Host, index?: string]
-): Promise<string> {
-  const { server, port, export: name, readonly } = attachment;
-  const mode = readonly ? 'ro' : 'rw';
-  const place = index === undefined ? [] : [index];
-  const args = [operation, server, String(port), name, identityOf(attachment), mode, ...place];
-  return (await runWell(host, linkLine(args))).stdout.trim();
-}
-
-function linkLine(args: readonly string[]): CommandLine {
-  const options = ['--disable-warning=ExperimentalWarning', link];
-  return { command: process.execPath, args: [...options, ...args], timeoutMs: linkTimeoutMs };
-}
-
-/** What the kernel is told of the connection, and shows of the device. */
-function identityOf({ server, port, export: name }: NbdAttachment): string {
-  const host = server.includes(':') ? `[${server}]` : server;
-  return `nbd://${host}:${port}/${encodeURIComponent(name)}`;
-}
-
-function indexOf(name: string): string {
-  return name.slice('nbd'.length);
 }
 
 async function findOne(attachment: NbdAttachment, host: Host): Promise<string | undefined> {
@@ -144,11 +98,5 @@ async function findOne(attachment: NbdAttachment, host: Host): Promise<string | 
 }
 
 async function findAll(attachment: NbdAttachment, host: Host): Promise<readonly string[]> {
-  const names = (await host.list('/sys/block')).filter(name => /^nbd\d+$/.test(name));
-  const backends = await Promise.all(names.map(name => readBackend(`/sys/block/${name}`, host)));
-  return names.filter((_, index) => backends[index] === identityOf(attachment));
-}
-
-async function readBackend(place: string, host: Host): Promise<string | undefined> {
-  return (await host.readText(`${place}/backend`))?.trim();
+  return (await readDevices(host)).get(identityOf(attachment)) ?? [];
 }

@@ -23,6 +23,20 @@ export function parseMountinfo(text: string): readonly Mount[] {
     .map(parseLine);
 }
 
+/**
+ * Reads one mountinfo file again and again, and only its new lines anew: a node has hundreds of mounts, and most stay.
+ */
+export function createMountReader(read: () => string): () => readonly Mount[] {
+  let known: ReadonlyMap<string, Mount> = new Map();
+  return () => {
+    const lines = read()
+      .split('\n')
+      .filter(line => line !== '');
+    known = new Map(lines.map(line => [line, known.get(line) ?? parseLine(line)]));
+    return lines.flatMap(line => known.get(line) ?? []);
+  };
+}
+
 /** What is mounted at a path, the topmost last. */
 export function mountsAt(mounts: readonly Mount[], path: string): readonly Mount[] {
   return mounts.filter(mount => mount.path === path);

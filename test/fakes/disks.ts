@@ -52,7 +52,8 @@ export function openNbdWorld(): FakeWorld {
     if (!volume) return { status: 1, stderr: 'the server has no such export' };
     if (operation === 'size') return { stdout: `${volume.sizeBytes}\n` };
     if (operation === 'reconnect') return host.get(`/sys/block/nbd${index}/backend`) === identifier ? 0 : 1;
-    const free = index ?? [0, 1, 2, 3].find(number => host.get(`/sys/block/nbd${number}/pid`) === undefined);
+    const isFree = (number: number) => host.get(`/sys/block/nbd${number}/pid`) === undefined;
+    const free = index ?? [...Array(16).keys()].find(isFree);
     showDisk(
       host,
       { name: `nbd${free}`, sizeBytes: volume.sizeBytes },
@@ -182,6 +183,10 @@ function addMultipath(host: SysfsHost): void {
     host.put(`/sys/block/${map}/slaves/${disk}/dev`, 'x');
     host.put(`/sys/block/${disk}/holders/${map}/dev`, 'x');
   };
+  const removePath = (disk: string): void => {
+    host.drop(`/sys/block/${disk}/holders`);
+    for (const map of host.names('/sys/block')) host.drop(`/sys/block/${map}/slaves/${disk}`);
+  };
   const flush = (name: string): number => {
     const map = mapOf(`mpath-${name}`);
     if (map === undefined) return 1;
@@ -192,6 +197,7 @@ function addMultipath(host: SysfsHost): void {
   host.tools.set('multipath', ([flag, name = '']) => (flag === '-f' ? flush(name) : 0));
   host.tools.set('multipathd', ([verb, , name = '']) => {
     if (verb === 'add') addPath(name);
+    if (verb === 'del') removePath(name);
     const map = mapOf(`mpath-${name}`);
     const [path] = map === undefined ? [] : host.names(`/sys/block/${map}/slaves`);
     if (verb === 'resize') host.put(`/sys/block/${map}/size`, host.get(`/sys/block/${path}/size`) ?? '0');

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mountsAt, mountsBelow, parseMountinfo, topMount } from '../../node-agent/mountinfo.ts';
+import {
+  createMountReader,
+  mountsAt,
+  mountsBelow,
+  parseMountinfo,
+  topMount,
+} from '../../node-agent/mountinfo.ts';
 
 const text = String.raw`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
 40 22 7:0 / /a\040b ro,nosuid shared:2 master:1 - xfs /dev/loop0 rw,nouuid
@@ -42,4 +48,17 @@ test('mounts are found at a path, the topmost last, and below it', () => {
   assert.equal(topMount(mounts, '/a')?.id, 42);
   assert.equal(topMount(mounts, '/b'), undefined);
   assert.deepEqual(mountsBelow(mounts, '/a'), []);
+});
+
+test('a reader that reads again tells what is mounted now, in its order', () => {
+  let now = text;
+  const read = createMountReader(() => now);
+  assert.deepEqual(read(), parseMountinfo(text));
+  const lines = text.trim().split('\n');
+  now = `${lines.toReversed().join('\n')}\n`;
+  assert.deepEqual(read(), parseMountinfo(now));
+  now = `${lines[0]}\n`;
+  assert.deepEqual(read(), parseMountinfo(now));
+  now = 'no mount\n';
+  assert.throws(read, /not a mountinfo line/);
 });

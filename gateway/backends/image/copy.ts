@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { copyFile, stat, statfs } from 'node:fs/promises';
+import { copyFile, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../src/api/problem.ts';
 import { describeFailure, runCopying } from '../../copying.ts';
 import { ignoreMissing } from './problems.ts';
@@ -10,6 +11,9 @@ const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs',
 
 /** What the system says when a filesystem, or these two files on it, cannot share blocks. */
 const cannotShare = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'ENOTTY', 'EINVAL', 'EXDEV', 'EPERM']);
+
+/** How long a copy runs on between two times that it is written back, in milliseconds. */
+const writeBackMs = 50;
 
 /** True where sharing blocks is known to be one cut, even while the file is written. */
 export async function sharesAtomically(directory: string): Promise<boolean> {
@@ -35,10 +39,26 @@ export async function copySparsely(source: string, target: string): Promise<void
   const neededBytes = await allocatedBytes(source);
   await requireRoom(target, neededBytes);
   const args = ['--reflink=never', '--sparse=auto', '--', source, target];
-  const result = await runCopying('cp', args, neededBytes);
+  const copying = runCopying('cp', args, neededBytes);
+  const [result] = await Promise.all([copying, writeBackWhile(copying, target)]);
   if (result.status === 0) return;
   await requireRoom(target, neededBytes - (await allocatedBytes(target)));
   throw new Problem('UNAVAILABLE', `cannot copy "${source}": "cp" ${describeFailure(result)}`);
+}
+
+/**
+ * Writes a file back while it is still copied, so that little is left to be made durable at the end. An error is not
+ * kept to itself: the kernel tells each only once.
+ */
+async function writeBackWhile(copying: Promise<unknown>, target: string): Promise<void> {
+  let isOver = false;
+  const over = copying.then(() => (isOver = true));
+  for (;;) {
+    await Promise.race([over, sleep(writeBackMs)]);
+    if (isOver) return;
+    const file = await open(target, 'r').catch(ignoreMissing);
+    await file?.datasync().finally(() => file.close());
+  }
 }
 
 /** The bytes that a file has on disk; none when it is not there. */

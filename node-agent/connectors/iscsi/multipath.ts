@@ -23,10 +23,20 @@ export async function isMapOf(place: string, identity: DiskIdentity, host: Host)
   return owned.every(Boolean);
 }
 
-/** The maps of a disk, those without paths too. */
-export async function findMaps(identity: DiskIdentity, host: Host): Promise<readonly string[]> {
+/** The maps of nothing but these disks, and those of the volume that have lost all theirs; never a twin's. */
+export async function findMaps(
+  disks: readonly string[],
+  identity: DiskIdentity,
+  host: Host,
+): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => name.startsWith('dm-'));
-  const found = await Promise.all(names.map(name => isMapOf(`/sys/block/${name}`, identity, host)));
+  const found = await Promise.all(
+    names.map(async name => {
+      const place = `/sys/block/${name}`;
+      const paths = await host.list(`${place}/slaves`);
+      return paths.every(path => disks.includes(path)) && isMapOf(place, identity, host);
+    }),
+  );
   return names.filter((_, index) => found[index]);
 }
 

@@ -54,14 +54,48 @@ for (const [kind, facts, names] of kinds)
 
 test('two disks that say the same are refused, and a path of an NVMe disk is none', async () => {
   const { host } = openWorld();
-  showDisk(host, { name: 'nvme0n1', sizeBytes: MiB }, { 'device/serial': 'v' });
+  showDisk(host, { name: 'nvme0n1', sizeBytes: MiB }, { 'device/serial': 'v', nsid: '1' });
   showDisk(host, { name: 'nvme0c0n1', sizeBytes: MiB }, { 'device/serial': 'v', hidden: '1' });
   assert.equal((await device.connect(attachmentTo({ serial: 'v' }), host)).path, '/dev/nvme0n1');
-  showDisk(host, { name: 'nvme1n1', sizeBytes: MiB }, { 'device/serial': 'v' });
+  showDisk(host, { name: 'nvme1n1', sizeBytes: MiB }, { 'device/serial': 'v', nsid: '1' });
   await assert.rejects(device.connect(attachmentTo({ serial: 'v' }), host), {
     code: 'FAILED_PRECONDITION',
     detail: 'more than one disk says that it is "serial v": nvme0n1, nvme1n1',
   });
+});
+
+test("an NVMe serial is its controller's, and names its first disk, where that is the only one", async () => {
+  const { host } = openWorld();
+  const facts = { 'device/serial': 'v', ro: '1' };
+  const show = (name: string, nsid: string): void =>
+    showDisk(host, { name, sizeBytes: MiB }, { ...facts, nsid, wwid: `eui.${nsid}`, dev: `259:${nsid}` });
+  const bySerial = attachmentTo({ serial: 'v' });
+  const assertRefused = async (): Promise<void> => {
+    await assert.rejects(device.connect(bySerial, host), {
+      code: 'FAILED_PRECONDITION',
+      detail: /NVMe controller with several disks.*needs a wwid/,
+    });
+    await device.disconnect(bySerial, host);
+    assert.deepEqual(host.lines, []);
+  };
+  show('nvme0n2', '2');
+  await assertRefused();
+  assert.equal(await device.owns(bySerial, '259:2', host), false);
+  show('nvme0n1', '1');
+  await assertRefused();
+  const named = attachmentTo({ serial: 'v', wwid: 'eui.2' });
+  assert.equal((await device.connect(named, host)).path, '/dev/nvme0n2');
+  assert.equal(await device.owns(named, '259:2', host), true);
+  host.drop('/sys/block/nvme0n2');
+  assert.equal((await device.connect(bySerial, host)).path, '/dev/nvme0n1');
+  assert.equal(await device.owns(bySerial, '259:1', host), true);
+});
+
+test('a disk that a twin has joined stays as it is when it is let go, and so does the twin', async () => {
+  const { host } = openWorld();
+  for (const name of ['vdb', 'vdc']) showDisk(host, { name, sizeBytes: MiB }, { serial: 'v', ro: '1' });
+  await device.disconnect({ ...attachmentTo({ serial: 'v' }), readonly: true }, host);
+  assert.deepEqual([host.get('/sys/block/vdb/ro'), host.get('/sys/block/vdc/ro')], ['1', '1']);
 });
 
 test('a disk is made read-only for as long as the volume is, and one in use is not let go', async () => {

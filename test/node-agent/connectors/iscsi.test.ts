@@ -156,6 +156,27 @@ test('iscsi refuses a unit that says something else of itself, and a disk elsewh
   });
 });
 
+test('iscsi leaves the map of a twin over another way alone, at connect and at disconnect', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = { ...attach('v', MiB), wwid: 'naa.6001405a0' };
+  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': attachment.wwid });
+  await host.run('multipathd', ['add', 'path', 'sdx']);
+  assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
+  await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
+  await iscsi.rescan?.(attachment, host);
+  // multipathd takes in by itself what says the same.
+  await host.run('multipathd', ['add', 'path', 'sda']);
+  await iscsi.disconnect(attachment, host);
+  assert.deepEqual(host.names('/sys/block'), ['sdx', 'dm-0']);
+  assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
+  const touching = / -f |disablequeueing|resize/;
+  assert.deepEqual(
+    host.lines.filter(line => touching.test(line)),
+    [],
+  );
+});
+
 test('iscsi owns a map of its disks alone, and one that has lost them all by its name', async () => {
   const { host, attach } = open(both);
   const attachment = attach('v', MiB);

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 
 /** The kernel's own NFS server, on a network of its own, that exports one ext4. */
@@ -23,24 +24,27 @@ export interface NfsServer {
 /** A test, or `after` itself of a file's tests. */
 export type Ends = { readonly after: (end: () => Promise<void>) => void };
 
+/** Y once no client of an earlier server is waited for. */
+const graceFile = '/proc/fs/nfsd/v4_end_grace';
 const diskBytes = 256 * 2 ** 20;
 
 /**
  * Starts server `number` of this machine, at 10.9.<number>.2; it ends with the test, after what was started
  * before it.
  */
-export function startNfsServer(t: Ends, number = 1): NfsServer {
+export async function startNfsServer(t: Ends, number = 1): Promise<NfsServer> {
   const name = `server${number}`;
   const directory = makeTemporaryDirectory();
   const root = join(directory, name);
   const state = join(directory, `${name}-state`);
-  const daemons: (() => Promise<void>)[] = [];
+  const daemons: Daemon[] = [];
   const inside = (...line: readonly string[]): readonly string[] => [
     ...['ip', 'netns', 'exec', name, 'sh', '-ec', enter, state, ...line],
   ];
   const link = (to: string): void => run('ip', 'link', 'set', `to-${name}`, to);
   // Versions before 4 would need a portmapper.
-  const start = (): void => run(...inside('rpc.nfsd', '-N', '3', '--lease-time', '10', '4'));
+  const start = (): void =>
+    run(...inside('rpc.nfsd', '-N', '3', '--lease-time', '10', '--grace-time', '10', '4'));
   const stop = (): void => run(...inside('rpc.nfsd', '0'));
   t.after(async () => {
     link('up');
@@ -55,11 +59,11 @@ export function startNfsServer(t: Ends, number = 1): NfsServer {
   run('modprobe', 'nfsd');
   run(...inside('exportfs', '-i', '-o', 'rw,no_root_squash,no_subtree_check,fsid=0', `*:${root}`));
   daemons.push(
-    // It knows that no client of an earlier server is left, so that nobody waits for one.
-    startDaemon(inside('nfsdcld', '-F', '-p', join(state, 'pipe'), '-s', state)),
     startDaemon(inside('rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp')),
+    // It knows that no client of an earlier server is left. A server that starts before it is up waits for some.
+    startDaemon(inside('nfsdcld', '-F', '-p', join(state, 'pipe'), '-s', state)),
   );
-  start();
+  await startAfresh({ start, stop, isReady: () => tell(...inside('cat', graceFile)).trim() === 'Y' });
   return { address: `10.9.${number}.2`, root, cut: () => link('down'), mend: () => link('up'), stop, start };
 }
 
@@ -92,13 +96,35 @@ function makeDisk(root: string): void {
   run('mount', '-o', 'loop', '--', `${root}.img`, root);
 }
 
-function startDaemon([command = '', ...args]: readonly string[]): () => Promise<void> {
+/** Ends a daemon and waits until it is gone; one that is not ended keeps nobody waiting. */
+type Daemon = () => Promise<void>;
+
+function startDaemon([command = '', ...args]: readonly string[]): Daemon {
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  child.unref();
   const ended = once(child, 'exit');
   return async () => {
+    child.ref();
     child.kill('SIGKILL');
     await ended;
   };
+}
+
+type Service = Pick<NfsServer, 'start' | 'stop'> & { readonly isReady: () => boolean };
+
+/** Starts the service anew until it waits for no client of an earlier one. */
+async function startAfresh({ start, stop, isReady }: Service): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    start();
+    if (isReady()) return;
+    if (tries === 20) throw new Error('the NFS server waits for clients that it never had');
+    stop();
+    await sleep(500);
+  }
+}
+
+function tell(...[command = '', ...args]: readonly string[]): string {
+  return execFileSync(command, args, { encoding: 'utf8' });
 }
 
 function run(...[command = '', ...args]: readonly string[]): void {

@@ -10,7 +10,7 @@ import { startNfsServer } from './nfs-server.ts';
 
 const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
 
-const server = startNfsServer({ after });
+const server = await startNfsServer({ after });
 
 /** Makes a directory on the server and says how nodes reach it as a volume. */
 function makeVolume(name: string): GuestVolume {
@@ -97,8 +97,7 @@ test('a share tells its room and its health, and has nothing to grow', async t =
 
 test('a share whose directory was removed on the server says so, and comes off', async t => {
   const node = await startGuestNode(t);
-  const flags = { ...capability, mount: { mount_flags: ['noac'] } };
-  const fields = volumeAt(node, { ...makeVolume('removed'), capability: flags });
+  const fields = volumeAt(node, makeVolume('removed'));
   await bringUp(node, fields);
   rmSync(join(server.root, 'removed'), { recursive: true });
   assert.deepEqual(await healthOf(node, fields.volume_id), ['INACCESSIBLE ReadFailed']);
