@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Attachment } from '../src/api/attachment.ts';
 import { asProblem, Problem, problemTable } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { checkCapability, checkFormat, differencesOf, factsOf } from './capability.ts';
-import { describeFailure, runToEnd, runWell } from './commands.ts';
 import { deviceConnectorFor } from './connectors/index.ts';
 import { giveToGroup } from './mount-group.ts';
 import { topMount } from './mountinfo.ts';
 import { unmountAll } from './mounting.ts';
+import { kindOfImage, removeImage, reserveImage } from './ephemeral-image.ts';
 import { refuseUnusable, type EphemeralRequest } from './ephemeral-request.ts';
 import { judge, refuseForeign } from './ownership.ts';
 import { removeLeftover } from './leftover.ts';
@@ -35,7 +34,7 @@ export async function publishEphemeral(agent: Agent, request: EphemeralRequest):
     if (!(await isMounted(agent, record))) {
       // The call that made the record may have failed to write it.
       if (known) await records.put(record);
-      await reserve(agent, record);
+      await reserveImage(host, record);
     }
     const { stagingPath, attachment, formatOptions } = record;
     await stage(agent, {
@@ -116,7 +115,7 @@ async function recordNew(agent: Agent, request: EphemeralRequest): Promise<Volum
       'ephemeral volumes are not set up on this node (setting ephemeral-dir)',
     );
   const path = `${pool.directory}/${nameOf(volumeId)}.img`;
-  if ((await host.kindOf(path)) !== 'nothing')
+  if ((await kindOfImage(path, host)) !== 'nothing')
     throw new Problem('FAILED_PRECONDITION', `"${path}" is there, but not recorded for volume "${volumeId}"`);
   const record: VolumeRecord = {
     volumeId,
@@ -158,23 +157,6 @@ function requireRoom({ records }: Agent, { capacityBytes }: EphemeralPool, sizeB
     );
 }
 
-/** Gives the image all of its room at once: a disk that is full shows here, and never as an I/O error in the pod. */
-async function reserve({ host }: Agent, { attachment }: VolumeRecord): Promise<void> {
-  const path = imageOf(attachment);
-  await host.makeFile(path);
-  const line = { command: 'fallocate', args: ['--length', String(attachment.sizeBytes), '--', path] };
-  const result = await runToEnd(host, line);
-  if (result.status === 0) return;
-  const room = { command: 'stat', args: ['--file-system', '--format', '%S %a', '--', path] };
-  const [unit = 0, free = 0] = (await runWell(host, room)).stdout.split(' ').map(Number);
-  if (unit * free < attachment.sizeBytes)
-    throw new Problem(
-      'RESOURCE_EXHAUSTED',
-      `the disk of ephemeral volumes has ${unit * free} bytes free, less than the ${attachment.sizeBytes} asked for`,
-    );
-  throw new Problem('UNAVAILABLE', describeFailure(line, result));
-}
-
 async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
   const { host, records, base } = agent;
   const { attachment, stagingPath, volumeId } = record;
@@ -183,31 +165,15 @@ async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
   await inPhase(agent, 'disconnect', () => connector.disconnect(attachment, host));
   const look = { host, base, mounts: await host.mounts(), field: 'target_path' };
   await removeLeftover(host, stagingPath, await lookAt(stagingPath, look));
-  await removeImage(agent, record);
+  await removeImage(host, record);
   agent.memory.forget(volumeId);
   agent.memory.forgetReadings(volumeId);
   await records.remove(volumeId);
 }
 
-async function removeImage({ host }: Agent, { attachment, volumeId }: VolumeRecord): Promise<void> {
-  const path = imageOf(attachment);
-  const kind = await host.kindOf(path);
-  if (kind !== 'nothing' && kind !== 'file' && kind !== 'filled')
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `"${path}" of ephemeral volume "${volumeId}" is no longer a file`,
-    );
-  await host.removeFile(path);
-}
-
 async function isMounted({ host }: Agent, record: VolumeRecord): Promise<boolean> {
   const mount = topMount(await host.mounts(), record.stagingPath);
   return mount !== undefined && (await judge(mount, record, host)) === 'own';
-}
-
-function imageOf(attachment: Attachment): string {
-  if (attachment.protocol === 'loop') return attachment.path;
-  throw new Error('an ephemeral volume is a file');
 }
 
 function nameOf(volumeId: string): string {

@@ -8,6 +8,7 @@ import type { NodeConfig } from './config.ts';
 import type { Agent } from './agent.ts';
 import { surveyProtocols } from './connectors/index.ts';
 import type { EphemeralPool } from './ephemeral.ts';
+import { reportStrays } from './ephemeral-strays.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import { untilUnused } from './grace.ts';
 import type { Host } from './host.ts';
@@ -79,6 +80,7 @@ export async function startNodeAgent(
   try {
     const extras = await startExtras(config, { log, agent, metrics });
     const endRepair = startRepair({ host, records, log });
+    void reportStrays(agent, log);
     const close = async (): Promise<void> => {
       endRepair();
       await extras.close();

@@ -42,7 +42,7 @@ export function openNbdWorld(): FakeWorld {
   host.tools.set('node', ([, , operation, ...rest]) => {
     if (operation === 'disconnect') {
       const place = `/sys/block/nbd${rest[0]}`;
-      if (host.get(`${place}/backend`) === undefined) return 1;
+      if (['backend', 'pid'].every(file => host.get(`${place}/${file}`) === undefined)) return 1;
       showDisk(host, { name: `nbd${rest[0]}`, sizeBytes: 0 });
       for (const file of ['backend', 'pid']) host.drop(`${place}/${file}`);
       return 0;

@@ -54,12 +54,28 @@ const tools: Readonly<Record<string, Tool>> = {
   },
   umount,
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
+  install: (state, args) => {
+    state.paths.set(args.at(-1) ?? '', 'file');
+    return 0;
+  },
+  rm: (state, args) => {
+    const path = args.at(-1) ?? '';
+    for (const known of [state.paths, state.images]) known.delete(path);
+    return 0;
+  },
   fallocate: (state, args) => reserve(state, args.at(-1) ?? '', Number(args[1])),
   stat: (state, args) => {
     if (args.includes('%S %a')) return { stdout: `1 ${state.freeBytes}\n` };
+    if (args.includes('%f')) return modeOf(state, args.at(-1) ?? '');
     return state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1;
   },
 };
+
+function modeOf({ paths }: FakeState, path: string): Partial<ExecResult> | number {
+  const kind = paths.get(path);
+  if (kind === undefined) return 1;
+  return { stdout: kind === 'file' || kind === 'filled' ? '81a0\n' : 'a1ff\n' };
+}
 
 /** What is on the file already stays. */
 function reserve(state: FakeState, path: string, sizeBytes: number): number {

@@ -218,6 +218,48 @@ test('a file that is there already is neither used nor removed', async () => {
   assert.equal(images.get(attachment.path)?.data, 'of somebody else');
 });
 
+test('an image that was replaced by a link is neither followed nor removed', async () => {
+  const bench = openFakeBench();
+  const { ask, agent } = await open(bench);
+  await ask('Publish');
+  const [{ attachment } = assert.fail()] = agent.records.all();
+  const path = attachment.protocol === 'loop' ? attachment.path : assert.fail();
+  const { state } = bench.host;
+  state.mounts = [];
+  state.loops.clear();
+  state.paths.set(path, 'link');
+  for (const rpc of ['Publish', 'Unpublish'] as const)
+    await assert.rejects(ask(rpc), { code: 'FAILED_PRECONDITION', message: /is no longer a file/ });
+  assert.equal(state.paths.get(path), 'link');
+});
+
+test('nothing but commands, which have a deadline, touches what lies on the disk of ephemeral volumes', async () => {
+  const bench = openFakeBench();
+  const { agent, directory } = await open(bench);
+  const { host } = bench;
+  const guard =
+    <T>(work: (path: string) => Promise<T>) =>
+    async (path: string): Promise<T> => {
+      assert.ok(!path.startsWith(directory), `"${path}" is touched by the agent itself`);
+      return work(path);
+    };
+  const { kindOf, makeFile, removeFile, readText } = host;
+  const guarded = {
+    ...agent,
+    host: {
+      ...host,
+      kindOf: guard(kindOf),
+      makeFile: guard(makeFile),
+      removeFile: guard(removeFile),
+      readText: guard(readText),
+    },
+  };
+  const node = createNode(guarded, { nodeId: 'n', maxVolumes: 0, topology: async () => ({}) });
+  for (let i = 0; i < 2; i++) await node.NodePublishVolume?.(requestFor(bench) as never, call);
+  await node.NodeUnpublishVolume?.(requestFor(bench) as never, call);
+  assertClean(bench);
+});
+
 test('an ephemeral volume is never staged, unstaged, or published elsewhere or with another size', async () => {
   const bench = openFakeBench();
   const { ask } = await open(bench);

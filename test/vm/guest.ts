@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts';
 // Runs in the virtual machine: runs the test files that its arguments match, one after another, and says of each test
 // how it ended. What the tests print goes to the console.
 const files = process.argv.slice(2).flatMap(pattern => globSync(pattern).sort());
-const port = openSync(findPort('outcomes'), 'w');
+const outcomes = openSync(findPort('outcomes'), 'w');
 const stream = run({ files, concurrency: 1, timeout: 3 * 60_000 });
 stream.on('test:pass', ({ name, skip, details: { type } }) => {
   const reason = skip === true ? 'no reason given' : skip;
@@ -17,11 +17,11 @@ stream.on('test:fail', ({ name, details: { type, error } }) => {
 });
 stream.on('test:stdout', ({ message }) => process.stdout.write(message));
 stream.on('test:stderr', ({ message }) => process.stdout.write(message));
-stream.once('end', () => writeSync(port, '"end"\n'));
+stream.once('end', () => writeSync(outcomes, '"end"\n'));
 stream.resume();
 
 function say(outcome: Outcome): void {
-  writeSync(port, `${JSON.stringify(outcome)}\n`);
+  writeSync(outcomes, `${JSON.stringify(outcome)}\n`);
 }
 
 /** The device of a port that the host gave this name. */

@@ -50,7 +50,7 @@ function modulesInOrder({ modules }: Kernel): readonly string[] {
   );
   const ordered = wanted.flatMap(name => {
     const path = [...needs.keys()].find(known => known.replace(/^.*\/|\.ko(\.\w+)?$/g, '') === name);
-    return path === undefined ? [] : [...(needs.get(path) ?? []).toReversed(), path];
+    return path === undefined ? [] : [path, ...(needs.get(path) ?? [])].toReversed();
   });
   return [...new Set(ordered)];
 }

@@ -85,14 +85,15 @@ function qemuArgs({ image, initrd, log, command }: Plan): readonly string[] {
     ['-chardev', `file,id=console,path=${log}`, '-serial', 'chardev:console'],
     ['-chardev', 'stdio,id=outcomes,signal=off', '-device', 'virtio-serial-pci'],
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],
-    ...[share('host', '/'), share('packages', packages)],
+    share('host', '/'),
+    share('packages', packages),
   ].flat();
 }
 
 function share(name: string, path: string): readonly string[] {
   const options = 'security_model=none,readonly=on,multidevs=remap';
   return [
-    ...['-fsdev', `local,id=${name},path=${path},${options}`],
-    ...['-device', `virtio-9p-pci,fsdev=${name},mount_tag=${name}`],
-  ];
+    ['-fsdev', `local,id=${name},path=${path},${options}`],
+    ['-device', `virtio-9p-pci,fsdev=${name},mount_tag=${name}`],
+  ].flat();
 }

@@ -39,7 +39,15 @@ export async function startNfsServer(t: Ends, number = 1): Promise<NfsServer> {
   const state = join(directory, `${name}-state`);
   const daemons: Daemon[] = [];
   const inside = (...line: readonly string[]): readonly string[] => [
-    ...['ip', 'netns', 'exec', name, 'sh', '-ec', enter, state, ...line],
+    'ip',
+    'netns',
+    'exec',
+    name,
+    'sh',
+    '-ec',
+    enter,
+    state,
+    ...line,
   ];
   const link = (to: string): void => run('ip', 'link', 'set', `to-${name}`, to);
   // Versions before 4 would need a portmapper.

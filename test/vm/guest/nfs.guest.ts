@@ -140,13 +140,13 @@ test('a file stays open over a restart of the server, and keeps every byte', asy
   const fields = volumeAt(node, makeVolume('restarted'));
   await bringUp(node, fields);
   const path = join(fields.target_path, 'file');
-  const [before, after] = [randomBytes(2 ** 20), randomBytes(2 ** 20)];
-  writeFileSync(path, before);
+  const [first, second] = [randomBytes(2 ** 20), randomBytes(2 ** 20)];
+  writeFileSync(path, first);
   server.stop();
   server.start();
-  writeFileSync(path, after, { flag: 'a', flush: true });
+  writeFileSync(path, second, { flag: 'a', flush: true });
   await takeDown(node, fields);
-  assert.equal(hashOf(join(server.root, 'restarted', 'file')), hash(Buffer.concat([before, after])));
+  assert.equal(hashOf(join(server.root, 'restarted', 'file')), hash(Buffer.concat([first, second])));
 });
 
 async function healthOf({ client }: GuestNode, volumeId: string): Promise<readonly string[]> {
