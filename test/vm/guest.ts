@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts';
 // how it ended. What the tests print goes to the console.
 const files = process.argv.slice(2).flatMap(pattern => globSync(pattern).sort());
 const outcomes = openSync(findPort('outcomes'), 'w');
-const stream = run({ files, concurrency: 1, timeout: 3 * 60_000 });
+const stream = run({ files, concurrency: 1, timeout: 8 * 60_000 });
 stream.on('test:pass', ({ name, skip, details: { type } }) => {
   const reason = skip === true ? 'no reason given' : skip;
   say({ name, isSuite: type === 'suite', ...(typeof reason === 'string' && { skip: reason }) });

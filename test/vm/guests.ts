@@ -24,7 +24,7 @@ export function testInMachine(name: string, files: readonly string[]): void {
 }
 
 async function runFiles(t: TestContext, files: readonly string[]): Promise<void> {
-  const machine = startMachine([process.execPath, guest, ...files], 5 * 60_000);
+  const machine = startMachine([process.execPath, guest, ...files], 10 * 60_000);
   t.after(() => machine.end());
   let count = 0;
   let hasEnded = false;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -29,6 +29,8 @@ const consoleLines = 60;
 export function startMachine(command: readonly string[], timeoutMs: number): Machine {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
+  // What was not used for an hour may be removed by packages.sh when its list has changed.
+  utimesSync(packages, new Date(), new Date());
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-vm-'));
   const log = join(directory, 'console');
   const initrd = join(directory, 'initramfs');
