@@ -13,7 +13,9 @@ stream.on('test:pass', ({ name, skip, details: { type } }) => {
   say({ name, isSuite: type === 'suite', ...(typeof reason === 'string' && { skip: reason }) });
 });
 stream.on('test:fail', ({ name, details: { type, error } }) => {
-  say({ name, isSuite: type === 'suite', failure: inspect(error.cause ?? error) });
+  // A file that ends before its tests has words alone for its cause, and its exit status beside them.
+  const fault = error.cause instanceof Error ? error.cause : error;
+  say({ name, isSuite: type === 'suite', failure: inspect(fault) });
 });
 stream.on('test:stdout', ({ message }) => process.stdout.write(message));
 stream.on('test:stderr', ({ message }) => process.stdout.write(message));

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { mountsBelow } from '../../harness/machine.ts';
+import { requestFor } from '../../node-agent/bench.ts';
+import { toExport } from '../../node-agent/share-bench.ts';
+import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import { startNfsServer } from './nfs-server.ts';
+
+const server = await startNfsServer({ after });
+
+test('a server whose cable is cut stalls its own volume alone, which comes off by force', async t => {
+  const node = await startGuestNode(t, { 'command-timeout': '5s' });
+  const { bench, client } = node;
+  mkdirSync(join(server.root, 'hung'));
+  const share = volumeAt(node, {
+    name: 'hung',
+    attachment: toExport('/hung', server.address),
+    capability: { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } },
+  });
+  const disk = volumeAt(node, {
+    name: 'disk',
+    attachment: requestFor(bench, bench.makeImage('disk', { sizeBytes: 16 * 2 ** 20 })).attachment,
+    capability: { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' } },
+  });
+  await bringUp(node, share);
+  writeFileSync(join(share.target_path, 'file'), 'data', { flush: true });
+  await client.node.NodeGetVolumeStats(share);
+  server.cut();
+  const asked = client.node.NodeGetVolumeStats(share).catch((error: unknown) => error);
+  await client.identity.Probe({});
+  await bringUp(node, disk);
+  writeFileSync(join(disk.target_path, 'file'), 'data');
+  await takeDown(node, disk);
+  await client.identity.Probe({});
+  await asked;
+  await takeDown(node, share);
+  assert.deepEqual(mountsBelow(bench.directory), []);
+  server.mend();
+  await bringUp(node, share);
+  assert.equal(readFileSync(join(share.target_path, 'file'), 'utf8'), 'data');
+  await takeDown(node, share);
+});
