@@ -7,7 +7,7 @@ import type { Device } from './connector.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import { fitMounted, fitUnmounted, mendAfterRefusal, type FoundVolume } from './fit.ts';
 import { ensureFilesystem, type Found } from './format.ts';
-import type { Mount } from './mountinfo.ts';
+import type { Mount } from '../src/lib/mountinfo.ts';
 import { checkFlags } from './mount-flags.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
 import { inPhase } from './phases.ts';

@@ -1,6 +1,6 @@
 import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
 import type { Host } from './host.ts';
-import type { Mount } from './mountinfo.ts';
+import type { Mount } from '../src/lib/mountinfo.ts';
 
 /** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
 export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;

@@ -4,7 +4,7 @@ import type { Agent } from './agent.ts';
 import { checkCapability, checkFormat, differencesOf, factsOf } from './capability.ts';
 import { deviceConnectorFor } from './connectors/index.ts';
 import { giveToGroup } from './mount-group.ts';
-import { topMount } from './mountinfo.ts';
+import { topMount } from '../src/lib/mountinfo.ts';
 import { unmountAll } from './mounting.ts';
 import { kindOfImage, removeImage, reserveImage } from './ephemeral-image.ts';
 import { refuseUnusable, type EphemeralRequest } from './ephemeral-request.ts';

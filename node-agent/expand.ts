@@ -8,7 +8,7 @@ import { findFilesystem } from './filesystems/index.ts';
 import type { Host } from './host.ts';
 import { locate, readSizeBytes, type PathOfVolume } from './locate.ts';
 import { ownNumber } from './ownership.ts';
-import { topMount } from './mountinfo.ts';
+import { topMount } from '../src/lib/mountinfo.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** Which volume, at which of its paths, and the size that is asked for; 0 where nothing is. */

@@ -1,7 +1,7 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { deviceConnectorFor } from './connectors/index.ts';
-import { topMount, type Mount } from './mountinfo.ts';
+import { topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { isTurnedReadonly, judge } from './ownership.ts';
 import type { Readings } from './readings.ts';
 import type { VolumeRecord } from './records.ts';

@@ -3,7 +3,7 @@ import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink } from 'no
 import { dirname } from 'node:path';
 import { exec } from '../src/lib/exec.ts';
 import type { Host, PathKind } from './host.ts';
-import { createMountReader } from './mountinfo.ts';
+import { createMountReader } from '../src/lib/mountinfo.ts';
 
 /** `timeoutMs` bounds each command. */
 export type MachineOptions = { readonly timeoutMs: number };

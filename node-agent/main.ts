@@ -14,7 +14,7 @@ import { untilUnused } from './grace.ts';
 import type { Host } from './host.ts';
 import { findNodeId } from './epoch.ts';
 import { createMachine } from './machine.ts';
-import { isAtOrBelow } from './mountinfo.ts';
+import { isAtOrBelow } from '../src/lib/mountinfo.ts';
 import { createMemory } from './memory.ts';
 import type { Metrics } from './metrics.ts';
 import { createNode } from './node.ts';

@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts';
 import { isMountedReadonly } from './capability.ts';
 import { runWell } from './commands.ts';
 import { shareConnectorFor } from './connectors/index.ts';
-import { mountsAt } from './mountinfo.ts';
+import { mountsAt } from '../src/lib/mountinfo.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** Which group shall have a volume that is mounted at the path, for whom it is published, and whether for writing. */

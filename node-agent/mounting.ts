@@ -4,7 +4,7 @@ import type { Agent } from './agent.ts';
 import { runWell } from './commands.ts';
 import type { Host } from './host.ts';
 import { inPhase } from './phases.ts';
-import { mountsAt, mountsBelow, topMount, type Mount } from './mountinfo.ts';
+import { mountsAt, mountsBelow, topMount, type Mount } from '../src/lib/mountinfo.ts';
 
 /**
  * The number (`major:minor`) of the block device that a mount shows, as a filesystem or as the bound device node;

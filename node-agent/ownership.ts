@@ -3,7 +3,7 @@ import { isMountedReadonly } from './capability.ts';
 import type { Judgement } from './connector.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
-import { isAtOrBelow, type Mount } from './mountinfo.ts';
+import { isAtOrBelow, type Mount } from '../src/lib/mountinfo.ts';
 import { deviceNumberOf, describe } from './mounting.ts';
 import type { VolumeRecord } from './records.ts';
 

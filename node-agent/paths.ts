@@ -1,6 +1,6 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Host, PathKind } from './host.ts';
-import { mountsAt, type Mount } from './mountinfo.ts';
+import { mountsAt, type Mount } from '../src/lib/mountinfo.ts';
 
 /** The directory below which every path of a caller lies: as the caller names it, and without symbolic links. */
 export type Base = { readonly named: string; readonly real: string };

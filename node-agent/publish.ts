@@ -9,7 +9,7 @@ import { unpublishEphemeral } from './ephemeral.ts';
 import type { Host } from './host.ts';
 import { removeLeftover } from './leftover.ts';
 import { giveToGroup } from './mount-group.ts';
-import { mountsAt, topMount, type Mount } from './mountinfo.ts';
+import { mountsAt, topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
 import { foreign, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';

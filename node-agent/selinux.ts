@@ -1,7 +1,7 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Host } from './host.ts';
-import type { Mount } from './mountinfo.ts';
+import type { Mount } from '../src/lib/mountinfo.ts';
 
 /** FAILED_PRECONDITION for a context on a kernel without SELinux, where `mount` would drop it without a word. */
 export async function requireSelinux({ mountFlags = [] }: Capability, host: Host): Promise<void> {

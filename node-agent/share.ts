@@ -4,7 +4,7 @@ import { isMountedReadonly } from './capability.ts';
 import { runWell } from './commands.ts';
 import type { Share, ShareConnector } from './connector.ts';
 import type { Protocol } from '../src/api/attachment.ts';
-import { topMount, type Mount } from './mountinfo.ts';
+import { topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
 import { hasContext } from './selinux.ts';
 import type { VolumeRecord } from './records.ts';

@@ -14,7 +14,7 @@ import {
   type Facts,
 } from './capability.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
-import { mountsAt, topMount, type Mount } from './mountinfo.ts';
+import { mountsAt, topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
 import { foreign, isPartOf, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';

@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts';
 import { examineHeld, type VolumeFault } from './health.ts';
-import { mountsAt, type Mount } from './mountinfo.ts';
+import { mountsAt, type Mount } from '../src/lib/mountinfo.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** A volume that is staged or published here, and what is wrong with it; nothing where nothing is known to be. */

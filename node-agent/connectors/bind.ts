@@ -3,7 +3,7 @@ import { Problem } from '../../src/api/problem.ts';
 import { runToEnd } from '../commands.ts';
 import type { Judgement, Share, ShareConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
-import { originOf, type Mount } from '../mountinfo.ts';
+import { originOf, type Mount } from '../../src/lib/mountinfo.ts';
 
 type BindAttachment = AttachmentOf<'bind'>;
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Host, PathKind } from '../../node-agent/host.ts';
-import type { Mount } from '../../node-agent/mountinfo.ts';
+import type { Mount } from '../../src/lib/mountinfo.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { runFakeTool } from './tools.ts';
 

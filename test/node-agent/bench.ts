@@ -17,7 +17,7 @@ import type { Host } from '../../node-agent/host.ts';
 import { createMachine } from '../../node-agent/machine.ts';
 import { createMemory } from '../../node-agent/memory.ts';
 import { createWatch } from '../../node-agent/watch.ts';
-import { mountsBelow, parseMountinfo } from '../../node-agent/mountinfo.ts';
+import { mountsBelow, parseMountinfo } from '../../src/lib/mountinfo.ts';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
 import type { PathOfVolume } from '../../node-agent/locate.ts';
 import { createReadings } from '../../node-agent/readings.ts';

@@ -8,7 +8,7 @@ import { examine } from '../../node-agent/health.ts';
 import { publish, unpublish, type PublishRequest } from '../../node-agent/publish.ts';
 import { createReadings } from '../../node-agent/readings.ts';
 import { stage, unstage, type StageRequest } from '../../node-agent/stage.ts';
-import type { Mount } from '../../node-agent/mountinfo.ts';
+import type { Mount } from '../../src/lib/mountinfo.ts';
 import { measure, openRealBench, startAgent, whyNoMachine } from './bench.ts';
 import { makeDirectoryVolume, openFakeShares, shareRequest } from './share-bench.ts';
 

@@ -4,7 +4,7 @@ import { loop } from '../../node-agent/connectors/loop.ts';
 import type { Device } from '../../node-agent/connector.ts';
 import type { Filesystem } from '../../node-agent/filesystem.ts';
 import { ensureFilesystem, type FormatTask } from '../../node-agent/format.ts';
-import { topMount } from '../../node-agent/mountinfo.ts';
+import { topMount } from '../../src/lib/mountinfo.ts';
 import type { FormattingMark } from '../../node-agent/records.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import type { Bench, ImageOptions } from '../node-agent/bench.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { bind } from '../../../node-agent/connectors/bind.ts';
-import { topMount } from '../../../node-agent/mountinfo.ts';
+import { topMount } from '../../../src/lib/mountinfo.ts';
 import { testShareConnector } from '../../suites/share-connector.ts';
 import { openRealBench, whyNoMachine } from '../bench.ts';
 import { makeDirectoryVolume, openFakeShares, toDirectory } from '../share-bench.ts';

@@ -6,7 +6,7 @@ import {
   mountsBelow,
   parseMountinfo,
   topMount,
-} from '../../node-agent/mountinfo.ts';
+} from '../../src/lib/mountinfo.ts';
 
 const text = String.raw`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
 40 22 7:0 / /a\040b ro,nosuid shared:2 master:1 - xfs /dev/loop0 rw,nouuid
