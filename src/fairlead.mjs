@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The entry is plain JavaScript, because what it does must be done before the first TypeScript file is loaded: from a
 // warm compile cache nothing is stripped, and the stripper, which takes some 20 MB, is never loaded.
-import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
@@ -23,7 +22,17 @@ const isThin = process.argv[2] === 'node';
 if (isThin) for (const flag of thinFlags) setFlagsFromString(flag);
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
 if (isThin && !process.argv.includes('--help')) warmOnce();
+hushExperiments();
 await import('./cli.ts');
+
+/** At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs. */
+function hushExperiments() {
+  const listeners = process.listeners('warning');
+  process.removeAllListeners('warning');
+  process.on('warning', warning => {
+    if (warning.name !== 'ExperimentalWarning') for (const listener of listeners) listener(warning);
+  });
+}
 
 /** The first start of this code lets a process that ends fill the cache, so that the one that stays is thin. */
 function warmOnce() {
@@ -31,6 +40,7 @@ function warmOnce() {
   if (directory === undefined) return;
   const mark = join(directory, `warm-${newest(['../src', '../node-agent'])}`);
   if (existsSync(mark)) return;
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
   spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore' });
   try {
     writeFileSync(mark, '');

@@ -129,8 +129,10 @@ async function readDevice(path: string, host: Host): Promise<Device> {
   };
 }
 
+/** Only a device that has a file has a size: asking each of the others too would cost more than all else here. */
 async function namesBackedBy(paths: readonly string[], host: Host): Promise<readonly string[]> {
-  const names = (await host.list('/sys/block')).filter(name => name.startsWith('loop'));
+  const sized = (await host.readText('/proc/partitions')) ?? '';
+  const names = [...sized.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
   const backings = await Promise.all(names.map(name => readBacking(`/sys/block/${name}`, host)));
   return names.filter((_, index) => paths.includes(backings[index] ?? ''));
 }

@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { spawn, type Child, type Ending } from './spawn.ts';
 
 /** How a command ended. `status` is its exit status, or undefined when a signal or the deadline ended it. */
 export type ExecResult = {
@@ -14,16 +15,18 @@ export type ExecResult = {
 };
 
 /** `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). */
-export type ExecOptions = {
-  readonly timeoutMs: number;
-  readonly stdin?: string;
-  readonly env?: NodeJS.ProcessEnv;
-};
+export type ExecOptions = { readonly timeoutMs: number; readonly stdin?: string };
 
 /** How long a killed group may take to be gone before it is left behind, in milliseconds. */
 const graceMs = 1_000;
 /** What is kept of each output stream, in characters. */
 const outputCap = 64 * 1024;
+
+/** Those who wait for a child that ends; any child may be the one that a signal tells of, and one signal may tell of many. */
+const looks = new Set<() => void>();
+process.on('SIGCHLD', () => {
+  for (const look of looks) look();
+});
 
 let abandoned = 0;
 
@@ -37,85 +40,92 @@ export function countAbandoned(): number {
  * command and its children are killed as a group; one that cannot die (uninterruptible sleep) is left behind, and
  * the result says `timedOut`.
  */
-export function exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
-  return new Promise(resolve => {
-    const child = start(command, args, options);
-    if (child instanceof Error) {
-      resolve({ status: undefined, stdout: '', stderr: child.message, timedOut: false, missing: false });
-      return;
-    }
-    const stdout = collect(child.stdout);
-    const stderr = collect(child.stderr);
-    let timedOut = false;
-    let abandon: NodeJS.Timeout | undefined;
-    let gone: Promise<void> | undefined;
-    const finish = (status: number | undefined, fault?: NodeJS.ErrnoException): void => {
-      clearTimeout(deadline);
-      clearTimeout(abandon);
-      const missing = fault?.code === 'ENOENT';
-      const said = { stdout: stdout(), stderr: fault?.message ?? stderr() };
-      resolve({ status, ...said, timedOut, missing, ...(gone && { gone }) });
-    };
-    const deadline = setTimeout(() => {
-      timedOut = true;
-      killGroup(child);
-      abandon = setTimeout(() => {
-        gone = release(child);
-        finish(undefined);
-      }, graceMs);
-    }, options.timeoutMs);
-    child.once('error', (error: NodeJS.ErrnoException) => finish(undefined, error));
-    child.once('close', status => finish(status ?? undefined));
-    if (options.stdin !== undefined) child.stdin?.on('error', () => {}).end(options.stdin);
-  });
-}
-
-/** The child; or the error for what no command line can hold, such as an argument with a NUL. */
-function start(command: string, args: readonly string[], { stdin, env }: ExecOptions): ChildProcess | Error {
-  try {
-    return spawn(command, args, {
-      detached: true,
-      stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-      ...(env && { env }),
-    });
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+export async function exec(
+  command: string,
+  args: readonly string[],
+  { timeoutMs, stdin }: ExecOptions,
+): Promise<ExecResult> {
+  const child = spawn(command, args, stdin !== undefined);
+  if (typeof child === 'string') {
+    const stderr = `"${command}" cannot be run: ${child}`;
+    return { status: undefined, stdout: '', stderr, timedOut: false, missing: child === 'ENOENT' };
   }
+  child.stdin?.on('error', () => {}).end(stdin ?? '');
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const ended = untilEnded(child);
+  const inTime = await within(timeoutMs, ended);
+  if (!inTime) killGroup(child.pid);
+  const ending = inTime ?? (await within(graceMs, ended)) ?? release(child);
+  return {
+    status: ending?.status,
+    stdout: stdout(),
+    stderr: stderr(),
+    timedOut: !inTime,
+    missing: false,
+    ...(!ending && { gone: untilGone(ended) }),
+  };
 }
 
-function collect(stream: NodeJS.ReadableStream | null): () => string {
+function collect(stream: Socket): () => string {
   const chunks: string[] = [];
   let length = 0;
-  stream?.setEncoding('utf8');
-  stream?.on('data', (chunk: string) => {
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
     if (length < outputCap) chunks.push(chunk.slice(0, outputCap - length));
     length += chunk.length;
   });
   return () => chunks.join('');
 }
 
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
+/** Its output ends first, and only then is it asked how it ended: until then its group may be killed by its number. */
+async function untilEnded(child: Child): Promise<Ending> {
+  await Promise.all([untilClosed(child.stdout), untilClosed(child.stderr)]);
+  return new Promise(resolve => {
+    const look = (): void => {
+      const ending = child.reap();
+      if (!ending) return;
+      looks.delete(look);
+      resolve(ending);
+    };
+    looks.add(look);
+    look();
+  });
+}
+
+function untilClosed(stream: Socket): Promise<void> {
+  return new Promise(resolve => {
+    stream.on('error', () => {}).once('close', () => resolve());
+  });
+}
+
+/** What comes in time, or undefined. */
+async function within(timeoutMs: number, ended: Promise<Ending>): Promise<Ending | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<undefined>(resolve => {
+    timer = setTimeout(() => resolve(undefined), timeoutMs);
+  });
   try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    child.kill('SIGKILL');
+    return await Promise.race([ended, deadline]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-function release(child: ChildProcess): Promise<void> | undefined {
-  child.stdin?.destroy();
-  child.stdout?.destroy();
-  child.stderr?.destroy();
-  child.removeAllListeners();
-  child.unref();
-  // One that is dead and whose output an escaped child of its own holds open is not stuck.
-  if (child.exitCode !== null || child.signalCode !== null) return undefined;
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it is gone.
+  }
+}
+
+/** Lets go of its output. One that is dead, and whose output an escaped child of its own holds open, has an end. */
+function release(child: Child): Ending | undefined {
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+  return child.reap();
+}
+
+async function untilGone(ended: Promise<Ending>): Promise<void> {
   abandoned++;
-  return new Promise(resolve => {
-    child.once('exit', () => {
-      abandoned--;
-      resolve();
-    });
-  });
+  await ended;
+  abandoned--;
 }

@@ -13,10 +13,8 @@ const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
 const programs = ['gateway', 'controller', 'node', 'admin', 'dev', 'demo'];
 
 function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ExecResult> {
-  return exec(process.execPath, [cli, ...argv], {
-    timeoutMs: 30_000,
-    env: { PATH: process.env['PATH'], ...env },
-  });
+  const variables = Object.entries({ PATH: process.env['PATH'], ...env }).map(pair => pair.join('='));
+  return exec('env', ['-i', ...variables, process.execPath, cli, ...argv], { timeoutMs: 30_000 });
 }
 
 for (const argv of [['--help'], ['-h'], ['help']]) {

@@ -184,13 +184,16 @@ function removeDirectory(state: FakeState, path: string): void {
 }
 
 function list(state: FakeState, path: string): readonly string[] {
-  if (path === '/sys/block') return [...state.loops.keys()].map(index => `loop${index}`);
   return [...state.paths.keys()]
     .filter(name => name !== '/' && dirname(name) === path)
     .map(name => name.slice(path.length + 1));
 }
 
 function readText(state: FakeState, path: string): string | undefined {
+  if (path === '/proc/partitions')
+    return [...state.loops]
+      .map(([index, { sizeBytes }]) => `   7 ${index} ${sizeBytes / 1024} loop${index}\n`)
+      .join('');
   const match = /^\/sys\/(?:block\/loop|class\/block\/loop|dev\/block\/7:)(\d+)\/(.+)$/.exec(path);
   if (!match) return state.texts.get(path);
   const index = Number(match[1]);
