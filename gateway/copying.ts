@@ -21,8 +21,9 @@ export async function runCopying(
 }
 
 /** How a command failed, to follow its name in a message. */
-export function describeFailure({ status, timedOut, missing }: ExecResult): string {
+export function describeFailure({ status, timedOut, missing, fault }: ExecResult): string {
   if (missing) return 'is not installed';
+  if (fault !== undefined) return `could not be started: ${fault}`;
   if (timedOut) return 'did not end in time';
   return status === undefined ? 'was killed' : `ended with status ${status}`;
 }

@@ -11,6 +11,8 @@ export async function runToEnd(host: Host, { command, args, timeoutMs, input }: 
   const result = await host.run(command, args, { timeoutMs, input });
   const { status } = result;
   if (result.missing) throw new Problem('FAILED_PRECONDITION', `"${command}" is not installed on this node`);
+  if (result.fault !== undefined)
+    throw new Problem('UNAVAILABLE', `${show(command, args)} could not be started: ${result.fault}`);
   if (result.timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `${show(command, args)} did not end in time and was killed`);
   if (status === undefined) throw new Problem('UNAVAILABLE', `${show(command, args)} was killed`);

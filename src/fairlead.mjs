@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler.
+// Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
+// for what is done at the start.
 const thinFlags = ['--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'];
 
 if (!process.features.typescript) {
@@ -24,6 +25,8 @@ module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead
 if (isThin && !process.argv.includes('--help')) warmOnce();
 hushExperiments();
 await import('./cli.ts');
+// What runs once is not worth compiling; what runs from here on is called again and again.
+if (isThin) setFlagsFromString('--sparkplug');
 
 /** At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs. */
 function hushExperiments() {

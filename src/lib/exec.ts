@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { spawn, type Child, type Ending } from './spawn.ts';
+import type { Child, Ending } from './spawn.ts';
 
 /** How a command ended. `status` is its exit status, or undefined when a signal or the deadline ended it. */
 export type ExecResult = {
@@ -10,6 +10,8 @@ export type ExecResult = {
   readonly timedOut: boolean;
   /** The command is not installed. */
   readonly missing: boolean;
+  /** Why it was never started, where it was not: the system's name of the error, such as EMFILE. */
+  readonly fault?: string;
   /** Set for one that could not be killed and was left behind; resolves once it is gone. */
   readonly gone?: Promise<void>;
 };
@@ -45,10 +47,12 @@ export async function exec(
   args: readonly string[],
   { timeoutMs, stdin }: ExecOptions,
 ): Promise<ExecResult> {
+  // Loaded by the first command: an agent that only waits needs no more memory for it.
+  const { spawn } = await import('./spawn.ts');
   const child = spawn(command, args, stdin !== undefined);
   if (typeof child === 'string') {
-    const stderr = `"${command}" cannot be run: ${child}`;
-    return { status: undefined, stdout: '', stderr, timedOut: false, missing: child === 'ENOENT' };
+    const said = { stdout: '', stderr: `could not be started: ${child}` };
+    return { status: undefined, ...said, timedOut: false, missing: child === 'ENOENT', fault: child };
   }
   child.stdin?.on('error', () => {}).end(stdin ?? '');
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];

@@ -103,28 +103,28 @@ type Streams = readonly [input: number | undefined, output: number, errors: numb
 function start(line: readonly string[], [input, output, errors]: Streams): number | string {
   const actions = Buffer.alloc(actionsBytes);
   const pid = Buffer.alloc(4);
-  const words = Buffer.from(line.map(word => `${word}\0`).join(''));
   libc.posix_spawn_file_actions_init(actions);
   if (input === undefined) libc.posix_spawn_file_actions_addopen(actions, 0, '/dev/null', 0, 0);
   else libc.posix_spawn_file_actions_adddup2(actions, input, 0);
   libc.posix_spawn_file_actions_adddup2(actions, output, 1);
   libc.posix_spawn_file_actions_adddup2(actions, errors, 2);
   const environment = getUint64(environmentAddress);
-  const vector = pointersTo(line, getRawPointer(words));
-  const errno = libc.posix_spawnp(pid, line[0] ?? '', actions, attributes, vector, environment);
+  const errno = libc.posix_spawnp(pid, line[0] ?? '', actions, attributes, toVector(line), environment);
   libc.posix_spawn_file_actions_destroy(actions);
   return errno === 0 ? pid.readInt32LE() : getSystemErrorName(-errno);
 }
 
-/** Pointers to strings that lie one behind the other, each with its NUL, and a null pointer. */
-function pointersTo(strings: readonly string[], address: bigint): Buffer {
-  const pointers = Buffer.alloc((strings.length + 1) * 8);
-  let next = address;
+/** Pointers to strings, a null pointer, and behind it the strings: in one buffer, so that none is collected before the others. */
+function toVector(strings: readonly string[]): Buffer {
+  const text = Buffer.from(strings.map(string => `${string}\0`).join(''));
+  const pointersBytes = (strings.length + 1) * 8;
+  const vector = Buffer.concat([Buffer.alloc(pointersBytes), text]);
+  let next = getRawPointer(vector) + BigInt(pointersBytes);
   for (const [index, string] of strings.entries()) {
-    pointers.writeBigUInt64LE(next, index * 8);
+    vector.writeBigUInt64LE(next, index * 8);
     next += BigInt(Buffer.byteLength(string) + 1);
   }
-  return pointers;
+  return vector;
 }
 
 function reap(pid: number): Ending | undefined {

@@ -3,7 +3,7 @@ import { startDev } from '../harness/dev.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import { median, timed, type Bench, type Figure } from './figure.ts';
 import { createVolume, prepareVolume, runCycle } from './node-cycle.ts';
-import { makeRawImage, runRaw } from './raw-cycle.ts';
+import { startRaw } from './raw-cycle.ts';
 
 const volumes = 16;
 const rounds = 7;
@@ -29,8 +29,9 @@ async function measureParallel(): Promise<readonly Figure[]> {
       await prepareVolume(volume);
       ends.push(() => volume.remove());
       ours.push(() => runCycle(volume));
-      const image = await makeRawImage(dir, `raw-${index}`);
-      raw.push(() => runRaw(image, false));
+      const shell = startRaw(dir, `raw-${index}`, 'shell');
+      ends.push(async () => shell.end());
+      raw.push(() => shell.run());
     }
     const times = await measureByTurns({
       oursApart: () => oneAfterAnother(ours),

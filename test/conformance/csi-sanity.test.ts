@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { after, test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
+import { after, before, test, type TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
 import { connectCsi } from '../../src/csi/client.ts';
 import { startDev } from '../harness/dev.ts';
+import { buildTools, whatIsMissing } from '../harness/go.ts';
 import { startPlaced } from '../harness/placed.ts';
 import { startShared } from '../harness/shared.ts';
 import {
@@ -17,22 +17,13 @@ import {
   removeTemporaryDirectory,
 } from '../harness/machine.ts';
 
-const here = dirname(fileURLToPath(import.meta.url));
+const here = import.meta.dirname;
 const dir = makeTemporaryDirectory();
 after(() => removeTemporaryDirectory(dir));
 
-const skip = noRoot || (spawnSync('go', ['version']).error ? 'Go is not installed' : false);
-
-test('csi-sanity builds', { skip }, () => {
-  const build = spawnSync(
-    'go',
-    ['build', '-o', sanityBinary(), 'github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity'],
-    {
-      cwd: here,
-      encoding: 'utf8',
-    },
-  );
-  assert.equal(build.status, 0, build.stderr);
+const skip = noRoot || (whatIsMissing(here) ?? false);
+before(() => {
+  if (skip === false) buildTools(here, dir);
 });
 
 for (const accessType of ['mount', 'block']) {
@@ -152,7 +143,7 @@ function sanity({ base, work, accessType, leaveAside, node, controller }: Sanity
     '--ginkgo.no-color',
     ...(leaveAside === undefined ? [] : [`--ginkgo.skip=${leaveAside}`]),
   ];
-  const { status, stdout, stderr } = spawnSync(sanityBinary(), args, {
+  const { status, stdout, stderr } = spawnSync(join(dir, 'csi-sanity'), args, {
     encoding: 'utf8',
     cwd: base,
     maxBuffer: 64 * 1024 * 1024,
@@ -180,8 +171,4 @@ function readReport(path: string): { readonly ran: readonly string[]; readonly s
     ran: specs.filter(spec => !isSkipped(spec)).map(nameOf),
     skipped: specs.filter(isSkipped).map(spec => `${nameOf(spec)} (${spec.Failure?.Message ?? spec.State})`),
   };
-}
-
-function sanityBinary(): string {
-  return join(dir, 'csi-sanity');
 }

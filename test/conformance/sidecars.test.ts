@@ -1,26 +1,38 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createProbe } from '../../src/csi/probe.ts';
 import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/agent.ts';
-import { noRoot } from '../harness/machine.ts';
+import { buildTools, whatIsMissing } from '../harness/go.ts';
+import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 
-const tools = { registrar: 'csi-node-driver-registrar', livenessprobe: 'livenessprobe' } as const;
+type Tool = 'csi-node-driver-registrar' | 'livenessprobe';
+
+/** Where another build of the tools is, in place of the releases that this module names. */
+const given = process.env['SIDECARS_DIR'];
+const module = join(import.meta.dirname, 'sidecars');
+const directory = given ?? makeTemporaryDirectory();
+const skip = noRoot || (given === undefined && whatIsMissing(module)) || false;
+if (given === undefined) {
+  before(() => {
+    if (skip === false) buildTools(module, directory);
+  });
+  after(() => removeTemporaryDirectory(directory));
+}
+
 /** How long the livenessprobe waits for an answer; this process, which mounts 50 volumes meanwhile, is slow too. */
 const probeTimeoutMs = 3_000;
-const found = findTools();
-const skip = noRoot || found.fault;
 
 test('the stock registrar registers the driver, and kubelet mounts through it', { skip }, async t => {
   const node = openNode(t);
   const agent = node.startAgent({ 'registration-dir': '' });
   await agent.ready;
-  const registrar = startTool(t, 'registrar', [
+  const registrar = startTool(t, 'csi-node-driver-registrar', [
     `--csi-address=${node.socket}`,
     `--kubelet-registration-path=${node.socket}`,
     `--plugin-registration-path=${join(node.root, 'plugins_registry')}`,
@@ -51,7 +63,7 @@ test(
     ];
     const kubelet = node.startKubelet();
     for (let round = 0; round < 3; round++) {
-      const registrar = startTool(t, 'registrar', argv);
+      const registrar = startTool(t, 'csi-node-driver-registrar', argv);
       await kubelet.plugins.registered(driverName, kubelet.plugins.events.length);
       await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('one')] });
       await kubelet.drain();
@@ -121,12 +133,12 @@ async function assertFlat(t: TestContext, { pid }: AgentProcess, ask: () => Prom
     await sleep(500);
   };
   await repeat(1_000);
-  const before = usageOf(pid);
+  const first = usageOf(pid);
   await repeat(3_000);
-  const afterwards = usageOf(pid);
-  t.diagnostic(`before ${JSON.stringify(before)}, after ${JSON.stringify(afterwards)}`);
-  assert.ok(afterwards.descriptors <= before.descriptors + 1);
-  assert.ok(afterwards.privateMB < before.privateMB + 8);
+  const last = usageOf(pid);
+  t.diagnostic(`before ${JSON.stringify(first)}, after ${JSON.stringify(last)}`);
+  assert.ok(last.descriptors <= first.descriptors + 1);
+  assert.ok(last.privateMB < first.privateMB + 8);
 }
 
 function usageOf(pid: number): { readonly descriptors: number; readonly privateMB: number } {
@@ -135,20 +147,8 @@ function usageOf(pid: number): { readonly descriptors: number; readonly privateM
   return { descriptors: readdirSync(`/proc/${pid}/fd`).length, privateMB: Math.round(privateKB / 1024) };
 }
 
-/** Finds the tools in the directory that SIDECARS_DIR names, or on the path; tells why there are none. */
-function findTools(): { readonly paths: Readonly<Record<string, string>>; readonly fault: string | false } {
-  const places = process.env['SIDECARS_DIR']?.split(':') ?? process.env['PATH']?.split(':') ?? [];
-  const located = Object.entries(tools).map(([tool, name]) => [
-    tool,
-    places.map(place => join(place, name)).find(existsSync),
-  ]);
-  const missing = located.filter(([, path]) => path === undefined).map(([tool]) => tool);
-  const fault = missing.length > 0 && `no ${missing.join(' and no ')} on the path or in SIDECARS_DIR`;
-  return { paths: Object.fromEntries(located) as Record<string, string>, fault };
-}
-
-function startTool(t: TestContext, tool: keyof typeof tools, argv: readonly string[]) {
-  const child = spawn(found.paths[tool] ?? '', argv, { stdio: 'ignore' });
+function startTool(t: TestContext, tool: Tool, argv: readonly string[]) {
+  const child = spawn(join(directory, tool), argv, { stdio: 'ignore' });
   t.after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');

@@ -66,6 +66,15 @@ test('a command that is not installed is named', async () => {
   });
 });
 
+test('a command that cannot be started is named with the reason', async () => {
+  const { bench, request, agent } = await open();
+  bench.host.state.extra.set('mkfs.ext4', () => ({ status: undefined, fault: 'EMFILE' }));
+  await assert.rejects(stage(agent, request), {
+    code: 'UNAVAILABLE',
+    detail: /^"mkfs\.ext4 .*" could not be started: EMFILE$/,
+  });
+});
+
 test('an unknown filesystem is INVALID_ARGUMENT and names those that are known', async () => {
   const { request, agent } = await open();
   await assert.rejects(stage(agent, { ...request, capability: { ...request.capability, fsType: 'ntfs' } }), {
