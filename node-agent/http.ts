@@ -1,5 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+
+// To import it is to read all that it exports, and so to load what it loads late: fetch, WebSocket, 4 MB.
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** One page: its status and its text. */
 export type Page = { readonly status: number; readonly text: string };

@@ -3,13 +3,15 @@
 // warm compile cache nothing is stripped, and the stripper, which takes some 20 MB, is never loaded.
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
 // Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
 // for what is done at the start.
 const thinFlags = ['--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'];
+/** Set for the process that only fills the compile cache. */
+const warming = 'FAIRLEAD_WARMING';
 
 if (!process.features.typescript) {
   process.stderr.write(
@@ -27,6 +29,9 @@ hushExperiments();
 await import('./cli.ts');
 // What runs once is not worth compiling; what runs from here on is called again and again.
 if (isThin) setFlagsFromString('--sparkplug');
+// All but the one that is a program of its own.
+if (process.env[warming])
+  for (const path of listSources(['../node-agent'])) if (basename(path) !== 'link.ts') await import(path);
 
 /** At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs. */
 function hushExperiments() {
@@ -37,14 +42,19 @@ function hushExperiments() {
   });
 }
 
-/** The first start of this code lets a process that ends fill the cache, so that the one that stays is thin. */
+/**
+ * The first start of this code lets a process that ends fill the cache, with what is loaded only when it is needed too,
+ * so that the one that stays is thin.
+ */
 function warmOnce() {
   const directory = module.getCompileCacheDir();
   if (directory === undefined) return;
-  const mark = join(directory, `warm-${newest(['../src', '../node-agent'])}`);
+  const times = listSources(['../src', '../node-agent']).map(path => Math.floor(statSync(path).mtimeMs));
+  const mark = join(directory, `warm-${Math.max(...times)}`);
   if (existsSync(mark)) return;
   const { spawnSync } = process.getBuiltinModule('node:child_process');
-  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore' });
+  const env = { ...process.env, [warming]: '1' };
+  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore', env });
   try {
     writeFileSync(mark, '');
   } catch {
@@ -52,10 +62,10 @@ function warmOnce() {
   }
 }
 
-/** When the newest source file was changed, in milliseconds since the epoch. */
-function newest(folders) {
-  const paths = folders.map(folder => fileURLToPath(new URL(folder, import.meta.url)));
-  const files = paths.flatMap(path => readdirSync(path, { recursive: true }).map(name => join(path, name)));
-  const loaded = files.filter(file => file.endsWith('.ts') && !file.includes('generated'));
-  return Math.max(...loaded.map(file => Math.floor(statSync(file).mtimeMs)));
+/** The TypeScript files that hold code. */
+function listSources(folders) {
+  return folders
+    .map(folder => fileURLToPath(new URL(folder, import.meta.url)))
+    .flatMap(folder => readdirSync(folder, { recursive: true }).map(name => join(folder, name)))
+    .filter(path => path.endsWith('.ts') && !path.includes('generated'));
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
+import { exec } from '../src/lib/exec.ts';
 
 /** What a folder may import: folders of ours, and packages. The longest matching folder rules a file. */
 const rules: Readonly<
@@ -75,6 +76,7 @@ test('every plug-in is registered and has a test', () => {
 const fileUsers: Readonly<Record<string, string>> = {
   'node-agent/machine.ts': 'the only way to the machine',
   'node-agent/observability.ts': "the agent's own descriptors",
+  'node-agent/only-agent.ts': "the agent's own lock",
 };
 
 test('nobody in the node agent but the machine can touch a path of a volume', () => {
@@ -83,6 +85,8 @@ test('nobody in the node agent but the machine can touch a path of a volume', ()
     .flatMap(file => importsOf(file).map(({ target }) => ({ file, target })))
     .filter(({ target }) => /^(node:)?(fs|child_process)(\/|$)/.test(target));
   assert.deepEqual(faults, []);
+  const around = sources.filter(file => /getBuiltinModule\('node:(?!http')/.test(readFileSync(file, 'utf8')));
+  assert.deepEqual(around, []);
 });
 
 test('what the node agent loads holds no thick package', () => {
@@ -91,6 +95,16 @@ test('what the node agent loads holds no thick package', () => {
     [...loaded].filter(target => tooThick.has(target)),
     [],
   );
+});
+
+test('nothing that the node agent may ever load brings what Node.js loads late, such as fetch', async () => {
+  const files = sources.filter(file => file.startsWith('node-agent/') && !file.endsWith('/link.ts'));
+  const imports = files.map(file => `await import(${JSON.stringify(resolve(file))});`);
+  const source = `${imports.join('')} console.log(process.moduleLoadList.filter(name => name.includes('undici')))`;
+  const { stdout, stderr } = await exec(process.execPath, ['--input-type=module', '--eval', source], {
+    timeoutMs: 60_000,
+  });
+  assert.equal(stdout, '[]\n', stderr);
 });
 
 test("the gateway's app loads nothing of Node", () => {
