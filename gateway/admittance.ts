@@ -27,14 +27,15 @@ export async function findAdmitted(
 }
 
 /**
- * The node can have one more volume, this one: FAILED_PRECONDITION when it is where the volume is not reached from,
- * RESOURCE_EXHAUSTED when it is full.
+ * The node can have this volume beside its others: FAILED_PRECONDITION when it is where the volume is not reached from,
+ * RESOURCE_EXHAUSTED when it is full of others.
  */
 export async function requireAdmittance(sql: Reader, wanted: Wanted): Promise<void> {
   requireReachable(wanted);
-  const { cluster, nodeId, node } = wanted;
+  const { volume, cluster, nodeId, node } = wanted;
   if (node?.maxVolumes === undefined) return;
-  const { length } = await listVolumesOnNode(sql, { cluster: cluster.name, nodeId });
+  const there = await listVolumesOnNode(sql, { cluster: cluster.name, nodeId });
+  const { length } = there.filter(id => id !== volume.id);
   if (length >= node.maxVolumes)
     throw new Problem(
       'RESOURCE_EXHAUSTED',

@@ -82,7 +82,9 @@ export function createAttachments({ engine, backend, work }: ServiceOptions): At
     const old = findStale(asked, attachments);
     for (const other of attachments)
       if (!isSameNode(other, asked) && !old.includes(other)) requireShareable(other, asked);
-    if (!before) await requireAdmittance(sql, { volume, cluster, nodeId: asked.nodeId, node });
+    // What is on its way there was admitted; what is on its way off has no more right to come back than any other.
+    if (before?.state !== 'attaching')
+      await requireAdmittance(sql, { volume, cluster, nodeId: asked.nodeId, node });
     work.requireFree(volume);
     const attachment = before?.state === 'attaching' ? before : asked;
     const stale = createClosing(backend, old);

@@ -13,6 +13,7 @@ import type { Backend, BackendPlugin } from './backend.ts';
 import { backends } from './backends/index.ts';
 import { openClusters } from './clusters.ts';
 import type { BackendName, GatewayConfig } from './config.ts';
+import { warnOfFormerPlaces } from './former-places.ts';
 import { createRecovery, type Recovery } from './recovery.ts';
 import { migrate } from './schema.ts';
 import { createServices } from './services.ts';
@@ -48,6 +49,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
     const engine = openSqlite(config.store.path);
     opened.push(() => engine.close());
     await migrate(engine);
+    await warnOfFormerPlaces(engine.reader, { backend, log });
     const work = createWork({
       engine,
       leaseMs: config.claimLeaseMs,

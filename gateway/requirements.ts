@@ -42,7 +42,10 @@ export function checkCapabilities(backend: Backend, capabilities: readonly Capab
 }
 
 function offersUse(backend: Backend, { accessMode, accessType }: Capability): boolean {
-  return backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
+  const isOffered = backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
+  // Two nodes that write to a filesystem of their own making on one device destroy it.
+  const isUnsafe = !backend.areShares && accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER';
+  return isOffered && !isUnsafe;
 }
 
 function checkFilesystem(capability: Capability): void {

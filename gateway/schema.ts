@@ -95,6 +95,7 @@ const steps: readonly (readonly string[])[] = [
     )`,
   ],
   ['alter table volumes add column place text', 'alter table snapshots add column place text'],
+  ['create index volumes_by_place on volumes (place) where place is not null'],
 ];
 
 /** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */

@@ -1,25 +1,33 @@
 import { asProblem, Problem } from '../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { readFilesystem } from './capability.ts';
-import { connectDevice, isStillConnected } from './connected.ts';
+import { connectDevice, findHolder, isStillConnected } from './connected.ts';
 import { shareConnectorFor } from './connectors/index.ts';
 import type { Device } from './connector.ts';
 import { findFilesystem } from './filesystems/index.ts';
-import { fitMounted, fitUnmounted, mendAfterRefusal, type FoundVolume } from './fit.ts';
+import { fitMounted, fitUnmounted, mendAfterRefusal, refuseDamaged, type FoundVolume } from './fit.ts';
 import { ensureFilesystem, type Found } from './format.ts';
 import type { Mount } from '../src/lib/mountinfo.ts';
 import { checkFlags } from './mount-flags.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from './mounting.ts';
 import { inPhase } from './phases.ts';
 import type { VolumeRecord } from './records.ts';
-import { hasContext } from './selinux.ts';
+import { contextDropped, hasContext } from './selinux.ts';
+import type { Secrets } from './secrets.ts';
 import { mountShare } from './share.ts';
+
+/** Whether the directory to mount at is missing, and what of the call is in no record. */
+export type Bringing = { readonly isMissing: boolean; readonly secrets: Secrets | undefined };
 
 /**
  * Connects a recorded volume and, unless it is a block volume, mounts it at its staging path, as large as its
  * device; a share is mounted as it is. The directory there is made where it is missing.
  */
-export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boolean): Promise<void> {
+export async function bringUp(
+  agent: Agent,
+  record: VolumeRecord,
+  { isMissing, secrets }: Bringing,
+): Promise<void> {
   const { host, records } = agent;
   const sharing = shareConnectorFor(record.attachment);
   if (sharing) {
@@ -27,7 +35,8 @@ export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boo
     await inPhase(agent, 'mount', () => mountShare(agent, record, sharing));
     return;
   }
-  const device = await inPhase(agent, 'connect', () => connectDevice(record.attachment, host));
+  const device = await inPhase(agent, 'connect', () => connectDevice(record.attachment, host, secrets));
+  await refuseHeld(agent, { ...record, device });
   if (record.capability.accessType === 'mount') {
     const found = await inPhase(agent, 'format', () => prepareFilesystem(agent, record, device));
     const volume = { record, device, found };
@@ -44,10 +53,32 @@ export async function bringUp(agent: Agent, record: VolumeRecord, isMissing: boo
   records.keep({ ...rest, device });
 }
 
+/** Refuses a device that another volume has under another name, and forgets the record: the device is the other's. */
+async function refuseHeld(agent: Agent, record: VolumeRecord & { readonly device: Device }): Promise<void> {
+  const { volumeId, device } = record;
+  const isDone = agent.records.get(volumeId)?.device?.number === device.number;
+  const holder = isDone ? undefined : await findHolder(agent, record);
+  if (holder === undefined) return;
+  await agent.records.remove(volumeId);
+  throw isOneDevice(volumeId, holder);
+}
+
+/** One device under two ids would be formatted, grown and disconnected by both. */
+export function isOneDevice(volumeId: string, holder: string): Problem {
+  return new Problem(
+    'FAILED_PRECONDITION',
+    `the device of volume "${volumeId}" is the one of volume "${holder}", which is staged here`,
+  );
+}
+
 /** Does what `bringUp` does after the mount, for a volume that is mounted already with a filesystem of that type. */
-export async function finishMounted(agent: Agent, record: VolumeRecord, type: string): Promise<void> {
+export async function finishMounted(
+  agent: Agent,
+  record: VolumeRecord,
+  { type, secrets }: { readonly type: string; readonly secrets: Secrets | undefined },
+): Promise<void> {
   const { host, records } = agent;
-  const device = await inPhase(agent, 'connect', () => connectDevice(record.attachment, host));
+  const device = await inPhase(agent, 'connect', () => connectDevice(record.attachment, host, secrets));
   const filesystem = findFilesystem(type);
   if (filesystem) await fitMounted(agent, { record, device, found: { filesystem, isNew: false } });
   records.keep({ ...record, device });
@@ -78,15 +109,14 @@ async function mountProved(agent: Agent, volume: FoundVolume): Promise<void> {
   const isOwn = await isStillConnected(attachment, device, agent.host);
   if (isOwn && hasContext(mount, capability)) return;
   await unmountAll(agent, stagingPath);
+  if (isOwn) throw await contextDropped(volumeId, agent.host);
   throw new Problem(
     'UNAVAILABLE',
-    isOwn
-      ? `volume "${volumeId}" was mounted without the context that was asked for`
-      : `device "${device.path}" was no longer volume "${volumeId}" when it was mounted`,
+    `device "${device.path}" was no longer volume "${volumeId}" when it was mounted`,
   );
 }
 
-/** Mounts; a mount that is refused is tried once more after the filesystem's check. */
+/** Mounts; a mount that is refused is tried once more after the check of a filesystem that the agent mends. */
 async function mountMended(agent: Agent, volume: FoundVolume): Promise<Mount> {
   try {
     return await mountDevice(agent, volume);
@@ -101,7 +131,9 @@ async function mountMended(agent: Agent, volume: FoundVolume): Promise<Mount> {
         `volume "${record.volumeId}" holds a ${found.filesystem.name} with the UUID of one that is mounted on this node, such as a clone's source, and this kernel does not mount both`,
         error,
       );
-    if (!found.filesystem.unmounted || record.formatting) throw error;
+    if (record.formatting) throw error;
+    await refuseDamaged(agent, volume);
+    if (!found.filesystem.unmounted) throw error;
     await mendAfterRefusal(agent, volume);
     return mountDevice(agent, volume);
   }

@@ -19,13 +19,14 @@ export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
 }
 
 /**
- * INVALID_ARGUMENT for mount flags that no filesystem the capability allows for knows, and for a share to be used as
- * what it is not: a block device, or another filesystem.
+ * INVALID_ARGUMENT for mount flags that no filesystem the capability allows for knows, for a filesystem on a device that
+ * several nodes shall write to, which would destroy it, and for a share to be used as what it is not: a block device, or
+ * another filesystem.
  */
 export function checkCapability(capability: Capability, attachment: Attachment): void {
   const connector = shareConnectorFor(attachment);
   if (connector) checkShared(capability, connector);
-  else checkOwn(capability);
+  else checkOwn(capability, attachment);
 }
 
 /** INVALID_ARGUMENT for options that no filesystem the volume can get takes, and for any where it gets none. */
@@ -54,7 +55,13 @@ function checkShared(capability: Capability, { protocol, allowedFlags }: ShareCo
   checkFlags(mountFlags, { name: protocol, allowedFlags });
 }
 
-function checkOwn(capability: Capability): void {
+function checkOwn(capability: Capability, { readonly }: Attachment): void {
+  const { accessType, accessMode } = capability;
+  if (accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER' && !readonly)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      'several nodes cannot write to a filesystem on one device: MULTI_NODE_MULTI_WRITER is for shares and block volumes',
+    );
   const wanted = readFilesystem(capability);
   const [first, ...rest] = wanted ? [wanted] : filesystems;
   if (!first || !capability.mountFlags) return;

@@ -1,6 +1,7 @@
 import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
 import type { Host } from './host.ts';
 import type { Mount } from '../src/lib/mountinfo.ts';
+import type { Secrets } from './secrets.ts';
 
 /** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
 export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;
@@ -12,8 +13,12 @@ export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<
 export interface DeviceConnector<P extends Protocol> {
   readonly kind: 'device';
   readonly protocol: P;
-  /** Connects and returns the device once it is there and proved to be this volume's. */
-  connect(attachment: AttachmentOf<P>, host: Host): Promise<Device>;
+  /**
+   * Connects and returns the device once it is there and proved to be this volume's. A connector that takes `secrets`
+   * refuses those that it does not know; what they open stays open without them until `disconnect`, which lets nothing
+   * of them stay on the machine. One that does not take them has no use for any, and they are nobody's fault.
+   */
+  connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Device>;
   /** Options with which umount disconnects the device as well, so that `disconnect` finds nothing left to do. */
   readonly unmountOptions?: readonly string[];
   /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../src/api/problem.ts';
-import { runWell } from './commands.ts';
+import { describeFailure, runToEnd, runWell } from './commands.ts';
 import type { Device } from './connector.ts';
 import type { Host } from './host.ts';
 import { deviceNumberOf } from './mounting.ts';
@@ -148,22 +148,44 @@ async function needDisk(name: string, host: Host): Promise<Disk> {
   return disk;
 }
 
-/** What uses a disk or a partition of it, in words: a mount, or a device above it; undefined when nothing does. */
+/**
+ * What uses a disk or a partition of it, in words: a device above it, a mount, or a filesystem that is mounted where
+ * the agent does not see it, such as in another container; undefined when nothing does.
+ */
 export async function findUser(
   { name, number }: Pick<Disk, 'name' | 'number'>,
   host: Host,
 ): Promise<string | undefined> {
-  const place = `/sys/block/${name}`;
-  const partitions = (await host.list(place)).filter(entry => entry.startsWith(name));
   const numbers = new Set([number]);
-  for (const part of ['', ...partitions.map(partition => `/${partition}`)]) {
-    const [holder] = await host.list(`${place}${part}/holders`);
+  const parts = await partsOf(name, host);
+  for (const { place } of parts) {
+    const [holder] = await host.list(`${place}/holders`);
     if (holder !== undefined) return `device "/dev/${holder}"`;
-    const own = await host.readText(`${place}${part}/dev`);
+    const own = await host.readText(`${place}/dev`);
     if (own !== undefined) numbers.add(own.trim());
   }
   for (const mount of await host.mounts())
     if (numbers.has((await deviceNumberOf(mount, host)) ?? '')) return `the mount at "${mount.path}"`;
+  for (const part of parts) {
+    const filesystem = await findLiving(part.name, host);
+    if (filesystem !== undefined) return `${filesystem}, mounted where the agent does not see it`;
+  }
+  return undefined;
+}
+
+/** A disk and its partitions. */
+async function partsOf(name: string, host: Host) {
+  const place = `/sys/block/${name}`;
+  const partitions = (await host.list(place)).filter(entry => entry.startsWith(name));
+  return [{ name, place }, ...partitions.map(part => ({ name: part, place: `${place}/${part}` }))];
+}
+
+/** The filesystem on a device that the kernel has open, wherever it is mounted and if only by what still uses it. */
+async function findLiving(name: string, host: Host): Promise<string | undefined> {
+  for (const type of ['ext4', 'xfs'])
+    if ((await host.kindOf(`/sys/fs/${type}/${name}`)) !== 'nothing') return type;
+  for (const uuid of await host.list('/sys/fs/btrfs'))
+    if ((await host.kindOf(`/sys/fs/btrfs/${uuid}/devices/${name}`)) !== 'nothing') return 'btrfs';
   return undefined;
 }
 
@@ -172,6 +194,24 @@ export async function refuseUsedDisk(disk: Pick<Disk, 'name' | 'number'>, host: 
   const user = await findUser(disk, host);
   if (user !== undefined) throw new Problem('UNAVAILABLE', `device "/dev/${disk.name}" is in use by ${user}`);
 }
+
+/**
+ * Makes a disk ready to go: throws UNAVAILABLE when something uses it, and else has the kernel write what it still
+ * holds for it. A disk that is gone or offline, which takes nothing any more, is fine.
+ */
+export async function settleDisk(disk: Pick<Disk, 'name' | 'number'>, host: Host): Promise<void> {
+  await refuseUsedDisk(disk, host);
+  const state = await host.readText(`/sys/block/${disk.name}/device/state`);
+  if (offline.has(state?.trim() ?? '')) return;
+  const names = (await partsOf(disk.name, host)).map(({ name }) => `/dev/${name}`);
+  const line = { command: 'blockdev', args: ['--flushbufs', ...names] };
+  const result = await runToEnd(host, line);
+  if (result.status !== 0 && (await readDisk(disk.name, host))?.number === disk.number)
+    throw new Problem('UNAVAILABLE', describeFailure(line, result));
+}
+
+/** States of a SCSI disk in which it cannot even be opened. */
+const offline: ReadonlySet<string> = new Set(['offline', 'transport-offline']);
 
 /** Throws INVALID_ARGUMENT for an attachment that says nothing of what its disk must say of itself. */
 export function refuseNameless(identity: DiskIdentity): void {

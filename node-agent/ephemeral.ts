@@ -47,7 +47,7 @@ export async function publishEphemeral(agent: Agent, request: EphemeralRequest):
     });
     const { group } = request;
     if (group !== undefined) await giveToGroup(agent, record, { ...request, group });
-    await recordUse(agent, volumeId);
+    await recordUse(agent, request);
   } catch (error) {
     const isFinal = problemTable[asProblem(error).code].final;
     const isUsed = topMount(await host.mounts(), targetPath) !== undefined;
@@ -57,10 +57,10 @@ export async function publishEphemeral(agent: Agent, request: EphemeralRequest):
 }
 
 /** From here on the pod's data may be on it: it is not formatted again, and no failed publish removes it. */
-async function recordUse({ records }: Agent, volumeId: string): Promise<void> {
+async function recordUse({ records }: Agent, { volumeId, group }: EphemeralRequest): Promise<void> {
   const record = records.get(volumeId);
-  if (!record?.attachment.mayFormat) return;
-  const targets = [{ path: record.stagingPath, readonly: false }];
+  if (!record || (!record.attachment.mayFormat && record.targets[0]?.group === group)) return;
+  const targets = [{ path: record.stagingPath, readonly: false, ...(group !== undefined && { group }) }];
   await records.put({ ...record, attachment: { ...record.attachment, mayFormat: false }, targets });
 }
 
@@ -85,7 +85,7 @@ export async function unpublishEphemeral(
 
 function requireSame(
   known: VolumeRecord,
-  { volumeId, targetPath, sizeBytes, capability }: EphemeralRequest,
+  { volumeId, targetPath, sizeBytes, capability, group }: EphemeralRequest,
 ): VolumeRecord {
   if (!known.ephemeral)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is staged, and no ephemeral volume`);
@@ -99,7 +99,11 @@ function requireSame(
       'ALREADY_EXISTS',
       `ephemeral volume "${volumeId}" has ${known.attachment.sizeBytes} bytes, and other than the ${sizeBytes} asked for`,
     );
-  const differences = differencesOf(factsOf(known.capability), factsOf(capability));
+  const given = known.targets[0]?.group ?? group;
+  const differences = [
+    ...differencesOf(factsOf(known.capability), factsOf(capability)),
+    ...(group === undefined || given === group ? [] : [`volume_mount_group is ${given} and not ${group}`]),
+  ];
   if (differences.length > 0)
     throw new Problem('ALREADY_EXISTS', `ephemeral volume "${volumeId}" is there: ${differences.join('; ')}`);
   return known;

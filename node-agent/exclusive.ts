@@ -1,6 +1,7 @@
 import { Problem } from '../src/api/problem.ts';
 import { createKeyedLock, type Holder } from '../src/lib/keyed-lock.ts';
 import type { Agent } from './agent.ts';
+import { explainSystemError } from './system-errors.ts';
 import { describeWaiting } from './watch.ts';
 
 /** One RPC's work: for which volume, at which path. */
@@ -15,7 +16,7 @@ const undoing: ReadonlySet<string> = new Set(['NodeUnpublishVolume', 'NodeUnstag
 /**
  * Runs work alone for its volume and for its path; whoever finds either busy is told so at once (ABORTED). A volume
  * with a command that could not be killed takes no new work (UNAVAILABLE) but its unmount, so that stuck commands
- * never pile up.
+ * never pile up. What the system refused meanwhile becomes a `Problem` here.
  */
 export function createExclusive(agent: Agent): Exclusive {
   const lock = createKeyedLock();
@@ -30,8 +31,15 @@ export function createExclusive(agent: Agent): Exclusive {
         return new Problem('ABORTED', `${holder.operation} on ${what} runs since ${since}${waiting}`);
       },
     });
+    const work = async () => {
+      try {
+        return await run(scope(agent, operation, volumeId));
+      } catch (error) {
+        throw explainSystemError(error);
+      }
+    };
     return lock.run(`volume ${volumeId}`, lockFor(`volume "${volumeId}"`), () =>
-      lock.run(`path ${path}`, lockFor(`path "${path}"`), async () => run(scope(agent, operation, volumeId))),
+      lock.run(`path ${path}`, lockFor(`path "${path}"`), work),
     );
   };
 }
@@ -39,8 +47,8 @@ export function createExclusive(agent: Agent): Exclusive {
 function scope(agent: Agent, operation: string, volumeId: string): Agent {
   const { watch, host, unmounting } = agent;
   const stuck = watch.stuck(volumeId);
-  if (stuck && !(undoing.has(operation) && !undoing.has(stuck.operation)))
-    throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${describeWaiting(stuck)}`);
+  const inTheWay = undoing.has(operation) ? watch.stuck(volumeId, undoing) : stuck;
+  if (inTheWay) throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${describeWaiting(inTheWay)}`);
   const isHung = unmounting.isHung || stuck !== undefined;
   return {
     ...agent,

@@ -7,8 +7,16 @@ import type { FilesystemName, FormatOptions } from '../src/api/filesystems.ts';
 export interface Filesystem {
   /** The name in mountinfo, in blkid's answers, and in a StorageClass's `csi.storage.k8s.io/fstype`. */
   readonly name: FilesystemName;
-  /** Makes an empty filesystem on a device that was proved blank, with options that were checked for it. */
-  make(device: string, options?: FormatOptions): CommandLine;
+  /**
+   * Has its mkfs print which features it knows, on either output and with any status. Absent where every version takes
+   * all that `make` names.
+   */
+  readonly features?: CommandLine;
+  /**
+   * Makes an empty filesystem on a device that was proved blank, with options that were checked for it, and with no
+   * feature that the oldest supported kernel does not know unless it is asked for. `known` is what `features` printed.
+   */
+  make(device: string, options?: FormatOptions, known?: string): CommandLine;
   /** Least size in bytes that it can be made on. */
   readonly minimumBytes: number;
   /** Options for every mount, before the caller's. */
@@ -28,6 +36,8 @@ export interface Filesystem {
   readonly growCapability?: 'CAP_SYS_RESOURCE';
   /** How it is looked at, mended and grown while it is not mounted; absent where mounting does all of that. */
   readonly unmounted?: UnmountedTools;
+  /** How damage is found that mounting does not mend, and that is not the agent's to mend. */
+  readonly damage?: DamageTools;
   /** A directory that is there while a filesystem of that UUID is mounted, where one hinders another. */
   twinDirectory?(uuid: string): string;
 }
@@ -46,6 +56,14 @@ export interface UnmountedTools {
   /** Checks all of it, mends as `mend` does, and grows it to its device; in order. Run again they change nothing. */
   check(device: string): CommandLine;
   grow(device: string): CommandLine;
+}
+
+/** The tools for damage on a device that is not mounted. */
+export interface DamageTools {
+  /** Reads all of the filesystem and writes nothing; ends with status 0 when it is sound. */
+  look(device: string): CommandLine;
+  /** What a person may repair it with. */
+  readonly repair: string;
 }
 
 /** What is known of a filesystem that is not mounted. */

@@ -56,6 +56,29 @@ export async function mendAfterRefusal(agent: Agent, volume: FoundVolume): Promi
   await mend(agent, volume, tools.mend(device.path));
 }
 
+/**
+ * FAILED_PRECONDITION when a filesystem that the agent does not mend was refused by the kernel because it is damaged,
+ * and UNAVAILABLE when its device does not read; returns when neither is seen. It is only read.
+ */
+export async function refuseDamaged(agent: Agent, volume: FoundVolume): Promise<void> {
+  const { device, found, record } = volume;
+  const { name, damage } = found.filesystem;
+  if (!damage) return;
+  const line = damage.look(device.path);
+  const result = await agent.host.run(line.command, line.args, { timeoutMs: line.timeoutMs });
+  const { status } = result;
+  // One that is missing or was killed has seen nothing.
+  if (status === undefined || status === 0) return;
+  // To a tool, what cannot be read is damaged as well.
+  const start = ['bs=64K', 'count=1', 'iflag=direct', 'status=none'];
+  await runWell(agent.host, { command: 'dd', args: [`if=${device.path}`, 'of=/dev/null', ...start] });
+  await refuseOther(agent, volume);
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `the ${name} of volume "${record.volumeId}" is damaged and needs a repair by hand (${damage.repair}): ${describeFailure(line, { ...result, status })}`,
+  );
+}
+
 function needsLook({ memory }: Agent, volume: FoundVolume): boolean {
   const { record, device, found } = volume;
   if (!isWritable(volume)) return false;

@@ -99,6 +99,7 @@ async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
   const { host, device, attachment, options = {}, mark, setMark } = task;
   checkFormatOptions(options, filesystem.name);
   refuseUnformattable(task, filesystem);
+  const known = filesystem.features && (await runToEnd(host, filesystem.features));
   const ownMark = {
     attachmentId: attachment.attachmentId,
     identity: device.identity,
@@ -110,7 +111,7 @@ async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
     await setMark(ownMark);
   }
   await refuseChanged(task);
-  await runWell(host, filesystem.make(device.path, options));
+  await runWell(host, filesystem.make(device.path, options, known && known.stdout + known.stderr));
   await refuseChanged(task);
 }
 

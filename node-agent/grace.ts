@@ -4,11 +4,11 @@ import type { Records } from './records.ts';
 const lookMs = 100;
 
 /**
- * Resolves once no volume is recorded on this node, and at the latest after `graceMs`: the pods of a node that drains
+ * Resolves once no volume is on this node by its records, and at the latest after `graceMs`: the pods of a node that drains
  * or shuts down are unmounted after the agent was asked to end, and only the agent can do it.
  */
 export async function untilUnused(records: Records, graceMs: number): Promise<void> {
   const endMs = Date.now() + graceMs;
-  for (let leftMs = graceMs; leftMs > 0 && records.all().length > 0; leftMs = endMs - Date.now())
+  for (let leftMs = graceMs; leftMs > 0 && records.here().length > 0; leftMs = endMs - Date.now())
     await sleep(Math.min(lookMs, leftMs));
 }

@@ -76,6 +76,7 @@ function find({ records }: Agent, { volumeId, publishPath, stagingPath }: Health
   const record = records.get(volumeId);
   const isKnown =
     record &&
+    !record.isDown &&
     (stagingPath === '' || stagingPath === record.stagingPath) &&
     (publishPath === '' || record.targets.some(({ path }) => path === publishPath));
   if (isKnown) return record;

@@ -23,7 +23,8 @@ export type Search = PathOfVolume & { readonly isAlone?: boolean };
 /** Finds a volume at a path; NOT_FOUND when it is not there. The path itself is not touched. */
 export async function locate(agent: Agent, { volumeId, path, isAlone = false }: Search): Promise<Located> {
   const { host, records } = agent;
-  const record = records.get(volumeId);
+  const known = records.get(volumeId);
+  const record = known?.isDown ? undefined : known;
   const paths = record ? [record.stagingPath, ...record.targets.map(target => target.path)] : [];
   const mount = paths.includes(path) ? topMount(await host.mounts(), path) : undefined;
   const isShared = record !== undefined && shareConnectorFor(record.attachment) !== undefined;

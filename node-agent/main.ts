@@ -1,3 +1,4 @@
+import { basename, dirname, join } from 'node:path';
 import type { Segments } from '../src/api/topology.ts';
 import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
@@ -19,6 +20,8 @@ import { createMemory } from './memory.ts';
 import type { Metrics } from './metrics.ts';
 import { createNode } from './node.ts';
 import { becomeOnlyAgent } from './only-agent.ts';
+import { refuseUnshared } from './propagation.ts';
+import { reconcile } from './reconcile.ts';
 import { openRecords } from './records.ts';
 import { startRepair } from './repair.ts';
 import { createTopology } from './topology.ts';
@@ -40,11 +43,13 @@ export async function startNodeAgent(
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
-  await becomeOnlyAgent(config['state-dir'], host);
+  await becomeOnlyAgent(config['state-dir']);
   const nodeId = await findNodeId(config, { host, log });
-  const records = await openRecords(`${config['state-dir']}/volumes`, host);
+  const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
+  await reconcile({ host, records, log });
   const topology = findTopology(config, { log, host });
   const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };
+  refuseUnshared(base, await host.mounts());
   const agent: Agent = {
     host,
     records,
@@ -100,11 +105,16 @@ async function openPool(config: NodeConfig, host: Host): Promise<EphemeralPool |
     if (capacityBytes !== undefined) throw new Error('--ephemeral-capacity needs --ephemeral-dir');
     return undefined;
   }
+  const recordsDirectory = await host.realPath(`${config['state-dir']}/volumes`);
+  const refuseAmongRecords = (directory: string): void => {
+    if (isAtOrBelow(directory, recordsDirectory))
+      throw new Error(`ephemeral-dir "${path}" lies where the agent keeps its records`);
+  };
+  refuseAmongRecords(join(await host.realPath(dirname(path)), basename(path)));
   await host.makeDirectory(path);
+  // It may have been there, as a link.
   const directory = await host.realPath(path);
-  // What is no record is removed from among the records at the start.
-  if (isAtOrBelow(directory, await host.realPath(`${config['state-dir']}/volumes`)))
-    throw new Error(`ephemeral-dir "${path}" lies where the agent keeps its records`);
+  refuseAmongRecords(directory);
   return { directory, capacityBytes };
 }
 
@@ -133,9 +143,8 @@ async function startExtras(config: NodeConfig, { log, agent, metrics }: Shared):
       : await (await import('./registration.ts')).startRegistration({ directory, driverName, endpoint, log });
   if (!listen || !metrics) return { ready: {}, close: async () => registration?.close() };
   try {
-    const recordsDir = `${config['state-dir']}/volumes`;
     const { startObservability } = await import('./observability.ts');
-    const http = await startObservability({ listen, socketPath, recordsDir, agent, metrics, registration });
+    const http = await startObservability({ listen, socketPath, agent, metrics, registration });
     const close = async (): Promise<void> => {
       await Promise.all([registration?.close(), http.close()]);
     };

@@ -63,7 +63,8 @@ export function createNode(agent: Agent, identity: NodeIdentity): UnaryHandlers<
         capability,
         ...(formatOptions && { formatOptions }),
       };
-      const work = (own: Agent) => stage(own, asked);
+      const secrets = readMap(request.secrets, 'secrets');
+      const work = (own: Agent) => stage(own, asked, secrets);
       await alone({ operation: 'NodeStageVolume', volumeId, path: stagingPath }, work);
       return {};
     },

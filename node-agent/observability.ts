@@ -12,8 +12,6 @@ import type { Registration } from './registration.ts';
 export type ObservabilityOptions = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly socketPath: string;
-  /** The directory of the volumes' records. */
-  readonly recordsDir: string;
   readonly agent: Agent;
   readonly metrics: Metrics;
   readonly registration: Registration | undefined;
@@ -53,21 +51,18 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
   return { status: isHealthy ? 200 : 503, text: `${lines.join('\n')}\n` };
 }
 
-async function readGauges({
-  agent,
-  recordsDir,
-  registration,
-}: ObservabilityOptions): Promise<readonly Gauge[]> {
-  const names = await agent.host.list(recordsDir);
+async function readGauges({ agent, registration }: ObservabilityOptions): Promise<readonly Gauge[]> {
+  const { records } = agent;
   return [
     {
       ...gauge('fairlead_node_info', 'The version.', 1),
       samples: [{ labels: `version="${version}"`, value: 1 }],
     },
+    gauge('fairlead_node_records', 'Volumes that are recorded as attached.', records.here().length),
     gauge(
-      'fairlead_node_records',
-      'Volumes that are recorded as attached.',
-      names.filter(name => name.endsWith('.json')).length,
+      'fairlead_node_damaged_records',
+      'Records of volumes that could not be read at the start.',
+      records.damagedCount,
     ),
     gauge(
       'fairlead_node_stuck_children',

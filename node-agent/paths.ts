@@ -22,7 +22,7 @@ export function readPath(value: string, field: string, base: Base): string {
   if (value.includes('\0')) throw invalid(`${field} holds a NUL character`);
   if (Buffer.byteLength(value) > maxPathBytes)
     throw invalid(`${field} has ${Buffer.byteLength(value)} bytes, more than the ${maxPathBytes} allowed`);
-  const path = value.replace(/(?<=.)\/$/, '');
+  const path = withoutSlash(value);
   const parts = path.slice(1).split('/');
   const odd = parts.find(part => part === '' || part === '.' || part === '..');
   const long = parts.find(part => Buffer.byteLength(part) > maxNameBytes);
@@ -36,10 +36,15 @@ export function readPath(value: string, field: string, base: Base): string {
   return realOf(path, base);
 }
 
-/** A path below the base as mountinfo shows it; any other as it is. */
-export function realOf(path: string, { named, real }: Base): string {
+/** A path below the base as mountinfo shows it; any other as it is, but for a slash at its end. */
+export function realOf(value: string, { named, real }: Base): string {
+  const path = withoutSlash(value);
   if (named === real || !path.startsWith(`${named}/`)) return path;
   return `${real === '/' ? '' : real}${path.slice(named.length)}`;
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/(?<=.)\/$/, '');
 }
 
 /** What is needed to look at a path. */

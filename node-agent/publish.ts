@@ -36,7 +36,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const { host, records, base } = agent;
   const { volumeId, stagingPath, targetPath } = request;
   const record = records.get(volumeId);
-  if (record?.stagingPath !== stagingPath || record.ephemeral)
+  if (record?.stagingPath !== stagingPath || record.ephemeral || record.isDown)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
   const mounts = await host.mounts();
   const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });
@@ -45,11 +45,14 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const source = await findSource(agent, record, mounts);
   if (!request.readonly) refuseTurned(record, mounts);
   refuseWritable(record, request, source);
-  if (place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }))) return;
+  const isThere =
+    place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }));
   const kind = refuseUnusable(place, request);
-  const { group } = request;
-  if (group !== undefined) await giveToGroup(agent, record, { ...request, group });
-  await recordTarget(agent, record, { path: targetPath, readonly: request.readonly });
+  const { group, readonly } = request;
+  const hasGroup = isThere && targetAt(record, targetPath)?.group === group;
+  if (group !== undefined && !hasGroup) await giveToGroup(agent, record, { ...request, group });
+  await recordTarget(agent, record, { path: targetPath, readonly, ...(group !== undefined && { group }) });
+  if (isThere) return;
   await (kind === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
   await inPhase(agent, 'bind', () => bind(host, request, source));
 }
@@ -63,7 +66,8 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
     return;
   }
   const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
-  const holder = record?.stagingPath === targetPath ? volumeId : records.holderOf(targetPath, volumeId);
+  const isStaged = record?.stagingPath === targetPath && !record.isDown;
+  const holder = isStaged ? volumeId : records.holderOf(targetPath, volumeId);
   if (!isOwn && holder !== undefined)
     throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is in use for volume "${holder}"`);
   const look = { host, base, field: 'target_path' };
@@ -100,12 +104,16 @@ type Source = {
 };
 
 function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
-  const { volumeId, targetPath, capability, readonly } = request;
+  const { volumeId, targetPath, capability, readonly, group } = request;
   const differences = [...differencesOf(factsOf(record.capability), factsOf(capability))];
-  const earlier = record.targets.find(({ path }) => path === targetPath);
+  const earlier = targetAt(record, targetPath);
   const isPublishedHere = earlier !== undefined && mountsAt(mounts, targetPath).length > 0;
   if (isPublishedHere && earlier.readonly !== readonly)
     differences.push(`readonly is ${earlier.readonly} and not ${readonly}`);
+  // Who asks for no group leaves it to kubelet, which may have given the files to any.
+  const isGiven = isPublishedHere && earlier.group !== undefined && group !== undefined;
+  if (isGiven && earlier.group !== group)
+    differences.push(`volume_mount_group is ${earlier.group} and not ${group}`);
   if (differences.length === 0) return;
   if (isPublishedHere)
     throw new Problem(
@@ -198,10 +206,7 @@ async function isPublished(
   if (!mount) return false;
   if (!(await source.shows(mount))) throw foreign(mount, record.volumeId);
   const isReadonly = mount.options.includes('ro');
-  if (isReadonly === (readonly || source.readonly)) {
-    await recordTarget(agent, record, { path, readonly });
-    return true;
-  }
+  if (isReadonly === (readonly || source.readonly)) return true;
   if (!record.targets.some(target => target.path === path && target.readonly))
     throw new Problem(
       'ALREADY_EXISTS',
@@ -221,9 +226,14 @@ function refuseUnusable({ kind, missingParent }: Place, request: PublishRequest)
   return needed;
 }
 
+function targetAt({ targets }: VolumeRecord, path: string): Target | undefined {
+  return targets.find(target => target.path === path);
+}
+
 async function recordTarget({ records }: Agent, record: VolumeRecord, target: Target): Promise<void> {
-  const { path, readonly } = target;
-  if (record.targets.some(known => known.path === path && known.readonly === readonly)) return;
+  const { path, readonly, group } = target;
+  const earlier = targetAt(record, path);
+  if (earlier?.readonly === readonly && earlier.group === group) return;
   const current = records.get(record.volumeId) ?? record;
   const others = current.targets.filter(known => known.path !== path);
   await records.put({ ...current, targets: [...others, target] });

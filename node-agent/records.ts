@@ -3,6 +3,7 @@ import { fromPublishContext, isSameReach, toPublishContext, type Attachment } fr
 import type { FormatOptions } from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
+import { silentLog, type Log } from '../src/lib/log.ts';
 import type { Device } from './connector.ts';
 import type { Host } from './host.ts';
 
@@ -24,12 +25,15 @@ export type VolumeRecord = {
   readonly device?: Device | undefined;
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
   readonly formatting?: FormattingMark | undefined;
-  /** Nothing of it is connected any more, and the record is kept for the mark alone. */
+  /**
+   * It is not here: it was taken down and left its mark, or it did not outlive a reboot. The record is kept for the mark,
+   * or for what is still to be undone, and is no longer true once the volume is staged.
+   */
   readonly isDown?: true;
 };
 
-/** A path at which the volume may be published. */
-export type Target = { readonly path: string; readonly readonly: boolean };
+/** A path at which the volume may be published, and the group that the agent was to give its files to. */
+export type Target = { readonly path: string; readonly readonly: boolean; readonly group?: number };
 
 /** What mkfs was started on. */
 export type FormattingMark = {
@@ -44,9 +48,13 @@ export interface Records {
   get(volumeId: string): VolumeRecord | undefined;
   /** All records but damaged ones. */
   all(): readonly VolumeRecord[];
+  /** Those of volumes that are here, or on their way. */
+  here(): readonly VolumeRecord[];
+  /** How many files were no records that can be read. */
+  readonly damagedCount: number;
   /** The id of a volume other than this one that is staged or published at the path. */
   holderOf(path: string, exceptVolumeId: string): string | undefined;
-  /** The id of a volume other than this one that is reached in the very same way. */
+  /** The id of a volume other than this one that is reached in the very same way, and holds on to its device. */
   holderOfDevice(attachment: Attachment, exceptVolumeId: string): string | undefined;
   /** How all volumes other than this one are reached that may be connected, and are not about to be let go. */
   othersThan(volumeId: string): readonly Attachment[];
@@ -61,23 +69,18 @@ export interface Records {
 
 const formatVersion = 1;
 
-/** Reads all records of a directory, which is made when it is not there. */
-export async function openRecords(directory: string, host: Host): Promise<Records> {
-  const records = new Map<string, VolumeRecord>();
-  const damaged = new Map<string, string>();
-  const leaving = new Set<string>();
+/**
+ * Reads all records of a directory, which is made when it is not there. What cannot be read as one is logged and left as
+ * it is, but drafts that a crash left.
+ */
+export async function openRecords(directory: string, host: Host, log: Log = silentLog): Promise<Records> {
   await host.makeDirectory(directory);
-  for (const name of await host.list(directory)) {
-    const path = `${directory}/${name}`;
-    if (!name.endsWith('.json')) {
-      await host.removeFile(path);
-      continue;
-    }
-    const record = readRecord((await host.readText(path)) ?? '');
-    if (typeof record === 'string') damaged.set(name, record);
-    else records.set(record.volumeId, record);
-  }
+  const { records, damaged } = await readAll(directory, host, log);
+  const leaving = new Set<string>();
+  const here = (): readonly VolumeRecord[] => [...records.values()].filter(({ isDown }) => !isDown);
   return {
+    damagedCount: damaged.size,
+    here,
     get(volumeId) {
       const fault = damaged.get(fileNameOf(volumeId));
       if (fault === undefined) return records.get(volumeId);
@@ -88,15 +91,15 @@ export async function openRecords(directory: string, host: Host): Promise<Record
     },
     all: () => [...records.values()],
     holderOf: (path, exceptVolumeId) =>
-      [...records.values()].find(record => record.volumeId !== exceptVolumeId && uses(record, path))
-        ?.volumeId,
+      here().find(record => record.volumeId !== exceptVolumeId && uses(record, path))?.volumeId,
     holderOfDevice: (attachment, exceptVolumeId) =>
-      [...records.values()].find(
-        record => record.volumeId !== exceptVolumeId && isSameReach(record.attachment, attachment),
-      )?.volumeId,
-    othersThan: volumeId =>
       [...records.values()]
-        .filter(record => record.volumeId !== volumeId && !record.isDown && !leaving.has(record.volumeId))
+        .filter(holdsDevice)
+        .find(record => record.volumeId !== exceptVolumeId && isSameReach(record.attachment, attachment))
+        ?.volumeId,
+    othersThan: volumeId =>
+      here()
+        .filter(record => record.volumeId !== volumeId && !leaving.has(record.volumeId))
         .map(({ attachment }) => attachment),
     setLeaving(volumeId, isLeaving) {
       if (isLeaving) leaving.add(volumeId);
@@ -112,6 +115,37 @@ export async function openRecords(directory: string, host: Host): Promise<Record
       records.delete(volumeId);
     },
   };
+}
+
+/** A volume that is down has let go of its device, unless a half-made filesystem or a pod's own data is on it. */
+export function holdsDevice({ isDown, formatting, ephemeral }: VolumeRecord): boolean {
+  return !isDown || formatting !== undefined || ephemeral === true;
+}
+
+type Read = {
+  readonly records: Map<string, VolumeRecord>;
+  /** What is wrong with a file, by its name. */
+  readonly damaged: ReadonlyMap<string, string>;
+};
+
+async function readAll(directory: string, host: Host, log: Log): Promise<Read> {
+  const records = new Map<string, VolumeRecord>();
+  const damaged = new Map<string, string>();
+  for (const name of await host.list(directory)) {
+    const path = `${directory}/${name}`;
+    const isFile = ['file', 'filled'].includes(await host.kindOf(path));
+    if (isFile && name.endsWith('.json.tmp')) await host.removeFile(path);
+    else if (!isFile || !name.endsWith('.json')) log.warn('this is no record of a volume', { path });
+    else {
+      const record = readRecord((await host.readText(path)) ?? '');
+      if (typeof record !== 'string') records.set(record.volumeId, record);
+      else {
+        damaged.set(name, record);
+        log.warn('the record of a volume is damaged', { path, detail: record });
+      }
+    }
+  }
+  return { records, damaged };
 }
 
 function uses({ stagingPath, targets }: VolumeRecord, path: string): boolean {
@@ -165,11 +199,7 @@ function readRecord(text: string): VolumeRecord | string {
 function findMalformed(record: Record<string, unknown>): string | undefined {
   const { capability, targets, formatOptions, ephemeral, device, formatting } = record;
   if (!isShaped(capability, { accessType: 'string', accessMode: 'string' })) return 'capability is malformed';
-  if (
-    !Array.isArray(targets) ||
-    !targets.every(target => isShaped(target, { path: 'string', readonly: 'boolean' }))
-  )
-    return 'targets are malformed';
+  if (!Array.isArray(targets) || !targets.every(isTarget)) return 'targets are malformed';
   if (formatOptions !== undefined && !isShaped(formatOptions, {}))
     return 'options for a filesystem are malformed';
   if (ephemeral !== undefined && ephemeral !== true) return 'mark of an ephemeral volume is malformed';
@@ -177,6 +207,11 @@ function findMalformed(record: Record<string, unknown>): string | undefined {
   return formatting === undefined || isShaped(formatting, markShape)
     ? undefined
     : 'formatting mark is malformed';
+}
+
+function isTarget(target: unknown): boolean {
+  const isPlace = isShaped(target, { path: 'string', readonly: 'boolean' });
+  return isPlace && ['number', 'undefined'].includes(typeof target.group);
 }
 
 function isDevice(device: unknown): boolean {

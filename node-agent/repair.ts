@@ -31,7 +31,7 @@ export function startRepair(repairing: Repairing): () => void {
  */
 export async function repair({ host, records, log }: Repairing, watch = createWatch()): Promise<void> {
   const groups = new Map<Protocol, Attachment[]>();
-  for (const { attachment } of records.all()) {
+  for (const { attachment } of records.here()) {
     if (shareConnectorFor(attachment)) continue;
     groups.set(attachment.protocol, [...(groups.get(attachment.protocol) ?? []), attachment]);
   }

@@ -6,7 +6,7 @@ import type { Share, ShareConnector } from './connector.ts';
 import type { Protocol } from '../src/api/attachment.ts';
 import { topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
-import { hasContext } from './selinux.ts';
+import { contextDropped, hasContext } from './selinux.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** Flags that mountinfo shows for a mount as they were given. */
@@ -34,8 +34,10 @@ export async function mountShare(
   await runWell(host, { command: 'mount', args: [...mountArgs(share, record), '--', share.source, path] });
   const mount = topMount(await host.mounts(), path);
   if (!mount) throw new Problem('UNAVAILABLE', `nothing is mounted at "${path}" after mount succeeded`);
-  if ((await connector.judge(attachment, mount, host)) === 'own' && isAsAsked(mount, record)) return;
+  const isOwn = (await connector.judge(attachment, mount, host)) === 'own';
+  if (isOwn && isAsAsked(mount, record)) return;
   await unmountAll(agent, path);
+  if (isOwn && !hasContext(mount, record.capability)) throw await contextDropped(volumeId, host);
   throw new Problem(
     'UNAVAILABLE',
     `${describe(mount)} was at "${path}" after volume "${volumeId}" was mounted there`,

@@ -3,7 +3,7 @@ import type { FormatOptions } from '../src/api/filesystems.ts';
 import { asProblem, Problem, problemTable } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Agent } from './agent.ts';
-import { bringUp, finishMounted } from './bring-up.ts';
+import { bringUp, finishMounted, isOneDevice } from './bring-up.ts';
 import {
   checkCapability,
   checkFormat,
@@ -13,6 +13,7 @@ import {
   isReaderOnly,
   type Facts,
 } from './capability.ts';
+import { isHeldByOther } from './connected.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import { mountsAt, topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
@@ -20,6 +21,7 @@ import { foreign, isPartOf, isTurnedReadonly, judge, refuseForeign } from './own
 import { lookAt, type Place } from './paths.ts';
 import { inPhase } from './phases.ts';
 import type { VolumeRecord } from './records.ts';
+import type { Secrets } from './secrets.ts';
 import { hasContext, requireSelinux } from './selinux.ts';
 import { isAsAsked } from './share.ts';
 
@@ -40,9 +42,9 @@ export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: 
 
 /**
  * Connects a volume and mounts it at its staging path; a block volume is connected alone. Run again after any
- * failure or crash it goes on where it stood.
+ * failure or crash it goes on where it stood. The secrets are for this call, and apart from what is recorded of it.
  */
-export async function stage(agent: Agent, request: StageRequest): Promise<void> {
+export async function stage(agent: Agent, request: StageRequest, secrets?: Secrets): Promise<void> {
   const { host, records, base } = agent;
   checkCapability(request.capability, request.attachment);
   checkFormat(request);
@@ -59,21 +61,20 @@ export async function stage(agent: Agent, request: StageRequest): Promise<void> 
   if (known && differences.length > 0) {
     if (isInEffect(known, record, mounts))
       throw new Problem('ALREADY_EXISTS', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
-    await takeDown(agent, known);
+    await letGo(agent, known);
   }
   if (place.kind === 'mountpoint') {
-    await adopt(agent, record, mounts);
+    await adopt(agent, record, { mounts, secrets });
     return;
   }
   refuseUnusable(place, `${field} "${stagingPath}"`);
   await putChanged(agent, record);
   try {
-    await bringUp(agent, record, place.kind === 'nothing');
+    await bringUp(agent, record, { isMissing: place.kind === 'nothing', secrets });
   } catch (error) {
-    // A final error tells the caller that nothing is left here, and no unstage follows. What is in use all the same,
-    // as after the records were lost, is not this call's to take down.
-    const isFinal = !known && problemTable[asProblem(error).code].final;
-    if (isFinal && !(await isMounted(agent, record))) await takeDown(agent, record).catch(() => {});
+    // A final error tells the caller that nothing is left here, and no unstage follows.
+    const isNew = !known || (known.isDown && !known.ephemeral);
+    if (isNew && problemTable[asProblem(error).code].final) await dropUnused(agent, record);
     throw error;
   }
 }
@@ -92,7 +93,7 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
     return;
   }
   if (record.ephemeral) throw neverStaged(volumeId);
-  if (record.stagingPath !== stagingPath)
+  if (record.stagingPath !== stagingPath && !record.isDown)
     throw new Problem(
       'FAILED_PRECONDITION',
       `volume "${volumeId}" is staged at "${record.stagingPath}" and not at "${stagingPath}"`,
@@ -100,17 +101,21 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
   if (mount) await refuseForeign(mount, record, host);
   if (mount && isTurnedReadonly(record, mount)) agent.memory.forget(volumeId);
   await refuseUsed(agent, record, mounts);
-  await takeDown(agent, record);
+  await takeDown(agent, { ...record, stagingPath });
 }
 
-/** One device under two ids would be formatted, grown and disconnected by both. */
 function refuseShared({ records }: Agent, { volumeId, attachment }: StageRequest): void {
   const holder = shareConnectorFor(attachment) ? undefined : records.holderOfDevice(attachment, volumeId);
-  if (holder !== undefined)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `the device of volume "${volumeId}" is the one of volume "${holder}", which is staged here`,
-    );
+  if (holder !== undefined) throw isOneDevice(volumeId, holder);
+}
+
+/**
+ * Takes down what a failed call began. What is in use all the same, as after the records were lost, stays, and so does
+ * what was found to be another volume's, so that nothing of it is recorded.
+ */
+async function dropUnused(agent: Agent, record: VolumeRecord): Promise<void> {
+  const isRecorded = agent.records.get(record.volumeId) !== undefined;
+  if (isRecorded && !(await isMounted(agent, record))) await takeDown(agent, record).catch(() => {});
 }
 
 async function isMounted({ host }: Agent, record: VolumeRecord): Promise<boolean> {
@@ -141,6 +146,7 @@ function factsOfStage({ attachment, stagingPath, capability }: VolumeRecord): Fa
 
 /** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */
 function isInEffect(known: VolumeRecord, asked: VolumeRecord, mounts: readonly Mount[]): boolean {
+  if (known.isDown) return false;
   const paths = [known.stagingPath, ...known.targets.map(({ path }) => path)];
   if (paths.some(path => mountsAt(mounts, path).length > 0)) return true;
   return (
@@ -148,8 +154,10 @@ function isInEffect(known: VolumeRecord, asked: VolumeRecord, mounts: readonly M
   );
 }
 
+type Adopting = { readonly mounts: readonly Mount[]; readonly secrets: Secrets | undefined };
+
 /** Takes what is mounted at the staging path for staged, when it is the volume and as it was asked for. */
-async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<void> {
+async function adopt(agent: Agent, record: VolumeRecord, { mounts, secrets }: Adopting): Promise<void> {
   const { host, records } = agent;
   const mount = topMount(mounts, record.stagingPath);
   if (!mount) throw new Problem('UNAVAILABLE', `"${record.stagingPath}" is no longer mounted`);
@@ -168,13 +176,14 @@ async function adopt(agent: Agent, record: VolumeRecord, mounts: readonly Mount[
   if (isShared && records.get(record.volumeId) && !isAsAsked(mount, record)) {
     await refuseUsed(agent, record, mounts);
     await unmountAll(agent, record.stagingPath);
-    await bringUp(agent, record, false);
+    await bringUp(agent, record, { isMissing: false, secrets });
     return;
   }
   await putChanged(agent, unmarked);
   if (isShared) return;
   // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
-  if (records.get(record.volumeId)?.device === undefined) await finishMounted(agent, unmarked, mount.type);
+  if (records.get(record.volumeId)?.device === undefined)
+    await finishMounted(agent, unmarked, { type: mount.type, secrets });
 }
 
 function refuseUnusable({ kind, missingParent }: Place, what: string): void {
@@ -214,19 +223,27 @@ async function refuseUsed(
 }
 
 async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
-  const { host, records } = agent;
   const { attachment, stagingPath } = record;
   const connector = shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
   await unmountAll(agent, stagingPath, connector?.unmountOptions);
-  const others = () => records.othersThan(record.volumeId);
-  records.setLeaving(record.volumeId, true);
+  await letGo(agent, record);
+}
+
+/** Disconnects a volume that is mounted nowhere, and forgets it; what another one has by now is that one's. */
+async function letGo(agent: Agent, record: VolumeRecord): Promise<void> {
+  const { host, records } = agent;
+  const { attachment, volumeId } = record;
+  const isTaken = record.isDown && (await isHeldByOther(agent, record));
+  const connector = isTaken || shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
+  const others = () => records.othersThan(volumeId);
+  records.setLeaving(volumeId, true);
   try {
     if (connector) await inPhase(agent, 'disconnect', () => connector.disconnect(attachment, host, others));
-    agent.memory.forgetReadings(record.volumeId);
+    agent.memory.forgetReadings(volumeId);
     // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
     if (record.formatting) await records.put({ ...record, isDown: true });
-    else await records.remove(record.volumeId);
+    else await records.remove(volumeId);
   } finally {
-    records.setLeaving(record.volumeId, false);
+    records.setLeaving(volumeId, false);
   }
 }

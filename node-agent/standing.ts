@@ -16,7 +16,7 @@ export type Standing = {
  */
 export async function lookAtStanding(agent: Agent): Promise<readonly Standing[]> {
   const mounts = await agent.host.mounts();
-  const here = agent.records.all().filter(record => isHere(record, mounts));
+  const here = agent.records.here().filter(record => isHere(record, mounts));
   return Promise.all(
     here.map(async record => {
       const { volumeId } = record;

@@ -9,8 +9,11 @@ export interface Watch {
   hostFor(volumeId: string, operation: string, host: Host): Host;
   /** The oldest command that runs for the volume. */
   running(volumeId: string): Waiting | undefined;
-  /** The oldest command of the volume that did not die when it was killed and is still there. */
-  stuck(volumeId: string): Waiting | undefined;
+  /**
+   * The oldest command of the volume that did not die when it was killed and is still there; of these operations alone,
+   * where some are named.
+   */
+  stuck(volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined;
   /** The volumes that have a stuck command. */
   hung(): readonly string[];
 }
@@ -35,7 +38,7 @@ export function createWatch(): Watch {
       },
     }),
     running: volumeId => runs.first(volumeId),
-    stuck: volumeId => stuck.first(volumeId),
+    stuck: (volumeId, operations) => stuck.first(volumeId, operations),
     hung: stuck.keys,
   };
 }
@@ -57,9 +60,8 @@ function createShelf() {
         if (all.size === 0 && shelf.get(volumeId) === all) shelf.delete(volumeId);
       };
     },
-    first(volumeId: string): Waiting | undefined {
-      const [first] = shelf.get(volumeId) ?? [];
-      return first;
+    first(volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined {
+      return [...(shelf.get(volumeId) ?? [])].find(({ operation }) => operations?.has(operation) ?? true);
     },
     keys: (): readonly string[] => [...shelf.keys()],
   };

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Log } from '../../src/lib/log.ts';
 import { describeSettings } from '../../src/lib/settings.ts';
+import { findFormerPlaces } from '../former-places.ts';
 import { openBackend } from '../main.ts';
 import { createRecovery } from '../recovery.ts';
 import { restoreKept } from '../records/kept.ts';
@@ -12,7 +13,7 @@ import { createWork } from '../work.ts';
 import { audit } from './audit.ts';
 import { adminSettings, type AdminConfig } from './config.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
-import { toJson, toTable } from './report.ts';
+import { toJson, toTable, type Row } from './report.ts';
 
 /** What was done, for standard output, and the exit status: 2 when something is left that should not be. */
 export type AdminResult = { readonly text: string; readonly status: number };
@@ -63,7 +64,8 @@ async function auditAll(engine: Engine, config: AdminConfig, log: Log): Promise<
     const services = createServices({ engine, backend, work });
     const recovery = createRecovery({ engine, services, log });
     const options: RepairOptions = { engine, backend, work, stuckAfterMs, recovery };
-    const show = has('json') ? toJson : toTable;
+    const former = await findFormerPlaces(engine.reader, backend);
+    const show = (rows: readonly Row[]): string => (has('json') ? toJson : toTable)(rows, former);
     const found = await audit(options);
     const wrong = found.findings.filter(({ problem }) => problem !== 'kept');
     if (!has('repair')) return { text: show(found.findings), status: wrong.length > 0 ? 2 : 0 };

@@ -1,11 +1,25 @@
+import { showFormerPlaces, type FormerPlace } from '../former-places.ts';
 import type { Finding } from './audit.ts';
 import type { Done, Step } from './repair.ts';
 
-type Row = Finding & Partial<Pick<Step, 'action' | 'note'>> & Partial<Pick<Done, 'outcome'>>;
+/** A finding, with what is or was to be done about it. */
+export type Row = Finding & Partial<Pick<Step, 'action' | 'note'>> & Partial<Pick<Done, 'outcome'>>;
 
-/** The rows as a table for people, one a line. */
-export function toTable(rows: readonly Row[]): string {
-  if (rows.length === 0) return 'the storage and the store agree\n';
+/** The rows as a table for people, one a line, and below it in which former places volumes are. */
+export function toTable(rows: readonly Row[], former: readonly FormerPlace[]): string {
+  const note =
+    former.length > 0
+      ? `volumes in places that no setting names any more: ${showFormerPlaces(former)}\n`
+      : '';
+  return (rows.length === 0 ? 'the storage and the store agree\n' : layOut(rows)) + note;
+}
+
+/** The rows and the former places as one JSON document. */
+export function toJson(rows: readonly Row[], formerPlaces: readonly FormerPlace[]): string {
+  return `${JSON.stringify({ findings: rows, formerPlaces }, null, 2)}\n`;
+}
+
+function layOut(rows: readonly Row[]): string {
   const planned = rows.some(({ action }) => action !== undefined);
   const cells = rows.map(({ problem, kind, id, ageMs, detail, action, outcome, note }) => [
     problem,
@@ -27,11 +41,6 @@ export function toTable(rows: readonly Row[]): string {
           .trimEnd()}\n`,
     )
     .join('');
-}
-
-/** The rows as one JSON document. */
-export function toJson(rows: readonly Row[]): string {
-  return `${JSON.stringify({ findings: rows }, null, 2)}\n`;
 }
 
 function toAge(ms: number): string {

@@ -46,7 +46,7 @@ const empty: Disk = { sizeBytes: 0, blocks: new Map() };
 export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof settings>): MemoryBackend {
   const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
   const { volumes } = shelf;
-  const rooms = createRooms(given, () => volumes.values());
+  const rooms = createRooms(given);
   const places = rooms.all.flatMap(({ place }) => (place ? [place] : []));
   const bounds = { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 };
   return {
@@ -64,10 +64,12 @@ export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof setti
       const room = rooms.choose(sizeBytes, volume.places);
       const made = { ...sourceOf(shelf, volume), sizeBytes, mutableParameters, room };
       volumes.set(id, made);
+      rooms.use(room, sizeBytes);
       return tell(made);
     },
     async delete({ id }) {
-      volumes.delete(id);
+      const known = volumes.get(id);
+      if (known && volumes.delete(id)) rooms.use(known.room, -known.sizeBytes);
     },
     async attach({ id }) {
       return { protocol: 'loop', path: `/dev/shm/${id}.img` };
@@ -83,6 +85,7 @@ export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof setti
       );
       rooms.choose(sizeBytes - volume.sizeBytes, room.place && [room.place]);
       volumes.set(id, { ...volume, sizeBytes });
+      rooms.use(room, sizeBytes - volume.sizeBytes);
       return { sizeBytes, nodeExpansionRequired: true };
     },
     modification: {

@@ -2,7 +2,7 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { runWell, tell } from '../commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { fitDisk, isDisk, nameOf, readDisk, refuseNameless, refuseUsedDisk, waitFor } from '../disk.ts';
+import { fitDisk, isDisk, nameOf, readDisk, refuseNameless, settleDisk, waitFor } from '../disk.ts';
 import type { Host } from '../host.ts';
 
 type DeviceAttachment = AttachmentOf<'device'>;
@@ -38,7 +38,7 @@ async function disconnect(attachment: DeviceAttachment, host: Host): Promise<voi
   const { own } = await findAll(attachment, host);
   for (const name of own) {
     const disk = await readDisk(name, host);
-    if (disk) await refuseUsedDisk(disk, host);
+    if (disk) await settleDisk(disk, host);
   }
   const [name, ...others] = own;
   if (name !== undefined && others.length === 0) await makeWritable(name, host);

@@ -9,11 +9,13 @@ import {
   readDisk,
   readWwid,
   refuseNameless,
-  refuseUsedDisk,
+  settleDisk,
   waitFor,
 } from '../disk.ts';
 import type { Host } from '../host.ts';
+import type { Secrets } from '../secrets.ts';
 import { createTurns } from '../turns.ts';
+import { readChap } from './iscsi/chap.ts';
 import { forget, logIn, logOut } from './iscsi/login.ts';
 import { findMaps, forgetPath, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';
 import { readSessions, readUnits, type Session } from './iscsi/sessions.ts';
@@ -30,24 +32,27 @@ const takeTurn = createTurns();
 /**
  * A logical unit of an iSCSI target, over open-iscsi: iscsid keeps the sessions, which outlive the agent. Over several
  * portals it is one device of dm-multipath, which multipathd keeps. A portal that does not answer is left out while
- * another does, and is added by the next connect. For CHAP the node's own iscsid.conf holds names and secrets.
+ * another does, and is added by the next connect. With secrets sessions use CHAP; without, what the node's own
+ * iscsid.conf says.
  */
 export const iscsi: DeviceConnector<'iscsi'> = {
   kind: 'device',
   protocol: 'iscsi',
-  connect: (attachment, host) => takeTurn(attachment.target, () => connect(attachment, host)),
+  connect: (attachment, host, secrets = {}) =>
+    takeTurn(attachment.target, () => connect(attachment, host, secrets)),
   disconnect: (attachment, host, others = () => []) =>
     takeTurn(attachment.target, () => disconnect(attachment, host, others)),
   rescan,
   owns,
 };
 
-async function connect(attachment: IscsiAttachment, host: Host): Promise<Device> {
+async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets): Promise<Device> {
   refuseNameless(attachment);
   if (!targetPattern.test(attachment.target))
     throw new Problem('INVALID_ARGUMENT', `iscsi target "${attachment.target}" is no iSCSI name`);
+  const chap = readChap(secrets);
   await needModule(host, 'iscsi_tcp');
-  const sessions = await logIn(attachment, host);
+  const sessions = await logIn(attachment, host, chap);
   for (const session of sessions) await bringUnit(session, attachment, host);
   const paths = await findDisks(sessions, attachment, host);
   await refuseOthers(paths, attachment, host);
@@ -144,7 +149,7 @@ async function disconnect(attachment: IscsiAttachment, host: Host, others: Other
     const isMapped = maps.length > 0 || (await mapAbove(name, host)) !== undefined;
     if (isMapped || attachment.portals.length > 1) await forgetPath(name, host);
     const disk = await readDisk(name, host);
-    if (disk) await refuseUsedDisk(disk, host);
+    if (disk) await settleDisk(disk, host);
   }
   // A disk whose session is lost would wait for it; it goes with the session.
   for (const { name, session } of paths) if (session.isUp) await removeDisk(name, host);

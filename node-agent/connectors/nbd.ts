@@ -2,9 +2,10 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { needModule } from '../commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { findUser, fitDisk, readDisk, refuseUsedDisk, waitFor } from '../disk.ts';
+import { findUser, fitDisk, readDisk, refuseUsedDisk, settleDisk, waitFor, type Disk } from '../disk.ts';
 import type { Host } from '../host.ts';
-import { identityOf, indexOf, readBackend, readDevices, runLink, endLink } from './nbd/exports.ts';
+import { addressOf, readPeers, type Peer } from './nbd/connections.ts';
+import { endLink, growInUse, identityOf, indexOf, readBackend, readDevices, runLink } from './nbd/exports.ts';
 import { createRepair } from './nbd/repair.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;
@@ -13,7 +14,7 @@ type NbdAttachment = AttachmentOf<'nbd'>;
  * An export of an NBD server. The kernel has the connection, so that nothing of the agent needs to live for it, and
  * keeps with it which export it leads to: that is the device's identity. Where the connection is lost, I/O waits for
  * ten minutes, and the next repair or connect brings a new one. A server tells a size once per connection: what has grown is
- * seen when it is connected anew, which needs the volume to be unused.
+ * seen over a new one (`nbd/growth.ts`).
  */
 export const nbd: DeviceConnector<'nbd'> = {
   kind: 'device',
@@ -58,24 +59,31 @@ async function connectNew(attachment: NbdAttachment, host: Host): Promise<void> 
 async function disconnect(attachment: NbdAttachment, host: Host): Promise<void> {
   for (const name of await findAll(attachment, host)) {
     const disk = await readDisk(name, host);
-    if (disk) await refuseUsedDisk(disk, host);
+    if (disk) await settle(disk, attachment, host);
     await letGo(name, attachment, host);
   }
 }
 
-/** Connects an unused device anew, under its name, where the server has a larger export by now. */
+/** Takes the size of the export where it is larger by now: an unused device is connected anew under its name. */
 async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
   const name = await findOne(attachment, host);
   const disk = name === undefined ? undefined : await readDisk(name, host);
   if (!disk || Number(await runLink('size', attachment, host)) <= disk.sizeBytes) return;
-  const user = await findUser(disk, host);
-  if (user !== undefined)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `device "/dev/${disk.name}" has the size of its export when it is next connected, and is in use by ${user}`,
-    );
+  if ((await findUser(disk, host)) !== undefined) {
+    await growInUse(attachment, disk.name, host);
+    return;
+  }
+  await settle(disk, attachment, host);
   await letGo(disk.name, attachment, host);
   await runLink('connect', attachment, host, indexOf(disk.name));
+}
+
+/** What has lost its server takes nothing any more, and already to open it may take until the I/O is given up. */
+async function settle(disk: Disk, { server, port }: NbdAttachment, host: Host): Promise<void> {
+  const address = addressOf(server);
+  const isTo = (peer: Peer): boolean =>
+    peer.port === port && (address === undefined || peer.address === address);
+  await ((await readPeers(host)).some(isTo) ? settleDisk(disk, host) : refuseUsedDisk(disk, host));
 }
 
 async function letGo(name: string, attachment: NbdAttachment, host: Host): Promise<void> {

@@ -2,9 +2,17 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { needModule, runWell, tell } from '../commands.ts';
 import type { Device, DeviceConnector, Others } from '../connector.ts';
-import { findUser, fitDisk, readDisk, refuseUsedDisk, waitFor } from '../disk.ts';
+import { findUser, fitDisk, readDisk, settleDisk, waitFor } from '../disk.ts';
 import type { Host } from '../host.ts';
+import type { Secrets } from '../secrets.ts';
 import { createTurns } from '../turns.ts';
+import {
+  connectWithKeys,
+  hideKeys,
+  needAuthentication,
+  readKeys,
+  type Keys,
+} from './nvme-tcp/authentication.ts';
 import { isNamespace, readControllers, readNamespaces, type Controller } from './nvme-tcp/controllers.ts';
 
 type NvmeAttachment = AttachmentOf<'nvme-tcp'>;
@@ -30,23 +38,25 @@ const takeTurn = createTurns();
 /**
  * A namespace of an NVMe subsystem over TCP. The kernel keeps the connections, which outlive the agent, and makes one
  * device of several paths (native multipath). An address that does not answer is left out while another does, and is
- * added by the next connect.
+ * added by the next connect. With secrets both ends, or the node alone, prove who they are (DH-HMAC-CHAP).
  */
 export const nvmeTcp: DeviceConnector<'nvme-tcp'> = {
   kind: 'device',
   protocol: 'nvme-tcp',
-  connect: (attachment, host) => takeTurn(attachment.subsystem, () => connect(attachment, host)),
+  connect: (attachment, host, secrets = {}) =>
+    takeTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
   disconnect: (attachment, host, others = () => []) =>
     takeTurn(attachment.subsystem, () => disconnect(attachment, host, others)),
   rescan,
   owns: ({ wwid }, number, host) => isNamespace(`/sys/dev/block/${number}`, wwid, host),
 };
 
-async function connect(attachment: NvmeAttachment, host: Host): Promise<Device> {
+async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets): Promise<Device> {
   refuseOdd(attachment);
+  const keys = readKeys(secrets);
   await needModule(host, 'nvme_tcp');
   await refuseWithoutMultipath(attachment, host);
-  const isOld = await bringControllers(attachment, host);
+  const isOld = await bringControllers(attachment, host, keys);
   // A namespace that was added to the subsystem since is usually told, and seen a little later.
   if (isOld && (await findNamespaces(attachment, host)).length === 0) await rescan(attachment, host);
   const name = await waitFor(() => findOne(attachment, host));
@@ -61,11 +71,15 @@ async function connect(attachment: NvmeAttachment, host: Host): Promise<Device> 
 }
 
 /** Connects every address that has no controller; throws when none is live then, and tells if one was before. */
-async function bringControllers(attachment: NvmeAttachment, host: Host): Promise<boolean> {
+async function bringControllers(attachment: NvmeAttachment, host: Host, keys: Keys): Promise<boolean> {
   const { subsystem, addresses } = attachment;
   const before = await readControllers(subsystem, host);
   const missing = addresses.filter(address => !before.some(known => known.address === address));
-  const results = await Promise.allSettled(missing.map(address => connectTo(address, subsystem, host)));
+  if (keys.length > 0 && missing.length > 0) await needAuthentication(host);
+  const results = await Promise.allSettled(
+    missing.map(address => connectTo(address, { subsystem, keys, host })),
+  );
+  if (keys.length > 0) await hideKeys(subsystem, host);
   const failed = results.find(result => result.status === 'rejected');
   const isLive = await waitFor(async () => {
     const known = (await readControllers(subsystem, host)).filter(({ address }) =>
@@ -83,19 +97,25 @@ async function bringControllers(attachment: NvmeAttachment, host: Host): Promise
   return before.length > 0;
 }
 
-async function connectTo(address: string, subsystem: string, host: Host): Promise<void> {
+type Connection = { readonly subsystem: string; readonly keys: Keys; readonly host: Host };
+
+async function connectTo(address: string, { subsystem, keys, host }: Connection): Promise<void> {
   const colon = address.lastIndexOf(':');
-  const args = [
-    'connect',
-    '--transport=tcp',
-    `--traddr=${address.slice(0, colon).replaceAll(/[[\]]/g, '')}`,
-    `--trsvcid=${address.slice(colon + 1)}`,
-    `--nqn=${subsystem}`,
-    `--ctrl-loss-tmo=${lossSeconds}`,
-    `--reconnect-delay=${reconnectSeconds}`,
-    `--keep-alive-tmo=${keepAliveSeconds}`,
-  ];
-  await runWell(host, { command: 'nvme', args, timeoutMs: connectTimeoutMs });
+  const options = [
+    ['transport', 'tcp'],
+    ['traddr', address.slice(0, colon).replaceAll(/[[\]]/g, '')],
+    ['trsvcid', address.slice(colon + 1)],
+    ['nqn', subsystem],
+    ['ctrl_loss_tmo', String(lossSeconds)],
+    ['reconnect_delay', String(reconnectSeconds)],
+    ['keep_alive_tmo', String(keepAliveSeconds)],
+  ] as const;
+  if (keys.length > 0) {
+    await connectWithKeys([...options, ...keys], { host, timeoutMs: connectTimeoutMs });
+    return;
+  }
+  const args = options.map(([name, value]) => `--${name.replaceAll('_', '-')}=${value}`);
+  await runWell(host, { command: 'nvme', args: ['connect', ...args], timeoutMs: connectTimeoutMs });
 }
 
 function refuseOdd({ subsystem, wwid }: NvmeAttachment): void {
@@ -122,7 +142,7 @@ async function disconnect(attachment: NvmeAttachment, host: Host, others: Others
   for (const name of await findNamespaces(attachment, host)) {
     const disk = await readDisk(name, host);
     if (!disk) continue;
-    await refuseUsedDisk(disk, host);
+    await settleDisk(disk, host);
     if (disk.readonly) await runWell(host, { command: 'blockdev', args: ['--setrw', `/dev/${name}`] });
   }
   if (await isUsed(subsystem, host)) return;

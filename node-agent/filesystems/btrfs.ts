@@ -3,12 +3,22 @@ import type { Filesystem } from '../filesystem.ts';
 
 const leastGrownBytes = 256 * 1024 * 1024;
 
-/** The btrfs filesystem. Kernels before 6.7 refuse to mount a clone beside its source: both have one UUID. */
+/** What every new one has, where its mkfs lets it be named; versions before 6.3 have free-space-tree without a name. */
+const usual = ['extref', 'skinny-metadata', 'no-holes', 'free-space-tree'];
+
+/** Who stages a volume waits for two minutes, mostly; a look that takes longer tells nothing. */
+const lookMs = 60_000;
+
+/**
+ * The btrfs filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.btrfs are.
+ * Kernels before 6.7 refuse to mount a clone beside its source: both have one UUID.
+ */
 export const btrfs: Filesystem = {
   name: 'btrfs',
-  make: (device, options = {}) => ({
+  features: { command: 'mkfs.btrfs', args: ['--features', 'list-all'] },
+  make: (device, options = {}, known = '') => ({
     command: 'mkfs.btrfs',
-    args: ['-q', '-K', ...optionArgs(options), '--', device],
+    args: ['-q', '-K', ...optionArgs(options, known), '--', device],
   }),
   // A smaller one could be made, and never be grown a little.
   minimumBytes: leastGrownBytes,
@@ -40,19 +50,38 @@ export const btrfs: Filesystem = {
   },
   // btrfs takes no `--`; both operands are known not to start with a dash.
   growMounted: ({ path }) => ({ command: 'btrfs', args: ['filesystem', 'resize', 'max', path] }),
+  damage: {
+    look: device => ({ command: 'btrfs', args: ['check', '--readonly', '--', device], timeoutMs: lookMs }),
+    repair: 'btrfs rescue, btrfs check',
+  },
   twinDirectory: uuid => `/sys/fs/btrfs/${uuid}`,
 };
 
-function optionArgs({
-  'fs.nodeSize': nodeSize,
-  'fs.checksum': checksum,
-  'fs.label': label,
-  'fs.features': features,
-}: FormatOptions): readonly string[] {
+function optionArgs(options: FormatOptions, known: string): readonly string[] {
+  const {
+    'fs.nodeSize': nodeSize,
+    'fs.checksum': checksum,
+    'fs.label': label,
+    'fs.features': more = '',
+  } = options;
+  const features = featuresFor(more.split(','), known);
   return [
     ...(nodeSize === undefined ? [] : ['--nodesize', nodeSize]),
     ...(checksum === undefined ? [] : ['--checksum', checksum]),
     ...(label === undefined ? [] : ['--label', label]),
-    ...(features === undefined ? [] : ['--features', features]),
+    ...(features.length > 0 ? ['--features', features.join(',')] : []),
   ];
+}
+
+/** The usual ones and those that are asked for on, and off what this mkfs turns on by itself beside them. */
+function featuresFor(asked: readonly string[], known: string): readonly string[] {
+  // A line is a name, a dash, what it is, and since which versions: "name - text (compat=5.1, safe=5.2, default=5.3)".
+  const lines = known.split('\n').map(line => ({
+    name: /^(\S+) +- /.exec(line)?.[1] ?? '',
+    isDefault: line.includes('default='),
+  }));
+  const wanted = new Set([...usual.filter(name => lines.some(line => line.name === name)), ...asked]);
+  wanted.delete('');
+  const unwanted = lines.filter(({ name, isDefault }) => isDefault && !wanted.has(name));
+  return [...wanted, ...unwanted.map(({ name }) => `^${name}`)];
 }

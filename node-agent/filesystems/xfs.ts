@@ -1,12 +1,27 @@
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import type { Filesystem } from '../filesystem.ts';
 
-/** The XFS filesystem, with the features of a 5.4 kernel whatever the newer defaults of mkfs.xfs are. */
+/**
+ * What the oldest supported kernel does not know, by option of mkfs.xfs. Newer versions turn it on by themselves, older
+ * ones do not take its name.
+ */
+const newer = {
+  '-m': ['rmapbt', 'bigtime', 'inobtcount', 'metadir'],
+  '-i': ['nrext64', 'exchange'],
+  '-n': ['parent'],
+} as const;
+
+/** Who stages a volume waits for two minutes, mostly; a look that takes longer tells nothing. */
+const lookMs = 60_000;
+
+/** The XFS filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.xfs are. */
 export const xfs: Filesystem = {
   name: 'xfs',
-  make: (device, options = {}) => ({
+  // Without a device it says how it is used, and writes nothing.
+  features: { command: 'mkfs.xfs', args: [] },
+  make: (device, options = {}, known = '') => ({
     command: 'mkfs.xfs',
-    args: ['-q', '-K', ...optionArgs(options), '--', device],
+    args: ['-q', '-K', ...optionArgs(options, known), '--', device],
   }),
   minimumBytes: 300 * 1024 * 1024,
   // A clone or a restored snapshot has its source's UUID and must mount beside it.
@@ -37,23 +52,31 @@ export const xfs: Filesystem = {
     prjquota: /^$/,
   },
   growMounted: ({ path }) => ({ command: 'xfs_growfs', args: ['-d', '--', path] }),
+  damage: {
+    look: device => ({ command: 'xfs_repair', args: ['-n', '--', device], timeoutMs: lookMs }),
+    repair: 'xfs_repair',
+  },
 };
 
-function optionArgs({
-  'fs.blockSize': blockSize,
-  'fs.inodeSize': inodeSize,
-  'fs.label': label,
-  'fs.features': more = '',
-}: FormatOptions): readonly string[] {
+function optionArgs(options: FormatOptions, known: string): readonly string[] {
+  const {
+    'fs.blockSize': blockSize,
+    'fs.inodeSize': inodeSize,
+    'fs.label': label,
+    'fs.features': more = '',
+  } = options;
   const asked = new Set(more.split(','));
-  const flag = (feature: string): string => `${feature}=${asked.has(feature) ? 1 : 0}`;
-  const metadata = ['crc=1', 'finobt=1', 'reflink=1', ...['rmapbt', 'bigtime', 'inobtcount'].map(flag)];
-  const inodes = ['sparse=1', flag('nrext64'), ...(inodeSize === undefined ? [] : [`size=${inodeSize}`])];
+  const flags = (option: keyof typeof newer): readonly string[] =>
+    newer[option]
+      .filter(feature => asked.has(feature) || known.includes(`${feature}=`))
+      .map(feature => `${feature}=${asked.has(feature) ? 1 : 0}`);
+  const naming = flags('-n');
   return [
     '-m',
-    metadata.join(','),
+    ['crc=1', 'finobt=1', 'reflink=1', ...flags('-m')].join(','),
     '-i',
-    inodes.join(','),
+    ['sparse=1', ...flags('-i'), ...(inodeSize === undefined ? [] : [`size=${inodeSize}`])].join(','),
+    ...(naming.length > 0 ? ['-n', naming.join(',')] : []),
     ...(blockSize === undefined ? [] : ['-b', `size=${blockSize}`]),
     ...(label === undefined ? [] : ['-L', label]),
   ];

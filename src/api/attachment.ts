@@ -130,6 +130,11 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
   return Object.entries(kinds).every(([key, kind]) => kind === 'addresses' || a?.[key] === b?.[key]);
 }
 
+/** True when one device may be named in several ways over the protocol, so that only the device itself tells. */
+export function hasSeveralNames(protocol: Protocol): boolean {
+  return Object.values<FieldKind>(attachmentFields[protocol]).includes('text?');
+}
+
 type FieldValue = FieldType[FieldKind];
 
 function readField(key: string, kind: FieldKind, value: string | undefined): FieldValue {

@@ -18,7 +18,7 @@ const prefix = 'fs.';
 /**
  * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway refuses
  * by this table, passes what is right on in the volume's context, and nodes make mkfs's arguments of it. Features are
- * those that are off otherwise, since kernels older than some node's do not know them.
+ * those that are off otherwise, since the oldest supported kernel does not know them or not all use them.
  */
 export const filesystemRules = {
   ext4: {

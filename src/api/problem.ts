@@ -31,7 +31,12 @@ export const problemTable = {
     title: 'not possible now; it may still be running; try again',
     final: false,
   },
-  UNAUTHENTICATED: { grpc: 16, http: 401, title: 'the token is missing or not accepted', final: true },
+  UNAUTHENTICATED: {
+    grpc: 16,
+    http: 401,
+    title: 'the token, or a secret, is missing or not accepted',
+    final: true,
+  },
 } as const satisfies Record<string, ProblemRow>;
 
 type ProblemRow = {

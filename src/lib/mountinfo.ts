@@ -9,6 +9,8 @@ export type Mount = {
   readonly path: string;
   /** Options of this mount, such as ro, nosuid. */
   readonly options: readonly string[];
+  /** How mounts spread from it (`shared:N`) and to it (`master:N`); absent where they do neither. */
+  readonly propagation?: readonly string[];
   readonly type: string;
   readonly source: string;
   /** Options of the filesystem itself, such as ro, errors=remount-ro. */
@@ -57,14 +59,19 @@ export function topMount(mounts: readonly Mount[], path: string): Mount | undefi
   return mountsAt(mounts, path).at(-1);
 }
 
+/** The mount that a path without symbolic links lies on. */
+export function nearestMount(mounts: readonly Mount[], path: string): Mount | undefined {
+  const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
+  const longest = Math.max(...above.map(mount => mount.path.length));
+  return above.findLast(mount => mount.path.length === longest);
+}
+
 /** A place in a filesystem: its device, and the path from the filesystem's own root. */
 export type Origin = Pick<Mount, 'device' | 'root'>;
 
 /** Which place a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
 export function originOf(mounts: readonly Mount[], path: string): Origin | undefined {
-  const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
-  const longest = Math.max(...above.map(mount => mount.path.length));
-  const nearest = above.findLast(mount => mount.path.length === longest);
+  const nearest = nearestMount(mounts, path);
   if (!nearest) return undefined;
   const rest = path.slice(nearest.path === '/' ? 0 : nearest.path.length);
   return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` || '/' };
@@ -74,6 +81,7 @@ function parseLine(line: string): Mount {
   const fields = line.split(' ');
   const dash = fields.indexOf('-', 6);
   const [id, parentId, device, root, path, options] = fields;
+  const propagation = fields.slice(6, dash);
   const [type, source, superOptions] = fields.slice(dash + 1);
   if (dash < 0 || !device || !root || !path || !options || !type || superOptions === undefined) {
     throw new Error(`not a mountinfo line: "${line}"`);
@@ -85,6 +93,7 @@ function parseLine(line: string): Mount {
     root: unescapeOctal(root),
     path: unescapeOctal(path),
     options: options.split(','),
+    ...(propagation.length > 0 && { propagation }),
     type,
     source: unescapeOctal(source ?? ''),
     superOptions: superOptions.split(','),

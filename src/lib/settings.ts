@@ -39,14 +39,18 @@ export type SettingsResult<T extends SettingsTable> =
 
 const prefix = 'FAIRLEAD_';
 
-/** Reads all settings and reports all faults together: unknown names, missing ones, and values that do not parse. */
+/**
+ * Reads all settings and reports all faults together, one for each setting: unknown names, missing ones, and values
+ * that do not parse.
+ */
 export function readSettings<T extends SettingsTable>(table: T, source: SettingsSource): SettingsResult<T> {
   const faults: string[] = [];
-  const flags = readFlags(table, source.argv, faults);
+  const { flags, faulty } = readFlags(table, source.argv, faults);
   faults.push(...unknownVariables(table, source.env));
   const values: Record<string, unknown> = {};
-  const given = new Set<string>();
+  const given = new Set(faulty);
   for (const [name, setting] of Object.entries(table)) {
+    if (faulty.has(name)) continue;
     let text: string | undefined;
     try {
       text = findText(name, setting, { flags, env: source.env })?.trim();
@@ -89,17 +93,18 @@ export function describeSettings(table: SettingsTable): string {
     .join('\n');
 }
 
+/** The flags' values, and which settings' flags are at fault. */
 function readFlags(
   table: SettingsTable,
   argv: readonly string[],
   faults: string[],
-): ReadonlyMap<string, string> {
-  const known = new Set(
+): { readonly flags: ReadonlyMap<string, string>; readonly faulty: ReadonlySet<string> } {
+  const known = new Map(
     Object.entries(table).flatMap(([name, setting]) =>
-      takesFile(setting) ? [name, `${name}-file`] : [name],
+      (takesFile(setting) ? [name, `${name}-file`] : [name]).map(flag => [flag, name] as const),
     ),
   );
-  const options = Object.fromEntries([...known].map(name => [name, { type: 'string' as const }]));
+  const options = Object.fromEntries([...known.keys()].map(name => [name, { type: 'string' as const }]));
   const { tokens } = parseArgs({
     args: [...argv],
     options,
@@ -108,16 +113,22 @@ function readFlags(
     allowPositionals: true,
   });
   const flags = new Map<string, string>();
+  const faulty = new Set<string>();
   for (const token of tokens) {
     if (token.kind === 'positional') faults.push(`unexpected argument "${token.value}"`);
     if (token.kind !== 'option') continue;
-    if (!known.has(token.name)) faults.push(`unknown flag ${token.rawName}`);
-    else if (flags.has(token.name)) faults.push(`--${token.name} is given twice`);
-    else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--')))
-      faults.push(`--${token.name} needs a value`);
-    else flags.set(token.name, token.value);
+    const { name: flag, value } = token;
+    const name = known.get(flag);
+    const isTwice = flags.has(flag);
+    if (name === undefined) faults.push(`unknown flag ${token.rawName}`);
+    else if (!isTwice && value !== undefined && (token.inlineValue || !value.startsWith('--')))
+      flags.set(flag, value);
+    else if (!faulty.has(name)) {
+      faults.push(isTwice ? `--${flag} is given twice` : `--${flag} needs a value`);
+      faulty.add(name);
+    }
   }
-  return flags;
+  return { flags, faulty };
 }
 
 function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): string[] {

@@ -1,3 +1,6 @@
+import type { ExecResult } from '../../src/lib/exec.ts';
+import { showDisk } from './show-disk.ts';
+import { addMultipath } from './multipath.ts';
 import { createSysfsHost, type SysfsHost } from './sysfs.ts';
 
 /** What a server has of a volume. */
@@ -6,25 +9,13 @@ export type FakeVolume = { sizeBytes: number; readonly name: string };
 /** A fake machine, and the volumes that servers have for it. */
 export type FakeWorld = { readonly host: SysfsHost; readonly volumes: Map<string, FakeVolume> };
 
-let used = 0;
-
-/** Shows a disk: by its name, its size, and what it says of itself, as files below its directory in /sys/block. */
-export function showDisk(
-  host: SysfsHost,
-  { name, sizeBytes }: { readonly name: string; readonly sizeBytes: number },
-  facts: Readonly<Record<string, string>> = {},
-): void {
-  const place = `/sys/block/${name}`;
-  const all = { dev: `8:${++used}`, size: String(sizeBytes / 512), ro: '0', ...facts };
-  for (const [file, text] of Object.entries(all)) host.put(`${place}/${file}`, text);
-}
-
 /** A machine with `blockdev`, which every disk obeys. */
 export function openWorld(): FakeWorld {
   const host = createSysfsHost();
   host.tools.set('blockdev', ([flag, path = '']) => {
     const file = `/sys/block/${path.slice('/dev/'.length)}/ro`;
     if (host.get(file) === undefined) return 1;
+    if (flag === '--flushbufs') return 0;
     host.put(file, flag === '--setro' ? '1' : '0');
     return 0;
   });
@@ -52,6 +43,10 @@ export function openNbdWorld(): FakeWorld {
     if (!volume) return { status: 1, stderr: 'the server has no such export' };
     if (operation === 'size') return { stdout: `${volume.sizeBytes}\n` };
     if (operation === 'reconnect') return host.get(`/sys/block/nbd${index}/backend`) === identifier ? 0 : 1;
+    if (operation === 'grow') {
+      host.put(`/sys/block/nbd${index}/size`, volume.sizeBytes / 512);
+      return 0;
+    }
     const isFree = (number: number) => host.get(`/sys/block/nbd${number}/pid`) === undefined;
     const free = index ?? [...Array(16).keys()].find(isFree);
     showDisk(
@@ -64,11 +59,15 @@ export function openNbdWorld(): FakeWorld {
   return world;
 }
 
+/** A server whose connections are made one by one: those that do not answer, and what one must prove where it must. */
+export type FakeServer = FakeWorld & { readonly silent: Set<string>; readonly demands: { text?: string } };
+
 /** An NVMe subsystem: by their wwid, its namespaces; the names of live controllers are `nvme0`, `nvme1` … */
-export function openNvmeWorld(subsystem: string): FakeWorld & { readonly silent: Set<string> } {
+export function openNvmeWorld(subsystem: string): FakeServer {
   const world = openWorld();
   const { host, volumes } = world;
   const silent = new Set<string>();
+  const demands: FakeServer['demands'] = {};
   host.put('/sys/module/nvme_core/parameters/multipath', 'Y');
   const show = (): void => {
     const isConnected = host.names('/sys/class/nvme').length > 0;
@@ -79,11 +78,12 @@ export function openNvmeWorld(subsystem: string): FakeWorld & { readonly silent:
       else showDisk(host, { name, sizeBytes }, { wwid, 'device/subsysnqn': subsystem });
     }
   };
-  host.tools.set('nvme', args => {
+  const connect = (options: readonly string[], given: string): Partial<ExecResult> | number => {
     const option = (key: string) =>
-      args.find(arg => arg.startsWith(`--${key}=`))?.slice(key.length + 3) ?? '';
+      options.find(each => each.startsWith(`${key}=`))?.slice(key.length + 1) ?? '';
     const address = `${option('traddr')}:${option('trsvcid')}`;
     if (silent.has(address)) return { status: 1, stderr: 'no answer' };
+    if (!given.includes(demands.text ?? '')) return { status: 1, stderr: 'refused' };
     const taken = host.names('/sys/class/nvme');
     const name = ['nvme0', 'nvme1', 'nvme2'].find(known => !taken.includes(known));
     const facts = {
@@ -93,7 +93,25 @@ export function openNvmeWorld(subsystem: string): FakeWorld & { readonly silent:
       address: `traddr=${option('traddr')},trsvcid=${option('trsvcid')},src_addr=127.0.0.1`,
     };
     for (const [file, text] of Object.entries(facts)) host.put(`/sys/class/nvme/${name}/${file}`, text);
+    const secret = option('dhchap_secret');
+    if (secret !== '') host.put(`/sys/class/nvme/${name}/dhchap_secret`, secret);
     show();
+    return 0;
+  };
+  host.tools.set('nvme', ([verb, ...args]) =>
+    verb === 'show-hostnqn'
+      ? { stdout: 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555\n' }
+      : connect(
+          args.map(arg => arg.slice(2)),
+          '',
+        ),
+  );
+  host.tools.set('dd', ([path], input) =>
+    path === 'of=/dev/nvme-fabrics' ? connect(input.split(','), input) : 1,
+  );
+  host.tools.set('grep', () => (host.get('/proc/kallsyms') === 'nvme_auth_negotiate' ? 0 : 1));
+  host.tools.set('chmod', ([, mode = '', ...paths]) => {
+    for (const path of paths) host.put(`${path}.mode`, mode);
     return 0;
   });
   host.writes.set(/^\/sys\/class\/nvme\/(nvme\d+)\/delete_controller$/, ([, name]) => {
@@ -101,15 +119,20 @@ export function openNvmeWorld(subsystem: string): FakeWorld & { readonly silent:
     show();
   });
   host.writes.set(/^\/sys\/class\/nvme\/nvme\d+\/rescan_controller$/, show);
-  return { ...world, silent };
+  return { ...world, silent, demands };
 }
 
 /** An iSCSI target: by its number, its units; what they say of themselves is `naa.6001405` and their name. */
-export function openIscsiWorld(target: string): FakeWorld & { readonly silent: Set<string> } {
+export function openIscsiWorld(target: string): FakeServer {
   const world = openWorld();
   const { host, volumes } = world;
   const silent = new Set<string>();
-  const records = new Set<string>();
+  const demands: FakeServer['demands'] = {};
+  const recordOf = (portal: string): string => {
+    const colon = portal.lastIndexOf(':');
+    const address = portal.slice(0, colon).replaceAll(/[[\]]/g, '');
+    return `/etc/iscsi/nodes/${target}/${address},${portal.slice(colon + 1)}`;
+  };
   const letters = 'abcdefghij';
   let last = 0;
   const dropDisk = (name: string): void => {
@@ -118,6 +141,7 @@ export function openIscsiWorld(target: string): FakeWorld & { readonly silent: S
   };
   const logIn = (portal: string): number => {
     if (silent.has(portal)) return 4;
+    if (!host.get(recordOf(portal))?.includes(demands.text ?? '')) return 24;
     const id = String(++last);
     const colon = portal.lastIndexOf(':');
     host.put(`${session(id)}/targetname`, target);
@@ -138,10 +162,17 @@ export function openIscsiWorld(target: string): FakeWorld & { readonly silent: S
     const after = (flag: string) => args[args.indexOf(flag) + 1] ?? '';
     const portal = after('--portal');
     if (args.includes('--logout')) return logOut(after('--sid'));
-    if (args.includes('--login')) return records.has(portal) ? logIn(portal) : 21;
-    if (after('--op') === 'delete') return records.delete(portal) ? 0 : 21;
-    if (after('--op') === 'update') return records.has(portal) ? 0 : 21;
-    records.add(portal);
+    const record = recordOf(portal);
+    if (after('--op') === 'new') host.put(record, '# a record');
+    if (host.get(record) === undefined) return 21;
+    if (after('--op') === 'delete') host.drop(record);
+    return args.includes('--login') ? logIn(portal) : 0;
+  });
+  host.tools.set('dd', ([to = ''], input) => {
+    const record = to.slice('of='.length);
+    const text = host.get(record);
+    if (text === undefined) return 1;
+    host.put(record, `${text}\n${input.trim()}`);
     return 0;
   });
   host.writes.set(/^\/sys\/class\/scsi_host\/host(\d+)\/scan$/, ([, id = ''], text) => {
@@ -164,45 +195,7 @@ export function openIscsiWorld(target: string): FakeWorld & { readonly silent: S
     host.put(`/sys/block/${name}/size`, (volume?.sizeBytes ?? 0) / 512);
   });
   addMultipath(host);
-  return { ...world, silent };
-}
-
-/** multipathd: it makes one map of the disks that say the same of themselves. */
-function addMultipath(host: SysfsHost): void {
-  const uuidOf = (disk: string) =>
-    host.get(`/sys/block/${disk}/device/wwid`)?.replace('naa.', 'mpath-3') ?? 'mpath-';
-  const mapOf = (uuid: string) =>
-    host.names('/sys/block').find(name => host.get(`/sys/block/${name}/dm/uuid`) === uuid);
-  const addPath = (disk: string): void => {
-    const uuid = uuidOf(disk);
-    const size = Number(host.get(`/sys/block/${disk}/size`));
-    const known = mapOf(uuid);
-    const map = known ?? `dm-${host.names('/sys/block').filter(name => name.startsWith('dm-')).length}`;
-    if (!known)
-      showDisk(host, { name: map, sizeBytes: size * 512 }, { 'dm/uuid': uuid, 'dm/name': uuid.slice(6) });
-    host.put(`/sys/block/${map}/slaves/${disk}/dev`, 'x');
-    host.put(`/sys/block/${disk}/holders/${map}/dev`, 'x');
-  };
-  const removePath = (disk: string): void => {
-    host.drop(`/sys/block/${disk}/holders`);
-    for (const map of host.names('/sys/block')) host.drop(`/sys/block/${map}/slaves/${disk}`);
-  };
-  const flush = (name: string): number => {
-    const map = mapOf(`mpath-${name}`);
-    if (map === undefined) return 1;
-    for (const disk of host.names(`/sys/block/${map}/slaves`)) host.drop(`/sys/block/${disk}/holders`);
-    host.drop(`/sys/block/${map}`);
-    return 0;
-  };
-  host.tools.set('multipath', ([flag, name = '']) => (flag === '-f' ? flush(name) : 0));
-  host.tools.set('multipathd', ([verb, , name = '']) => {
-    if (verb === 'add') addPath(name);
-    if (verb === 'del') removePath(name);
-    const map = mapOf(`mpath-${name}`);
-    const [path] = map === undefined ? [] : host.names(`/sys/block/${map}/slaves`);
-    if (verb === 'resize') host.put(`/sys/block/${map}/size`, host.get(`/sys/block/${path}/size`) ?? '0');
-    return 0;
-  });
+  return { ...world, silent, demands };
 }
 
 function session(id: string): string {

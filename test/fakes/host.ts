@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Host, PathKind } from '../../node-agent/host.ts';
-import type { Mount } from '../../src/lib/mountinfo.ts';
+import { isAtOrBelow, type Mount } from '../../src/lib/mountinfo.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { runFakeTool } from './tools.ts';
 
@@ -71,12 +71,21 @@ export interface FakeHost extends Host {
 /** Thrown by every step from a crash on, until the fault is taken away. */
 export class Crash extends Error {}
 
-/** A machine with the directories given and nothing mounted. */
+/**
+ * A machine with the directories given and nothing mounted. Whoever asks it for anything but a command at or below what is
+ * mounted gets an error: on a real one that would wait with the volume.
+ */
 export function createFakeHost(directories: readonly string[] = []): FakeHost {
   const state = emptyState();
   for (const directory of directories) addDirectory(state, directory);
   const faults = createFaults();
   const step = faults.step;
+  /** A call on a path, which may hang once a volume is mounted there: it is wrong whatever comes of it. */
+  const at = async <T>(syscall: string, path: string, work: () => T): Promise<T> => {
+    const mount = state.mounts.find(({ path: mounted }) => isAtOrBelow(path, mounted));
+    if (mount) throw new Error(`${syscall} of "${path}" in the agent itself, where "${mount.path}" is mounted`);
+    return step(work, { at: { syscall, path } });
+  };
   return {
     state,
     get steps() {
@@ -84,26 +93,25 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
     },
     failAt: faults.failAt,
     run: (command, args, options) =>
-      step(
-        () => runFakeTool(state, command, args, options?.input),
-        killed => (killed ? killedResult : { ...killedResult, status: 1, timedOut: false }),
-      ),
+      step(() => runFakeTool(state, command, args, options?.input), {
+        instead: killed => (killed ? killedResult : { ...killedResult, status: 1, timedOut: false }),
+      }),
     mounts: () => step(() => [...state.mounts]),
-    readText: path => step(() => readText(state, path)),
-    kindOf: path => step(() => state.paths.get(path) ?? 'nothing'),
-    realPath: path => step(() => path),
-    list: path => step(() => list(state, path)),
-    makeDirectory: path => step(() => make(state, path, 'directory')),
-    makeFile: path => step(() => make(state, path, 'file')),
-    removeDirectory: path => step(() => removeDirectory(state, path)),
+    readText: path => at('open', path, () => readText(state, path)),
+    kindOf: path => at('lstat', path, () => state.paths.get(path) ?? 'nothing'),
+    realPath: path => at('realpath', path, () => path),
+    list: path => at('scandir', path, () => list(state, path)),
+    makeDirectory: path => at('mkdir', path, () => make(state, path, 'directory')),
+    makeFile: path => at('open', path, () => make(state, path, 'file')),
+    removeDirectory: path => at('rmdir', path, () => removeDirectory(state, path)),
     removeFile: path =>
-      step(() => {
+      at('unlink', path, () => {
         state.paths.delete(path);
         state.texts.delete(path);
         state.images.delete(path);
       }),
     writeDurably: (path, text) =>
-      step(() => {
+      at('open', path, () => {
         make(state, path, 'file');
         state.texts.set(path, text);
       }),
@@ -142,17 +150,23 @@ const killedResult: ExecResult = {
   missing: false,
 };
 
+/** What a step that fails gives instead, or what its error says of it. */
+type Failing<T> = {
+  readonly instead?: (killed: boolean) => T;
+  readonly at?: { readonly syscall: string; readonly path: string };
+};
+
 function createFaults() {
   let fault: FakeFault | undefined;
   let taken = 0;
   let crashed = false;
-  const fail = <T>(instead: ((killed: boolean) => T) | undefined, how: FakeFault['how']): T => {
+  const fail = <T>({ instead, at }: Failing<T>, how: FakeFault['how']): T => {
     if (how === 'crash') {
       crashed = true;
       throw new Crash('the agent ended here');
     }
     if (instead) return instead(fault?.when === 'after');
-    throw Object.assign(new Error('input/output error'), { code: 'EIO' });
+    throw Object.assign(new Error('input/output error'), { code: 'EIO', ...at });
   };
   return {
     taken: () => taken,
@@ -161,12 +175,12 @@ function createFaults() {
       taken = 0;
       crashed = false;
     },
-    async step<T>(work: () => T, instead?: (killed: boolean) => T): Promise<T> {
+    async step<T>(work: () => T, failing: Failing<T> = {}): Promise<T> {
       if (crashed) throw new Crash('the agent has ended');
       taken++;
       if (fault?.step !== taken) return work();
       if (fault.when === 'after') work();
-      return fail(instead, fault.how);
+      return fail(failing, fault.how);
     },
   };
 }
@@ -178,7 +192,6 @@ function make(state: FakeState, path: string, kind: 'file' | 'directory'): void 
 
 function removeDirectory(state: FakeState, path: string): void {
   if (!state.paths.has(path)) return;
-  if (state.mounts.some(mount => mount.path === path)) throw systemError('EBUSY', path);
   if (list(state, path).length > 0) throw systemError('ENOTEMPTY', path);
   state.paths.delete(path);
 }

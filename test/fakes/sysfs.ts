@@ -58,15 +58,12 @@ export function createSysfsHost(): SysfsHost {
       return fake.run(name, args, options);
     },
     readText: async path => (await fake.readText(path)) ?? tree.get(resolve(path)),
-    list: async path => {
-      await fake.list(path);
-      return names(resolve(path));
-    },
+    list: async path => [...(await fake.list(path)), ...names(resolve(path))],
     kindOf: async (path): Promise<PathKind> => {
-      await fake.kindOf(path);
+      const kind = await fake.kindOf(path);
       const real = resolve(path);
       if (tree.has(real)) return 'file';
-      return names(real).length > 0 ? 'directory' : 'nothing';
+      return names(real).length > 0 ? 'directory' : kind;
     },
     put: (path, text) => void tree.set(path, `${text}\n`),
     drop: path => {

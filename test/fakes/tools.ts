@@ -30,7 +30,10 @@ const tools: Readonly<Record<string, Tool>> = {
   e2fsck: (state, args) => mend(imageOf(state, args.at(-1))),
   resize2fs: (state, args) => growMountedExt4(state, args.at(-1) ?? ''),
   xfs_growfs: (state, args) => growAt(state, args.at(-1) ?? ''),
-  btrfs: (state, args) => growAt(state, args.at(-1) ?? ''),
+  btrfs: (state, args) =>
+    args[0] === 'check' ? look(imageOf(state, args.at(-1))) : growAt(state, args.at(-1) ?? ''),
+  xfs_repair: (state, args) => look(imageOf(state, args.at(-1))),
+  dd: (state, args) => (imageOf(state, args[0]?.slice('if='.length)) ? 0 : 1),
   cmp: (state, args) => {
     const image = imageOf(state, args.at(-2));
     if (!image) return 2;
@@ -129,6 +132,10 @@ function mend(image: FakeImage | undefined): number {
   const isMended = image.damage !== undefined;
   delete image.damage;
   return isMended ? 1 : 0;
+}
+
+function look(image: FakeImage | undefined): number {
+  return image && !image.unfinished && image.damage === undefined ? 0 : 1;
 }
 
 /** Online growth is refused as on a machine without CAP_SYS_RESOURCE. */
@@ -260,5 +267,5 @@ function imageOf(state: FakeState, device: string | undefined): FakeImage | unde
 }
 
 function indexOf(device: string): number {
-  return Number(device.slice('/dev/loop'.length));
+  return Number(/^\/dev\/loop(\d+)$/.exec(device)?.[1] ?? Number.NaN);
 }

@@ -89,6 +89,28 @@ for (const { first, second, together } of shared) {
   });
 }
 
+test('a filesystem that several nodes write to is refused, but where volumes are shares', async t => {
+  for (const areShares of [undefined, true] as const) {
+    const capability = { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const };
+    const backend = { ...(await openMemory()), ...(areShares && { areShares }) };
+    const { volumes, attachments, nodes } = await makeGateway(t, { backend });
+    await nodes.put('a', 'n1', {});
+    await volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
+    const spec = volumeSpec('pvc-2', {
+      capabilities: [mounted, { ...capability, accessType: 'block' }, capability],
+    });
+    const key = { cluster, volumeId: 'a.pvc-1', nodeId: 'n1' };
+    const { confirmed } = await volumes.validate('a', 'a.pvc-1', { capabilities: [capability] });
+    assert.equal(confirmed, areShares === true);
+    const asked = [
+      volumes.create('a', 'a.pvc-2', spec),
+      attachments.attach(key, { capability, readonly: false }),
+    ];
+    if (areShares) await Promise.all(asked);
+    else for (const one of asked) await assert.rejects(one, isProblemThat('INVALID_ARGUMENT', /type mount$/));
+  }
+});
+
 test('attachVolume looks for the volume, then for the node', async t => {
   const { gateway, attach } = await prepare(t);
   const unknown = { cluster, volumeId: 'a.never', nodeId: 'nowhere' };
@@ -137,7 +159,7 @@ test('detachVolume is fine with what is unknown, foreign, or not attached', asyn
 
 test('detachVolume without a node detaches from all', async t => {
   const { attach, detach, gateway, backend } = await prepare(t);
-  const sharing = { ...writing, capability: { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const } };
+  const sharing = specOf(['MULTI_NODE_MULTI_WRITER', false]);
   await attach('n1', sharing);
   await attach('n2', sharing);
   await detach();
@@ -245,7 +267,7 @@ test('attachVolume refuses what can be no node id', async t => {
 });
 
 function specOf([accessMode, readonly]: Side): AttachmentSpec {
-  return { capability: { ...mounted, accessMode }, readonly };
+  return { capability: { accessType: 'block', accessMode }, readonly };
 }
 
 type Prepared = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertProblem, mounted, volumeSpec } from './harness.ts';
+import { assertProblem, volumeSpec } from './harness.ts';
 import { isProblemThat } from './problems.ts';
 import { cluster, prepare, refused, volumeId, writing } from './watched-volume.ts';
 
@@ -71,7 +71,8 @@ test('nodes whose names are only alike, or of another cluster, take nobody its p
 
 test('of the nodes that share a volume only the one whose place was taken loses it', async t => {
   const { attach, ways, attachments } = await prepare(t);
-  const sharing = { ...writing, capability: { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const } };
+  const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
+  const sharing = { ...writing, capability };
   for (const nodeId of ['n1@9', 'n2@9', 'n3']) await attach(nodeId, sharing);
   await attach('n1@10', sharing);
   assert.deepEqual(await attachments(), ['n1@10 attached', 'n2@9 attached', 'n3 attached']);

@@ -10,7 +10,7 @@ import { createClient, type StorageClient } from '../../src/api/client.ts';
 import type { Call } from '../../src/api/call.ts';
 import { describeStartFault, type Running } from '../../src/lib/lifecycle.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { createSigner, mounted, temporaryDirectory, volumeSpec } from './harness.ts';
+import { createMemoryLog, createSigner, mounted, temporaryDirectory, volumeSpec } from './harness.ts';
 import { isProblem, isProblemThat } from './problems.ts';
 
 const signer = await createSigner('a');
@@ -63,6 +63,24 @@ test('a gateway that is told where its storage is says so of all that it makes',
   assert.ok((await client.getCapacity({ topology: place }, call())).availableBytes > 0);
   const none = await client.getCapacity({ topology: { 'x.example/zone': 'b' } }, call());
   assert.deepEqual(none, { availableBytes: 0 });
+});
+
+test('a gateway that is told of another place warns of volumes that are where it was before', async t => {
+  const directory = prepare(t);
+  const { client, running } = await start(t, directory, { '--topology': 'zone=a' });
+  await client.createVolume('a.one', volumeSpec('one'), call());
+  await running.close();
+  for (const [zone, warned] of [
+    ['zone=b', [/^warn volumes are in places .*"detail":"\\"zone=a\\" \(1\)"/]],
+    ['zone=a', []],
+  ] as const) {
+    const { log, lines } = createMemoryLog();
+    const again = await startGateway(configOf(directory, { '--topology': zone }), log);
+    t.after(() => again.close());
+    const found = lines.filter(line => line.startsWith('warn'));
+    assert.equal(found.length, warned.length, found.join('\n'));
+    for (const [index, says] of warned.entries()) assert.match(found[index] ?? '', says);
+  }
 });
 
 test('many clients that create at once get as many volumes', async t => {

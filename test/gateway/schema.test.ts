@@ -29,6 +29,7 @@ test('what an earlier gateway has recorded is in no place: it is reached from ev
   t.after(() => engine.close());
   await migrate(engine);
   await engine.transaction(async sql => {
+    await sql.run('drop index volumes_by_place');
     for (const table of ['volumes', 'snapshots']) await sql.run(`alter table ${table} drop column place`);
     await sql.run('update schema_version set version = 3');
     await sql.run(`insert into volumes (id, cluster, name, state, spec, size_bytes, context, created_at)

@@ -31,7 +31,8 @@ export interface TestNode {
   readonly root: string;
   readonly socket: string;
   readonly state: string;
-  startAgent(settings?: Readonly<Record<string, string>>): AgentProcess;
+  /** Starts an agent, by a command such as `unshare` where one is given. */
+  startAgent(settings?: Readonly<Record<string, string>>, by?: readonly string[]): AgentProcess;
   /** Starts a kubelet; it is stopped after the test. */
   startKubelet(options?: Pick<KubeletOptions, 'refuse'>): Kubelet;
   /** A volume whose image file is made here, as the gateway's attachment would name it. */
@@ -62,7 +63,7 @@ export function openNode(t: Pick<TestContext, 'after'>): TestNode {
     root,
     socket,
     state,
-    startAgent(settings = {}) {
+    startAgent(settings = {}, by = []) {
       const all = {
         endpoint: socket,
         'node-id': 'n1',
@@ -72,7 +73,7 @@ export function openNode(t: Pick<TestContext, 'after'>): TestNode {
         'shutdown-grace': '0s',
         ...settings,
       };
-      const agent = startAgent(all);
+      const agent = startAgent(all, by);
       started.push({ end: () => agent.end('SIGKILL') });
       return agent;
     },
@@ -104,11 +105,12 @@ function makeVolume(
 }
 
 /** An empty value leaves a setting out. */
-function startAgent(settings: Readonly<Record<string, string>>): AgentProcess {
+function startAgent(settings: Readonly<Record<string, string>>, by: readonly string[]): AgentProcess {
   const argv = Object.entries(settings).flatMap(([name, value]) =>
     value === '' ? [] : [`--${name}`, value],
   );
-  const child: ChildProcess = spawn(process.execPath, [cli, 'node', ...argv], {
+  const [command = process.execPath, ...args] = [...by, process.execPath, cli, 'node', ...argv];
+  const child: ChildProcess = spawn(command, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const ended = once(child, 'exit');

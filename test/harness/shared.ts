@@ -17,11 +17,23 @@ export type SharedStorage = {
 /** A node: its name, its socket, and the directory below which its volumes are staged and published. */
 export type SharedNode = { readonly nodeId: string; readonly node: string; readonly directory: string };
 
-/** Starts all of them below a directory; they end with the test. */
-export async function startShared(
+/** Where everything is kept, what the nodes are called, and where the volumes lie for whom. */
+export type SharedOptions = {
+  readonly dir: string;
+  readonly nodeIds: readonly string[];
+  /** A directory that is there and exported over NFS; absent: nodes bind directories of this machine. */
+  readonly exported?: { readonly root: string; readonly server: string; readonly path: string };
+};
+
+/** Starts all of them below a directory, whose volumes nodes bind; they end with the test. */
+export function startShared(t: TestContext, dir: string, nodeIds: readonly string[]): Promise<SharedStorage> {
+  return startSharing(t, { dir, nodeIds });
+}
+
+/** Starts all of them; they end with the test. */
+export async function startSharing(
   t: TestContext,
-  dir: string,
-  nodeIds: readonly string[],
+  { dir, nodeIds, exported }: SharedOptions,
 ): Promise<SharedStorage> {
   const children: Child[] = [];
   t.after(() => Promise.all(children.map(child => child.close())));
@@ -31,14 +43,15 @@ export async function startShared(
     return child.ready;
   };
   const { keyFile, clustersFile } = await enroll(dir);
-  const root = join(dir, 'volumes');
-  mkdirSync(root);
+  const root = exported?.root ?? join(dir, 'volumes');
+  mkdirSync(root, { recursive: true });
   const { gateway = '' } = await start('gateway', {
     listen: '127.0.0.1:0',
     store: join(dir, 'store.sqlite'),
     backend: 'dir',
     'dir-root': root,
     'dir-capacity': '1Ti',
+    ...(exported && { 'dir-nfs-server': exported.server, 'dir-nfs-export': exported.path }),
     'clusters-file': clustersFile,
   });
   const controller = join(dir, 'controller.sock');

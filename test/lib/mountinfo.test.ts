@@ -23,10 +23,15 @@ test('a line is read with its optional fields, and escapes are undone', () => {
     root: '/',
     path: '/a b',
     options: ['ro', 'nosuid'],
+    propagation: ['shared:2', 'master:1'],
     type: 'xfs',
     source: '/dev/loop0',
     superOptions: ['rw', 'nouuid'],
   });
+});
+
+test('a line without optional fields says nothing of propagation', () => {
+  assert.equal(parseMountinfo(text)[2]?.propagation, undefined);
 });
 
 test('an empty source is read as such', () => {

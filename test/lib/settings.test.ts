@@ -84,6 +84,16 @@ const single: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, 
     /both FAIRLEAD_STORE_KEY and FAIRLEAD_STORE_KEY_FILE are given$/,
   ],
   ['a required setting that is missing', [], {}, /^--endpoint is required/],
+  ['a required flag without its value', ['--endpoint'], {}, /^--endpoint needs a value$/],
+  [
+    'a flag without its value, though its variable is malformed,',
+    ['--wait'],
+    { ...env, FAIRLEAD_WAIT: 'x' },
+    /^--wait needs a value$/,
+  ],
+  ['a flag that is given twice, malformed,', ['--wait=x', '--wait=y'], env, /^--wait is given twice$/],
+  ['a flag that is given thrice', ['--wait=1s', '--wait', '--wait=1s'], env, /^--wait is given twice$/],
+  ['a file flag without its value', ['--store-key-file'], env, /^--store-key-file needs a value$/],
 ];
 
 for (const [name, argv, given, says] of single) {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { proveBlank, superblockRanges } from '../../node-agent/blank.ts';
+import { proveBlank, superblockRanges, type Range } from '../../node-agent/blank.ts';
 import { loop } from '../../node-agent/connectors/loop.ts';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
 import { ensureFilesystem } from '../../node-agent/format.ts';
@@ -28,7 +29,20 @@ const held: Readonly<Record<string, Held>> = {
   'an md superblock at the end': written('\u00fc\u004e\u002b\u00a9', 64 * MiB - 8 * 1024),
   'one byte in the first 4 MiB': written('x', 3 * MiB + 17),
   'one byte at the very end': written('x', 64 * MiB - 1),
+  // A sixteenth of the device, where no format that is known keeps anything.
+  'data of no known format at 40 %': filled({ sizeBytes: 200 * MiB, offset: 80 * MiB, length: 12.5 * MiB }),
 };
+
+function filled({ sizeBytes, offset, length }: Range & { readonly sizeBytes: number }): Held {
+  return {
+    sizeBytes,
+    fill: path => {
+      const file = openSync(path, 'r+');
+      writeSync(file, randomBytes(length), 0, length, offset);
+      closeSync(file);
+    },
+  };
+}
 
 function wiped(tool: string, args: readonly string[], sizeBytes: number): Held {
   return {
@@ -102,6 +116,18 @@ test('the ranges lie on the device, in order and apart, and hold its start and i
       let end = -1;
       for (const { offset, length } of ranges) {
         assert.ok(Number.isInteger(offset) && Number.isInteger(length) && offset > end && length > 0);
+        end = offset + length;
+      }
+    }),
+  );
+});
+
+test('no sixteenth of a device, and no more than 1 MiB of rounding, is without a stretch that is read', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 64 * 1024 ** 4 }), sizeBytes => {
+      let end = 0;
+      for (const { offset, length } of superblockRanges(sizeBytes)) {
+        assert.ok(offset - end <= sizeBytes / 16 + MiB, `nothing is read from ${end} to ${offset}`);
         end = offset + length;
       }
     }),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findUser, isDisk, refuseNameless } from '../../node-agent/disk.ts';
-import { openWorld, showDisk } from '../fakes/disks.ts';
+import { findUser, isDisk, refuseNameless, settleDisk } from '../../node-agent/disk.ts';
+import { openWorld } from '../fakes/disks.ts';
+import { showDisk } from '../fakes/show-disk.ts';
 import { mountFake } from '../fakes/sysfs.ts';
 
 const MiB = 2 ** 20;
@@ -21,6 +22,58 @@ test('a disk is used when one of its partitions is mounted or lies below another
   release();
   host.put(`${place}/vdb1/holders/dm-0/dev`, '253:0');
   assert.equal(await findUser(disk, host), 'device "/dev/dm-0"');
+});
+
+test('a disk is used while a filesystem on it or on a partition lives, wherever it is mounted', async () => {
+  const { host } = openWorld();
+  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
+  host.put(`${place}/vdb1/dev`, '254:17');
+  const disk = { name: 'vdb', number: '254:16' };
+  for (const [file, type] of [
+    ['/sys/fs/ext4/vdb', 'ext4'],
+    ['/sys/fs/xfs/vdb1', 'xfs'],
+    ['/sys/fs/btrfs/9c26/devices/vdb1', 'btrfs'],
+  ] as const) {
+    host.put(`${file}/x`, '');
+    assert.equal(await findUser(disk, host), `${type}, mounted where the agent does not see it`);
+    await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE' });
+    host.drop(file);
+  }
+  for (const other of ['ext4/vdb10', 'ext4/vd', 'ext4/features', 'btrfs/9c26/devices/vdc'])
+    host.put(`/sys/fs/${other}/x`, '');
+  assert.equal(await findUser(disk, host), undefined);
+  assert.deepEqual(host.lines, []);
+});
+
+test('what the kernel holds for a disk is written before the disk goes, that of its partitions too', async () => {
+  const { host } = openWorld();
+  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
+  host.put(`${place}/vdb1/dev`, '254:17');
+  const disk = { name: 'vdb', number: '254:16' };
+  await settleDisk(disk, host);
+  assert.deepEqual(host.lines, ['blockdev --flushbufs /dev/vdb /dev/vdb1']);
+  const detail = '"blockdev --flushbufs /dev/vdb /dev/vdb1" ended with status 1: no';
+  host.tools.set('blockdev', () => ({ status: 1, stderr: 'no' }));
+  await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE', detail });
+  host.tools.set('blockdev', () => ({ status: undefined, timedOut: true }));
+  await assert.rejects(settleDisk(disk, host), { code: 'DEADLINE_EXCEEDED' });
+});
+
+test('a disk that is gone or offline needs nothing written to it any more', async () => {
+  const { host } = openWorld();
+  const disk = { name: 'vdb', number: '254:16' };
+  host.tools.set('blockdev', () => 1);
+  await settleDisk(disk, host);
+  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:99' });
+  await settleDisk(disk, host);
+  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
+  const states = { running: 1, blocked: 1, offline: 0, 'transport-offline': 0 };
+  for (const [state, flushes] of Object.entries(states)) {
+    host.put(`${place}/device/state`, state);
+    host.lines.length = 0;
+    await settleDisk(disk, host).catch(() => {});
+    assert.equal(host.lines.length, flushes, state);
+  }
 });
 
 test('a blank identity is no disk, and never the one that says nothing of itself', async () => {

@@ -61,3 +61,26 @@ test('a volume whose unmount is stuck takes no second one', async () => {
   await gone;
   assert.equal(await call('NodeUnstageVolume'), false);
 });
+
+test('retries of an unmount that is stuck behind another command leave nothing more behind', async () => {
+  const { promise: gone, resolve: die } = Promise.withResolvers<void>();
+  let runs = 0;
+  const { call } = await open(async () => {
+    runs++;
+    return { ...ended, status: undefined, timedOut: true, gone };
+  });
+  await call('NodeGetVolumeStats');
+  assert.equal(await call('NodeUnpublishVolume'), true);
+  for (let retry = 1; retry <= 5; retry++)
+    for (const operation of ['NodeUnpublishVolume', 'NodeUnstageVolume'])
+      await assert.rejects(call(operation), {
+        code: 'UNAVAILABLE',
+        detail: /NodeUnpublishVolume waits since/,
+      });
+  await assert.rejects(call('NodePublishVolume'), { detail: /NodeGetVolumeStats waits since/ });
+  assert.equal(runs, 2);
+  die();
+  await gone;
+  await call('NodeUnpublishVolume');
+  assert.equal(runs, 3);
+});

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
+import type { Host } from '../../node-agent/host.ts';
 import { stage, unstage } from '../../node-agent/stage.ts';
+import type { ExecResult } from '../../src/lib/exec.ts';
 import type { FakeImage } from '../fakes/host.ts';
 import {
   defaultImageBytes,
@@ -176,3 +179,64 @@ test(
     await unstage(agent, request);
   },
 );
+
+/** Puts something else in place of what the filesystem is built on, and leaves its superblock as it is. */
+const ruined = [
+  { fsType: 'xfs', repair: 'xfs_repair', from: 4_096, bytes: 8 * 4_096 },
+  { fsType: 'btrfs', repair: 'btrfs check', from: 20 * MiB, bytes: 80 * MiB },
+] as const;
+
+for (const { fsType, repair, from, bytes } of ruined) {
+  const skip = whyNoMachine ?? findMissing([`mkfs.${fsType}`]);
+  test(
+    `a damaged ${fsType} is FAILED_PRECONDITION, names its repair, and stays as it is`,
+    skip ? { skip } : {},
+    async t => {
+      const bench = openRealBench(t);
+      const { agent, request } = await open(bench, fsType);
+      const { path } = request.attachment;
+      const file = openSync(path, 'r+');
+      const ruins = randomBytes(bytes);
+      writeSync(file, ruins, 0, bytes, from);
+      closeSync(file);
+      for (let tries = 0; tries < 2; tries++)
+        await assert.rejects(stage(agent, request), {
+          code: 'FAILED_PRECONDITION',
+          detail: new RegExp(`^the ${fsType} of volume "c.v" is damaged and needs a repair by hand .*${repair}`),
+        });
+      assert.ok(readFileSync(path).subarray(from, from + bytes).equals(ruins));
+      await unstage(agent, request);
+    },
+  );
+
+  test(`a sound ${fsType} whose mount is refused stays UNAVAILABLE`, async () => {
+    const { agent, request, answers } = await openRefused(fsType);
+    await assert.rejects(stage(agent, request), { code: 'UNAVAILABLE', detail: /"mount/ });
+    answers.delete('mount');
+    await stage(agent, request);
+  });
+
+  test(`a ${fsType} that cannot be looked at, or whose device does not read, is not called damaged`, async () => {
+    const { agent, request, answers, looker } = await openRefused(fsType);
+    answers.set(looker, { timedOut: true });
+    await assert.rejects(stage(agent, request), { code: 'UNAVAILABLE', detail: /"mount/ });
+    answers.set(looker, { missing: true });
+    await assert.rejects(stage(agent, request), { code: 'UNAVAILABLE', detail: /"mount/ });
+    answers.set(looker, { status: 1 }).set('dd', { status: 1 });
+    await assert.rejects(stage(agent, request), { code: 'UNAVAILABLE', detail: /"dd/ });
+  });
+}
+
+/** A volume whose mount is refused, and commands that answer what they are told to. */
+async function openRefused(fsType: string) {
+  const bench = openFakeBench();
+  const { agent, request } = await open(bench, fsType);
+  const answers = new Map<string, Partial<ExecResult>>([['mount', { status: 32 }]]);
+  const ended = { status: undefined, stdout: '', stderr: '', timedOut: false, missing: false };
+  const run: Host['run'] = async (command, ...rest) => {
+    const answer = answers.get(command);
+    return answer ? { ...ended, ...answer } : bench.host.run(command, ...rest);
+  };
+  const looker = fsType === 'xfs' ? 'xfs_repair' : 'btrfs';
+  return { agent: { ...agent, host: { ...agent.host, run } }, request, answers, looker };
+}

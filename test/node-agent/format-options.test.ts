@@ -32,7 +32,7 @@ const lines = [
       'fs.label': 'data',
       'fs.features': 'rmapbt,bigtime',
     },
-    args: /^-q -K -m crc=1,finobt=1,reflink=1,rmapbt=1,bigtime=1,inobtcount=0 -i sparse=1,nrext64=0,size=1024 -b size=2048 -L data -- \/dev\/x$/,
+    args: /^-q -K -m crc=1,finobt=1,reflink=1,rmapbt=1,bigtime=1 -i sparse=1,size=1024 -b size=2048 -L data -- \/dev\/x$/,
     show: {
       command: 'xfs_db',
       args: ['-r', '-c', 'sb 0', '-c', 'print blocksize inodesize fname', '-c', 'version'],

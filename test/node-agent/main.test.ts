@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { nodeSettings } from '../../node-agent/config.ts';
 import { startNodeAgent } from '../../node-agent/main.ts';
@@ -88,9 +88,12 @@ test('node id, limit and topology come from files, and NodeGetInfo tells them', 
 for (const [given, fault] of [
   [{ 'ephemeral-capacity': '1Gi' }, /--ephemeral-capacity needs --ephemeral-dir/],
   [{ 'ephemeral-dir': 'state/volumes' }, /lies where the agent keeps its records/],
+  [{ 'ephemeral-dir': 'state/volumes/e' }, /lies where the agent keeps its records/],
+  [{ 'ephemeral-dir': 'link' }, /lies where the agent keeps its records/],
 ] as const) {
-  test(`the agent does not start with ${Object.keys(given).join()} where that cannot be`, async t => {
+  test(`the agent does not start with ${Object.entries(given).join()} where that cannot be`, async t => {
     const { directory } = openRealBench(t);
+    symlinkSync(`${directory}/state/volumes`, `${directory}/link`);
     const places = { endpoint: 'csi.sock', 'state-dir': 'state', 'kubelet-dir': '' };
     const argv = Object.entries({ ...places, ...given }).flatMap(([name, value]) => [
       `--${name}`,
@@ -99,6 +102,7 @@ for (const [given, fault] of [
     const { values } = read(['--node-id', 'n1', ...argv]);
     assert.ok(values);
     await assert.rejects(startNodeAgent(values, silentLog), { message: fault });
+    assert.deepEqual(readdirSync(`${directory}/state/volumes`), []);
   });
 }
 

@@ -3,13 +3,23 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Agent } from '../../node-agent/agent.ts';
+import { publishEphemeral } from '../../node-agent/ephemeral.ts';
 import { readGroup } from '../../node-agent/mount-group.ts';
 import { createNode } from '../../node-agent/node.ts';
 import { publish, unpublish } from '../../node-agent/publish.ts';
 import { stage, unstage } from '../../node-agent/stage.ts';
 import type { AccessMode } from '../../src/api/resources.ts';
 import type { UnaryCall } from '../../src/csi/unary.ts';
-import { openFakeBench, openRealBench, requestFor, startAgent, whyNoMachine, type Bench } from './bench.ts';
+import {
+  MiB,
+  openFakeBench,
+  openRealBench,
+  requestFor,
+  startAgent,
+  whyNoMachine,
+  type Bench,
+} from './bench.ts';
+import { ephemeralRequest, openEphemeral } from './ephemeral-bench.ts';
 
 const real = whyNoMachine ? { skip: whyNoMachine } : {};
 const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
@@ -80,6 +90,55 @@ test('a volume whose root has the group is not gone through again', real, async 
   await unstage(agent, request);
 });
 
+test('another group for a path that is published is ALREADY_EXISTS, after a restart too', real, async t => {
+  const bench = openRealBench(t);
+  const { agent, request } = await openStaged(bench);
+  const root = fill(bench);
+  await publish(agent, request);
+  for (const again of [agent, await startAgent(bench)]) {
+    await publish(again, request);
+    await assert.rejects(publish(again, { ...request, group: group + 1 }), {
+      code: 'ALREADY_EXISTS',
+      detail: /pods\/v": volume_mount_group is 42424 and not 42425/,
+    });
+    assert.deepEqual(ownerOf(`${root}/deep/er/-rf`), [group, '660']);
+  }
+  await unpublish(agent, request);
+  await unstage(agent, request);
+});
+
+test('a group that is asked for once a path is published already is given', real, async t => {
+  const bench = openRealBench(t);
+  const { agent, request } = await openStaged(bench);
+  const { group: _, ...plain } = request;
+  const root = fill(bench);
+  await publish(agent, plain);
+  await publish(agent, request);
+  assert.deepEqual(ownerOf(`${root}/deep/er/-rf`), [group, '660']);
+  await publish(agent, plain);
+  await unpublish(agent, request);
+  await unstage(agent, request);
+});
+
+test('another group for an ephemeral volume that is published is ALREADY_EXISTS', real, async t => {
+  const bench = openRealBench(t);
+  const { agent } = await openEphemeral(bench);
+  const { volume_id: volumeId, target_path: targetPath } = ephemeralRequest(bench);
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ext4' } as const;
+  const request = { volumeId, targetPath, capability, readonly: false, sizeBytes: 32 * MiB };
+  await publishEphemeral(agent, request);
+  for (let times = 0; times < 2; times++) await publishEphemeral(agent, { ...request, group });
+  await publishEphemeral(agent, request);
+  assert.deepEqual(ownerOf(targetPath), [group, '2775']);
+  await publishEphemeral(agent, { ...request, group });
+  await assert.rejects(publishEphemeral(agent, { ...request, group: group + 1 }), {
+    code: 'ALREADY_EXISTS',
+    detail: /volume_mount_group is 42424 and not 42425/,
+  });
+  assert.deepEqual(ownerOf(targetPath), [group, '2775']);
+  await unpublish(agent, request);
+});
+
 test(
   'files in use by one group are not taken from it for another, but are once it is gone',
   real,
@@ -101,10 +160,10 @@ test(
   },
 );
 
-test('what is read-only, or written by several nodes, keeps its owners', real, async t => {
+test('what is read-only, or used by several nodes, keeps its owners', real, async t => {
   const rows = [
     { change: { readonly: true }, accessMode: 'SINGLE_NODE_MULTI_WRITER' },
-    { change: {}, accessMode: 'MULTI_NODE_MULTI_WRITER' },
+    { change: {}, accessMode: 'MULTI_NODE_SINGLE_WRITER' },
     { change: {}, accessMode: 'SINGLE_NODE_READER_ONLY' },
   ] as const;
   for (const { change, accessMode } of rows) {

@@ -13,7 +13,8 @@ type Rpc =
   | 'NodePublishVolume'
   | 'NodeUnpublishVolume'
   | 'NodeGetVolumeStats'
-  | 'NodeExpandVolume';
+  | 'NodeExpandVolume'
+  | 'NodeGetVolumeHealth';
 
 async function open(bench: Bench = openFakeBench()) {
   const { attachment, stagingPath, targetPath, volumeId } = requestFor(bench, bench.makeImage('image'));
@@ -179,6 +180,25 @@ for (const { rpc, change, code, names } of badInputs) {
     await assert.rejects(ask(rpc, change), { code, message: names });
   });
 }
+
+test('a slash at the end of a path changes nothing, whatever call it is in', async () => {
+  const { ask, request } = await open();
+  const paths = {
+    staging_target_path: `${request.staging_target_path}/`,
+    target_path: `${request.target_path}/`,
+    volume_path: `${request.volume_path}/`,
+    volume_publish_path: `${request.target_path}/`,
+  };
+  await ask('NodeStageVolume', paths);
+  await ask('NodePublishVolume');
+  for (const rpc of ['NodePublishVolume', 'NodeGetVolumeStats', 'NodeExpandVolume'] as const)
+    await ask(rpc, paths);
+  assert.deepEqual(await ask('NodeGetVolumeHealth', paths), {
+    volume_health: { volume_id: request.volume_id, health_statuses: [] },
+  });
+  await ask('NodeUnpublishVolume', paths);
+  await ask('NodeUnstageVolume', paths);
+});
 
 test('stats of a staged volume at another path is NOT_FOUND', async () => {
   const { ask } = await open();

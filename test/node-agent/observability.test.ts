@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -116,6 +116,17 @@ test(
     assert.doesNotMatch(after, /secretive/);
   },
 );
+
+test('a damaged record is told at the start and shows in the metrics, and the others are served', async t => {
+  const node = openNode(t);
+  mkdirSync(`${node.state}/volumes/e`, { recursive: true });
+  writeFileSync(`${node.state}/volumes/c_v-0123.json`, 'no JSON');
+  const agent = node.startAgent({ 'metrics-listen': '127.0.0.1:0' });
+  const { text } = await get(`http://${(await agent.ready)['metrics']}/metrics`);
+  assert.match(text, /^fairlead_node_damaged_records 1$/m);
+  assert.match(text, /^fairlead_node_records 0$/m);
+  assert.match(agent.stderr(), /"path":"[^"]*\/c_v-0123\.json".*"msg":"the record of a volume is damaged"/);
+});
 
 test('what is asked for beside the two pages is refused', async t => {
   const node = openNode(t);

@@ -40,6 +40,7 @@ test('a base that is a symbolic link is followed as mountinfo follows it', () =>
   const linked = { named: '/var/lib/kubelet', real: '/data/kubelet' };
   assert.equal(readPath('/var/lib/kubelet/pods/x', 'target_path', linked), '/data/kubelet/pods/x');
   assert.equal(realOf('/var/lib/kubelet/pods/x', linked), '/data/kubelet/pods/x');
+  assert.equal(realOf('/var/lib/kubelet/pods/x/', linked), '/data/kubelet/pods/x');
   assert.equal(realOf('some/path', linked), 'some/path');
 });
 

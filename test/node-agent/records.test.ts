@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openRecords, type VolumeRecord } from '../../node-agent/records.ts';
+import { silentLog, type LogFields } from '../../src/lib/log.ts';
 import { openFakeBench } from './bench.ts';
 
 const directory = '/bench/state/volumes';
@@ -91,6 +92,38 @@ test('a draft that a crash left is removed', async () => {
   await host.makeFile(`${directory}/c_v-0123.json.tmp`);
   await openRecords(directory, host);
   assert.deepEqual(await host.list(directory), []);
+});
+
+test('what is neither a record nor a draft of one is told and left as it is, a directory too', async () => {
+  const { host } = openFakeBench();
+  await (await openRecords(directory, host)).put(recordOf('c.v'));
+  for (const name of ['notes.txt', 'c_v-0123.json.bak', '.tmp']) await host.makeFile(`${directory}/${name}`);
+  for (const name of ['e', 'e.json', 'e.json.tmp']) await host.makeDirectory(`${directory}/${name}`);
+  const names = await host.list(directory);
+  const lines: unknown[] = [];
+  const log = { ...silentLog, warn: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
+  const records = await openRecords(directory, host, log);
+  assert.ok(records.get('c.v'));
+  assert.deepEqual(await host.list(directory), names);
+  assert.equal(records.damagedCount, 0);
+  const others = names.filter(name => !name.startsWith('c_v-') || name.endsWith('.bak')).length;
+  assert.equal(others, 6);
+  assert.equal(lines.length, others);
+  assert.deepEqual(lines[0], ['this is no record of a volume', { path: `${directory}/notes.txt` }]);
+});
+
+test('each damaged record is one line, and is counted', async () => {
+  const { host } = openFakeBench();
+  await host.makeDirectory(directory);
+  for (const name of ['a.json', 'b.json']) await host.makeFile(`${directory}/${name}`);
+  const lines: unknown[] = [];
+  const log = { ...silentLog, warn: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
+  const records = await openRecords(directory, host, log);
+  assert.equal(records.damagedCount, 2);
+  assert.deepEqual(lines, [
+    ['the record of a volume is damaged', { path: `${directory}/a.json`, detail: 'it is not JSON' }],
+    ['the record of a volume is damaged', { path: `${directory}/b.json`, detail: 'it is not JSON' }],
+  ]);
 });
 
 test('a record that cannot be written says so, and is not taken for written', async () => {

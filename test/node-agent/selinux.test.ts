@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { publish, unpublish } from '../../node-agent/publish.ts';
+import { hasContext } from '../../node-agent/selinux.ts';
 import { stage, unstage } from '../../node-agent/stage.ts';
 import { openFakeBench, openRealBench, requestFor, startAgent, whyNoMachine, type Bench } from './bench.ts';
 
@@ -61,19 +62,62 @@ test('publish and stage with another context than the staged one are refused, un
   await publish(agent, changed);
 });
 
-test('a mount that does not show the context that was asked for is taken off again', async () => {
-  const bench = openSelinuxBench();
-  const { agent, request } = await open([context], bench);
-  const run: typeof agent.host.run = (command, args) =>
-    bench.host.run(
-      command,
-      args.map(arg => arg.replace(context, other)),
-    );
-  await assert.rejects(stage({ ...agent, host: { ...agent.host, run } }, request), {
-    code: 'UNAVAILABLE',
-    detail: /was mounted without the context/,
+const selinuxfs = {
+  id: 1,
+  parentId: 0,
+  device: '0:20',
+  root: '/',
+  path: '/sys/fs/selinux',
+  options: ['rw'],
+  type: 'selinuxfs',
+  source: 'selinuxfs',
+  superOptions: ['rw'],
+};
+
+const droppers = [
+  { mounts: [selinuxfs], hasConfig: true, code: 'UNAVAILABLE', says: /the context that was asked for$/ },
+  { mounts: [selinuxfs], code: 'FAILED_PRECONDITION', says: /has no "\/etc\/selinux\/config"/ },
+  { mounts: [], code: 'FAILED_PRECONDITION', says: /has no "\/sys\/fs\/selinux"/ },
+  { mounts: [{ ...selinuxfs, options: ['ro'] }], code: 'FAILED_PRECONDITION', says: /that it may write to/ },
+];
+
+for (const { mounts, hasConfig = false, code, says } of droppers)
+  test(`a mount that does not show the context that was asked for is taken off again: ${says}`, async () => {
+    const bench = openSelinuxBench();
+    const { state } = bench.host;
+    state.mounts.push(...mounts);
+    if (hasConfig) state.paths.set('/etc/selinux/config', 'file');
+    const { agent, request } = await open([context], bench);
+    const run: typeof agent.host.run = (command, args) =>
+      bench.host.run(
+        command,
+        args.map(arg => arg.replace(context, other)),
+      );
+    const refusal = stage({ ...agent, host: { ...agent.host, run } }, request);
+    await assert.rejects(refusal, { code, detail: says });
+    assert.deepEqual(state.mounts, mounts);
   });
-  assert.deepEqual(bench.host.state.mounts, []);
+
+const spellings = [
+  ['s0:c20,c10', 's0:c10,c20'],
+  ['s0:c1,c2,c3', 's0:c1.c3'],
+  ['s0:c1.c3,c2.c5', 's0:c1.c5'],
+  ['s0:c10,c10', 's0:c10'],
+  ['s0-s0', 's0'],
+  ['s0-s0:c0.c3', 's0-s0:c0,c1,c2,c3'],
+] as const;
+
+test('a context is the one that was asked for in whatever spelling the kernel shows it, and no other is', () => {
+  const owner = 'system_u:object_r:container_file_t';
+  const shows = (level: string, asked: string): boolean =>
+    hasContext(
+      { ...selinuxfs, superOptions: `rw,context="${owner}:${level}"`.split(',') },
+      { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', mountFlags: [`context="${owner}:${asked}"`] },
+    );
+  for (const [asked, shown] of spellings) assert.ok(shows(shown, asked), asked);
+  const levels = [...new Set(spellings.map(([, shown]) => shown)), 's0:c1', 's1', 's0:c1,odd', 's0:odd.c3'];
+  for (const shown of levels)
+    for (const asked of levels) assert.equal(shows(shown, asked), shown === asked, `${shown} for ${asked}`);
 });
 
 test('a mount whose record was lost is not adopted with another context', async () => {

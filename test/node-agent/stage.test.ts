@@ -30,7 +30,7 @@ test('stage again with the same arguments is fine and changes nothing', async ()
 const changes: Readonly<Record<string, (request: StageRequest) => Partial<StageRequest>>> = {
   'another filesystem': ({ capability }) => ({ capability: { ...capability, fsType: 'xfs' } }),
   'another access mode': ({ capability }) => ({
-    capability: { ...capability, accessMode: 'MULTI_NODE_MULTI_WRITER' },
+    capability: { ...capability, accessMode: 'SINGLE_NODE_MULTI_WRITER' },
   }),
   'other mount flags': ({ capability }) => ({ capability: { ...capability, mountFlags: ['noatime'] } }),
   'block access': () => ({ capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } }),
@@ -54,6 +54,33 @@ test('a stage that fails for good leaves nothing behind', async () => {
     await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION' });
     assertClean(bench.host);
     assert.deepEqual(bench.host.state.formatted, []);
+  }
+});
+
+test('a filesystem on a device is not staged for several nodes that write, but for readers and as a block volume', async () => {
+  for (const fsType of ['ext4', 'xfs', 'btrfs', undefined]) {
+    const { bench, request, agent } = await open();
+    const { accessType } = request.capability;
+    const capability = {
+      accessType,
+      accessMode: 'MULTI_NODE_MULTI_WRITER',
+      ...(fsType && { fsType }),
+    } as const;
+    await assert.rejects(stage(agent, { ...request, capability }), {
+      code: 'INVALID_ARGUMENT',
+      detail: /^several nodes cannot write to a filesystem on one device/,
+    });
+    assertClean(bench.host);
+    assert.deepEqual(bench.host.state.formatted, []);
+  }
+  const fine = [
+    { content: 'ext4', readonly: true, accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+    { content: 'ext4', readonly: false, accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' },
+    { content: 'blank', readonly: false, accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+  ] as const;
+  for (const { content, readonly, ...capability } of fine) {
+    const { request, agent } = await open(content);
+    await stage(agent, { ...request, capability, attachment: { ...request.attachment, readonly } });
   }
 });
 

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
 import type { DeviceConnector } from '../../node-agent/connector.ts';
+import type { Secrets } from '../../node-agent/secrets.ts';
 import type { FakeFault, FakeHost } from '../fakes/host.ts';
 
 /** A connector on a fake machine with one volume before it. */
 export type FaultBench<P extends Protocol> = {
   readonly host: FakeHost;
   readonly attachment: AttachmentOf<P>;
+  /** What it is connected with. */
+  readonly secrets?: Secrets;
   /** What a connected volume takes on the machine; empty when it is let go. */
   readonly left: () => readonly string[];
 };
@@ -16,6 +19,8 @@ export type FaultBench<P extends Protocol> = {
 export type FaultSuite<P extends Protocol> = {
   readonly connector: DeviceConnector<P>;
   readonly open: () => FaultBench<P>;
+  /** How it is connected, in words, where that is not the usual way. */
+  readonly how?: string;
 };
 
 const faults = (['error', 'crash'] as const).flatMap(how =>
@@ -23,17 +28,17 @@ const faults = (['error', 'crash'] as const).flatMap(how =>
 );
 
 /** Wherever a step of connecting or disconnecting fails, or the agent ends, doing it again comes to the same end. */
-export function testConnectorFaults<P extends Protocol>({ connector, open }: FaultSuite<P>): void {
+export function testConnectorFaults<P extends Protocol>({ connector, open, how }: FaultSuite<P>): void {
   for (const fault of faults) {
-    const name = `${connector.protocol}: ${fault.how} ${fault.when} any step of`;
+    const name = `${connector.protocol}${how === undefined ? '' : ` ${how}`}: ${fault.how} ${fault.when} any step of`;
 
     test(`${name} connect is made good by the next connect, and by a disconnect`, async () => {
-      for await (const step of stepsOf(fault, open, async ({ host, attachment }) => {
-        await connector.connect(attachment, host);
+      for await (const step of stepsOf(fault, open, async ({ host, attachment, secrets }) => {
+        await connector.connect(attachment, host, secrets);
       })) {
-        const { host, attachment, left } = step;
-        const device = await connector.connect(attachment, host);
-        assert.deepEqual(await connector.connect(attachment, host), device);
+        const { host, attachment, secrets, left } = step;
+        const device = await connector.connect(attachment, host, secrets);
+        assert.deepEqual(await connector.connect(attachment, host, secrets), device);
         await connector.disconnect(attachment, host);
         assert.deepEqual(left(), []);
       }
@@ -41,7 +46,8 @@ export function testConnectorFaults<P extends Protocol>({ connector, open }: Fau
 
     test(`${name} disconnect is made good by the next disconnect`, async () => {
       const steps = stepsOf(fault, open, ({ host, attachment }) => connector.disconnect(attachment, host), {
-        before: async ({ host, attachment }) => void (await connector.connect(attachment, host)),
+        before: async ({ host, attachment, secrets }) =>
+          void (await connector.connect(attachment, host, secrets)),
       });
       for await (const { host, attachment, left } of steps) {
         await connector.disconnect(attachment, host);

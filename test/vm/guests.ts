@@ -18,13 +18,17 @@ const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
  * below /dev, beside the kernel's own nodes, is not there. /run and TMPDIR are in memory; modules load by themselves or
  * with modprobe. A warm `node` takes half a second there.
  */
-export function testInMachine(name: string, files: readonly string[]): void {
+export function testInMachine(name: string, files: readonly string[], options: MachineOptions = {}): void {
   const skip = whyNoMachine();
-  test(name, skip === undefined ? {} : { skip }, t => runFiles(t, files));
+  test(name, skip === undefined ? {} : { skip }, t => runFiles(t, files, options));
 }
 
-async function runFiles(t: TestContext, files: readonly string[]): Promise<void> {
-  const machine = startMachine([process.execPath, guest, ...files], 10 * 60_000);
+/** What the kernel is told beside what every machine's is, and how long the machine may run (ten minutes). */
+type MachineOptions = { readonly parameters?: readonly string[]; readonly timeoutMs?: number };
+
+async function runFiles(t: TestContext, files: readonly string[], options: MachineOptions): Promise<void> {
+  const command = [process.execPath, guest, ...files];
+  const machine = startMachine({ timeoutMs: 10 * 60_000, ...options, command });
   t.after(() => machine.end());
   let count = 0;
   let hasEnded = false;

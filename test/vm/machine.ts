@@ -22,11 +22,18 @@ const start = fileURLToPath(new URL('start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const consoleLines = 60;
 
+/** What a machine runs, how long it may take, and what its kernel is told beside what every machine's is. */
+export type MachinePlan = {
+  readonly command: readonly string[];
+  readonly timeoutMs: number;
+  readonly parameters?: readonly string[];
+};
+
 /**
  * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them,
  * and has no network but its own loopback. It ends when the command does, or after the time allowed, or with this process.
  */
-export function startMachine(command: readonly string[], timeoutMs: number): Machine {
+export function startMachine({ command, timeoutMs, parameters = [] }: MachinePlan): Machine {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
   // What was not used for an hour may be removed by packages.sh when its list has changed.
@@ -35,7 +42,7 @@ export function startMachine(command: readonly string[], timeoutMs: number): Mac
   const log = join(directory, 'console');
   const initrd = join(directory, 'initramfs');
   writeFileSync(initrd, makeInitramfs(kernel));
-  const args = qemuArgs({ image: kernel.image, initrd, log, command });
+  const args = qemuArgs({ image: kernel.image, initrd, log, command, parameters });
   const child = spawn(
     'setpriv',
     ['--pdeathsig', 'KILL', '--', pathOf('usr/bin/qemu-system-x86_64'), ...args],
@@ -69,21 +76,22 @@ function tailOf(log: string): string {
   return readFileSync(log, 'utf8').split('\n').slice(-consoleLines).join('\n');
 }
 
-type Plan = {
+type Boot = Required<Pick<MachinePlan, 'command' | 'parameters'>> & {
   readonly image: string;
   readonly initrd: string;
   readonly log: string;
-  readonly command: readonly string[];
 };
 
-function qemuArgs({ image, initrd, log, command }: Plan): readonly string[] {
+const always = ['console=ttyS0', 'quiet', 'panic=-1', 'oops=panic', 'mitigations=off'];
+
+function qemuArgs({ image, initrd, log, command, parameters }: Boot): readonly string[] {
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
   return [
     ['-L', pathOf('usr/share/qemu'), '-L', pathOf('usr/share/seabios')],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-nic', 'none'],
     ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '2', '-m', '2G'],
     ['-kernel', image, '-initrd', initrd],
-    ['-append', `console=ttyS0 quiet panic=-1 oops=panic mitigations=off -- ${words.join(' ')}`],
+    ['-append', [...always, ...parameters, '--', ...words].join(' ')],
     ['-chardev', `file,id=console,path=${log}`, '-serial', 'chardev:console'],
     ['-chardev', 'stdio,id=outcomes,signal=off', '-device', 'virtio-serial-pci'],
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 # The kernel is whichever the mirror has. What a package needs comes with it, as far as this machine has it not.
 packages='qemu-system-x86 busybox-static kmod linux-image-amd64
   iproute2 nfs-kernel-server nfs-common
-  nbd-server nbd-client open-iscsi nvme-cli multipath-tools'
+  nbd-server nbd-client open-iscsi nvme-cli multipath-tools secilc'
 
 cache=node_modules/.cache/fairlead
 # Another list is another directory; test/vm/packages.ts knows this name.

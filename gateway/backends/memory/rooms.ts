@@ -25,29 +25,27 @@ export interface Rooms {
   readonly largestBytes: number;
   /** The room in this place; with no places, the one that there is. */
   find(place: Segments | undefined): Room | undefined;
+  /** Counts so many bytes more as used in the room, or less where it is below zero. */
+  use(room: Room, moreBytes: number): void;
   /** Bytes that are free in the room. */
   freeBytes(room: Room): number;
   /** The first of the rooms in these places into which it fits; RESOURCE_EXHAUSTED when it fits into none. */
   choose(sizeBytes: number, places: readonly Segments[] | undefined): Room;
 }
 
-/** Rooms that are as full as `listUsed` says. */
-export function createRooms(
-  given: number | readonly Room[],
-  listUsed: () => Iterable<{ readonly room: Room; readonly sizeBytes: number }>,
-): Rooms {
+/** Rooms that are empty. */
+export function createRooms(given: number | readonly Room[]): Rooms {
   const all: readonly Room[] = typeof given === 'number' ? [{ totalBytes: given }] : given;
   const find = (place: Segments | undefined): Room | undefined =>
     all.find(room => room.place === undefined || sameJson(room.place, place));
-  const freeBytes = (room: Room): number =>
-    [...listUsed()].reduce(
-      (left, used) => (used.room === room ? left - used.sizeBytes : left),
-      room.totalBytes,
-    );
+  const used = new Map<Room, number>();
+  const usedBytes = (room: Room): number => used.get(room) ?? 0;
+  const freeBytes = (room: Room): number => room.totalBytes - usedBytes(room);
   return {
     all,
     largestBytes: Math.max(...all.map(({ totalBytes }) => totalBytes)),
     find,
+    use: (room, more) => void used.set(room, usedBytes(room) + more),
     freeBytes,
     choose(sizeBytes, places) {
       const wanted = places ? places.flatMap(place => find(place) ?? []) : all;

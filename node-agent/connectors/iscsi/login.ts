@@ -1,13 +1,19 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell } from '../../commands.ts';
+import { describeFailure, runToEnd, runWell, type Ended } from '../../commands.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
+import { provesTarget, recordChap, type Chap } from './chap.ts';
 import { readSessions, type Session } from './sessions.ts';
 
-/** iscsiadm's status for "session is logged in" and "no records found" (iscsiadm(8)). */
+/**
+ * iscsiadm's status for "session is logged in", "no records found", "login failed due to authorization failure", and
+ * a login that failed in any other way that trying again does not help (iscsiadm(8)).
+ */
 const sessionExists = 15;
 const nothingFound = 21;
+const notAuthorized = 24;
+const notNegotiated = 19;
 
 /**
  * What holds for the sessions of this agent. Units come one by one, as they are attached, and not all that the target
@@ -28,22 +34,39 @@ function settingsFor({ portals }: AttachmentOf<'iscsi'>): Readonly<Record<string
   };
 }
 
-/** Logs in to every portal that has no session yet; returns those that are up, and throws when none is. */
-export async function logIn(attachment: AttachmentOf<'iscsi'>, host: Host): Promise<readonly Session[]> {
+/**
+ * Logs in to every portal that has no session yet; returns those that are up, and throws when none is: UNAUTHENTICATED
+ * when the target does not accept the node. Each portal is tried once.
+ */
+export async function logIn(
+  attachment: AttachmentOf<'iscsi'>,
+  host: Host,
+  chap: Chap,
+): Promise<readonly Session[]> {
   const { target, portals } = attachment;
   const before = await readSessions(target, host);
   const missing = portals.filter(portal => !before.some(session => session.portal === portal));
-  const results = await Promise.allSettled(missing.map(portal => logInTo(portal, attachment, host)));
+  const results = await Promise.allSettled(
+    missing.map(portal => logInTo(portal, { attachment, chap, host })),
+  );
   const isUp = ({ portal, isUp: up }: Session) => up && portals.includes(portal);
   const sessions = (await readSessions(target, host)).filter(isUp);
-  const failed = results.find(result => result.status === 'rejected');
-  if (failed && (sessions.length === 0 || !(failed.reason instanceof Problem))) throw failed.reason;
+  const faults = results.flatMap(result => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  const fault = faults.find(each => !(each instanceof Problem)) ?? faults.find(isRefusal) ?? faults[0];
+  if (faults.length > 0 && (sessions.length === 0 || !(fault instanceof Problem))) throw fault;
   if (sessions.length === 0)
     throw new Problem('UNAVAILABLE', `no session with target "${target}" is up; iscsid tries on`);
   return sessions;
 }
 
-async function logInTo(portal: string, attachment: AttachmentOf<'iscsi'>, host: Host): Promise<void> {
+/** A login that is refused says more than a portal that does not answer. */
+function isRefusal(fault: unknown): boolean {
+  return fault instanceof Problem && fault.code === 'UNAUTHENTICATED';
+}
+
+type Login = { readonly attachment: AttachmentOf<'iscsi'>; readonly chap: Chap; readonly host: Host };
+
+async function logInTo(portal: string, { attachment, chap, host }: Login): Promise<void> {
   const record = recordLine(attachment.target, portal);
   await runWell(host, { ...record, args: [...record.args, '--op', 'new'] });
   const settings = Object.entries(settingsFor(attachment)).flatMap(([name, value]) => {
@@ -51,7 +74,25 @@ async function logInTo(portal: string, attachment: AttachmentOf<'iscsi'>, host: 
     return pair;
   });
   await runWell(host, { ...record, args: [...record.args, '--op', 'update', ...settings] });
-  await runUnless(sessionExists, { ...record, args: [...record.args, '--login'] }, host);
+  if (chap !== '') await recordChap(chap, portal, { target: attachment.target, host });
+  const line = { ...record, args: [...record.args, '--login'] };
+  const result = await runToEnd(host, line);
+  if (result.status === 0 || result.status === sessionExists) return;
+  // No session has the secrets, and the next try brings its own.
+  if (chap !== '') await forget(portal, attachment.target, host).catch(() => {});
+  throw explain(line, result, { attachment, chap });
+}
+
+/** What a login that failed means; only that the target refuses the node has a status of its own. */
+function explain(line: CommandLine, result: Ended, { attachment, chap }: Omit<Login, 'host'>): Problem {
+  const said = describeFailure(line, result);
+  const target = `target "${attachment.target}"`;
+  if (result.status === notAuthorized) {
+    const how = chap === '' ? 'without secrets' : 'with the secrets given';
+    return new Problem('UNAUTHENTICATED', `${target} does not accept this node ${how}: ${said}`);
+  }
+  const isDoubtful = result.status === notNegotiated && provesTarget(chap);
+  return new Problem('UNAVAILABLE', isDoubtful ? `${target} may not have proved itself: ${said}` : said);
 }
 
 /** Ends one session, and forgets the record that it was begun with. */

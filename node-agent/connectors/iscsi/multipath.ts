@@ -1,6 +1,6 @@
 import { Problem } from '../../../src/api/problem.ts';
 import { runWell } from '../../commands.ts';
-import { isDisk, readDisk, refuseUsedDisk, waitFor, type DiskIdentity } from '../../disk.ts';
+import { isDisk, readDisk, settleDisk, waitFor, type DiskIdentity } from '../../disk.ts';
 import type { Host } from '../../host.ts';
 
 const prefix = 'mpath-';
@@ -77,7 +77,7 @@ export async function resizeMap(map: string, host: Host): Promise<void> {
 export async function removeMap(map: string, host: Host): Promise<void> {
   const disk = await readDisk(map, host);
   if (!disk) return;
-  await refuseUsedDisk(disk, host);
+  await settleDisk(disk, host);
   const name = await nameOfMap(map, host);
   // I/O that waits for a path would keep the map for ever.
   await runWell(host, { command: 'multipathd', args: ['disablequeueing', 'map', name] });

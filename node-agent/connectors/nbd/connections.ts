@@ -2,18 +2,35 @@ import { isIP, SocketAddress } from 'node:net';
 import { endianness } from 'node:os';
 import type { Host } from '../../host.ts';
 
-/** Another machine's end of a connection: an address in its shortest form. */
+/** One end of a connection: an address in its shortest form. */
 export type Peer = { readonly address: string; readonly port: number };
 
-/** The other ends of all TCP connections that are established (proc(5): state 01 in the fourth column). */
+/** A TCP connection that is established. */
+export type Connection = {
+  readonly local: Peer;
+  /** The other machine's end. */
+  readonly peer: Peer;
+  /** The number of the user whose it is. */
+  readonly owner: number;
+};
+
+/** The other ends of all TCP connections that are established. */
 export async function readPeers(host: Host): Promise<readonly Peer[]> {
+  return (await readConnections(host)).map(({ peer }) => peer);
+}
+
+/** All TCP connections that are established (proc(5): state 01 in the fourth column, the user in the eighth). */
+export async function readConnections(host: Host): Promise<readonly Connection[]> {
   const texts = await Promise.all(['tcp', 'tcp6'].map(name => host.readText(`/proc/net/${name}`)));
   const lines = texts.flatMap(text => (text ?? '').split('\n').map(line => line.trim().split(/\s+/)));
-  return lines.flatMap(([, , remote, state]) => {
-    const [address, port] = remote?.split(':') ?? [];
-    if (state !== '01' || address === undefined || port === undefined) return [];
-    return [{ address: decode(address), port: Number.parseInt(port, 16) }];
-  });
+  return lines.flatMap(([, local, remote, state, , , , owner]) =>
+    state === '01' ? [{ local: toPeer(local), peer: toPeer(remote), owner: Number(owner) }] : [],
+  );
+}
+
+function toPeer(text = ''): Peer {
+  const [address = '', port = ''] = text.split(':');
+  return { address: decode(address), port: Number.parseInt(port, 16) };
 }
 
 /** An address in its shortest form; undefined for a host's name. */

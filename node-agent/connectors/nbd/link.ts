@@ -1,66 +1,56 @@
 import { lookup } from 'node:dns/promises';
+import { createMachine } from '../../machine.ts';
+import { grow, readSizeBytes, type Growth } from './growth.ts';
 import { openExport, type Export } from './handshake.ts';
-import { connectTcp, type Socket } from './libc.ts';
-import { ask, nest, type Attribute } from './netlink.ts';
+import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';
+import { connectTcp, lockDirectory, type Socket } from './libc.ts';
 
-// A program of its own, since its calls block: link.ts size|connect|reconnect|disconnect, and what each needs. It opens
-// an export, hands the connection to the kernel, and ends; the kernel has it from then on. What it finds out goes to
-// standard output as a number.
-
-const commands = { connect: 1, disconnect: 2, reconfigure: 3 };
-const attribute = {
-  index: 1,
-  sizeBytes: 2,
-  blockBytes: 3,
-  timeout: 4,
-  serverFlags: 5,
-  sockets: 7,
-  deadTimeout: 8,
-  identifier: 10,
-};
-const flagReadonly = 2;
+// A program of its own, since its calls block: link.ts size|connect|reconnect|grow|disconnect, and what each needs. It
+// opens an export, hands the connection to the kernel, and ends; the kernel has it from then on. What it finds out goes
+// to standard output as a number. Exit status 2 says that a device cannot grow while it is in use, and has not changed.
 
 /** How long the server may take for each step of the negotiation. */
 const answerSeconds = 10;
-/** A request that is not answered for so long is taken back, and its connection counts as lost. */
-const requestSeconds = 30n;
-/** How long I/O waits for a new connection before it fails. */
-const deadSeconds = 600n;
+const flagReadonly = 2;
+const statusInUse = 2;
 
 type Opened = { readonly socket: Socket; readonly found: Export };
 
 async function main([operation, ...rest]: readonly string[]): Promise<string> {
-  const [first = '', second = '', third = '', identifier = '', mode, index] = rest;
+  const [first = '', second = '', third = '', identifier = '', mode, fifth] = rest;
   if (operation === 'disconnect') {
-    ask(commands.disconnect, [[attribute.index, uint32(Number(first))]]);
+    disconnectDevice(Number(first));
     return '';
   }
+  const index = fifth === undefined ? undefined : Number(fifth);
+  // Of one device no two connections are opened at a time: one that was told an earlier size is never taken later.
+  if (index !== undefined) lockDirectory(`/sys/block/nbd${index}`);
   const { socket, found } = await open(first, Number(second), third);
   if (operation === 'size') return String(found.sizeBytes);
-  if (operation === 'reconnect') {
-    if (index === undefined) throw new Error('no index');
-    reconnect(socket, [[attribute.index, uint32(Number(index))], text(identifier), sockets(socket)]);
-    return index;
+  if (operation === 'connect') {
+    const flags = mode === 'ro' ? found.flags | flagReadonly : found.flags;
+    return String(connectDevice(socket, { ...found, flags }, { index, identifier }));
   }
-  const flags = BigInt(mode === 'ro' ? found.flags | flagReadonly : found.flags);
-  const answer = ask(commands.connect, [
-    ...(index === undefined ? [] : [[attribute.index, uint32(Number(index))] as const]),
-    [attribute.sizeBytes, uint64(found.sizeBytes)],
-    [attribute.blockBytes, uint64(BigInt(found.blockBytes))],
-    [attribute.timeout, uint64(requestSeconds)],
-    [attribute.deadTimeout, uint64(deadSeconds)],
-    [attribute.serverFlags, uint64(flags)],
-    text(identifier),
-    sockets(socket),
-  ]);
-  return String(answer.get(attribute.index)?.readUInt32LE(0) ?? '');
+  if (index === undefined) throw new Error('no index');
+  await renew(operation, { socket, found, port: Number(second), place: { index, identifier } });
+  return String(index);
 }
 
-/** A kernel whose connections are all alive takes no new one, and says nothing of it. */
-function reconnect(socket: Socket, attributes: readonly Attribute[]): void {
+/** Gives a device the new connection, when it has lost its own or shall grow. */
+async function renew(operation: string | undefined, growth: Growth): Promise<void> {
+  const host = createMachine({ timeoutMs: 0 });
+  const { socket, found, place } = growth;
   try {
-    ask(commands.reconfigure, attributes);
+    const sizeBytes = await readSizeBytes(place.index, host);
+    if (found.sizeBytes < sizeBytes)
+      throw new Error(`the server has ${found.sizeBytes} bytes, and the device ${sizeBytes}`);
+    const reason = operation === 'grow' ? await grow(growth, host) : undefined;
+    if (operation === 'reconnect') reconnectDevice(socket, place);
+    if (reason === undefined) return;
+    process.stderr.write(`${reason}\n`);
+    process.exitCode = statusInUse;
   } finally {
+    // A kernel whose connections are all alive has taken no new one.
     socket.close();
   }
 }
@@ -78,26 +68,6 @@ async function open(server: string, port: number, name: string): Promise<Opened>
       fault = error;
     }
   throw fault;
-}
-
-function text(identifier: string): Attribute {
-  return [attribute.identifier, Buffer.from(`${identifier}\0`)];
-}
-
-function sockets(socket: Socket): Attribute {
-  return [attribute.sockets, nest([[1, nest([[1, uint32(socket.descriptor)]])]])];
-}
-
-function uint32(value: number): Buffer {
-  const data = Buffer.alloc(4);
-  data.writeUInt32LE(value);
-  return data;
-}
-
-function uint64(value: bigint): Buffer {
-  const data = Buffer.alloc(8);
-  data.writeBigUInt64LE(value);
-  return data;
 }
 
 try {

@@ -57,6 +57,26 @@ test('an audit tells findings with their age, as a table and as JSON, with statu
   assert.partialDeepStrictEqual(findings, [{ problem: 'unknown', kind: 'volume', id: 'a.orphan' }]);
 });
 
+test('an audit tells in which former places volumes are, as text and as JSON, and nothing is wrong', async t => {
+  const place = await prepare(t);
+  await create(place, 'one');
+  const former = { 'x.example/zone': 'b' };
+  await place.gateway.engine.transaction(sql =>
+    sql.run('update volumes set place = ?', JSON.stringify(former)),
+  );
+  const text =
+    'the storage and the store agree\nvolumes in places that no setting names any more: "x.example/zone=b" (1)\n';
+  assert.deepEqual(await admin(place, 'audit'), { text, status: 0 });
+  assert.deepEqual(await admin(place, 'audit', '--topology', 'x.example/zone=a', '--repair', '--yes'), {
+    text,
+    status: 0,
+  });
+  const { text: json } = await admin(place, 'audit', '--json');
+  assert.deepEqual(JSON.parse(json), { findings: [], formerPlaces: [{ place: former, count: 1 }] });
+  const named = await admin(place, 'audit', '--json', '--topology', 'x.example/zone=b');
+  assert.deepEqual(JSON.parse(named.text), { findings: [], formerPlaces: [] });
+});
+
 for (const flags of [['--repair'], ['--repair', '--dry-run']])
   test(`audit ${flags.join(' ')} shows what it would do and does nothing`, async t => {
     const place = await prepare(t);

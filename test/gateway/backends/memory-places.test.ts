@@ -31,3 +31,22 @@ test('a place that is not there has no room', async () => {
   const backend = openMemory({ 'memory-capacity': parse('16Mi in zone=a') });
   assert.equal((await backend.capacity?.({}, { zone: 'b' }))?.availableBytes, 0);
 });
+
+test('what is left in a place is what its volumes leave, however often each was made, grown and removed', async () => {
+  const backend = openMemory({ 'memory-capacity': parse('16Mi in zone=a; 16Mi in zone=b') });
+  const left = async (): Promise<readonly (number | undefined)[]> =>
+    Promise.all(
+      [{ zone: 'a' }, { zone: 'b' }].map(
+        async place => (await backend.capacity?.({}, place))?.availableBytes,
+      ),
+    );
+  const asked = { requiredBytes: 4 * mebibyte, limitBytes: 0, parameters: {}, capabilities: [] };
+  for (const id of ['a.one', 'a.two', 'a.one'])
+    await backend.create({ id, ...asked, places: [{ zone: 'b' }] });
+  const grown = { requiredBytes: 6 * mebibyte, limitBytes: 0 };
+  for (const id of ['a.one', 'a.one'])
+    await backend.expand?.({ id, sizeBytes: 4 * mebibyte, parameters: {} }, grown);
+  assert.deepEqual(await left(), [16 * mebibyte, 6 * mebibyte]);
+  for (const id of ['a.one', 'a.one', 'a.never']) await backend.delete({ id });
+  assert.deepEqual(await left(), [16 * mebibyte, 12 * mebibyte]);
+});

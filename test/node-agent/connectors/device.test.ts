@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { device } from '../../../node-agent/connectors/device.ts';
 import { createMachine } from '../../../node-agent/machine.ts';
-import { openWorld, showDisk } from '../../fakes/disks.ts';
+import { openWorld } from '../../fakes/disks.ts';
+import { showDisk } from '../../fakes/show-disk.ts';
 import { mountFake } from '../../fakes/sysfs.ts';
 import { testConnectorFaults } from '../../suites/connector-faults.ts';
 
@@ -112,7 +113,11 @@ test('a disk is made read-only for as long as the volume is, and one in use is n
   release();
   await device.disconnect(closed, host);
   const lines = host.lines.filter(line => line.startsWith('blockdev'));
-  assert.deepEqual(lines, ['blockdev --setro /dev/vdb', 'blockdev --setrw /dev/vdb']);
+  assert.deepEqual(lines, [
+    'blockdev --setro /dev/vdb',
+    'blockdev --flushbufs /dev/vdb',
+    'blockdev --setrw /dev/vdb',
+  ]);
 });
 
 test('a disk that has grown is looked at anew, and one that is too small is refused', async () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attachment, AttachmentOf } from '../../../src/api/attachment.ts';
 import { iscsi } from '../../../node-agent/connectors/iscsi.ts';
-import { openIscsiWorld, showDisk } from '../../fakes/disks.ts';
+import { openIscsiWorld } from '../../fakes/disks.ts';
+import { showDisk } from '../../fakes/show-disk.ts';
 import { mountFake } from '../../fakes/sysfs.ts';
 import { testConnector } from '../../suites/connector.ts';
 import { testConnectorFaults } from '../../suites/connector-faults.ts';
@@ -72,6 +73,7 @@ test('iscsi logs in to a portal, has the kernel look for one unit, and lets go o
       `${record} --op update …`,
       `${record} --login`,
       'tee -- /sys/class/scsi_host/host1/scan',
+      'blockdev --flushbufs /dev/sda',
       'tee -- /sys/block/sda/device/delete',
       'iscsiadm --mode session --sid 1 --logout',
       `${record} --op delete`,

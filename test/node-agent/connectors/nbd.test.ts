@@ -84,18 +84,44 @@ test('nbd refuses an export that is connected twice, and lets both go', async ()
   assert.deepEqual(host.lines.filter(line => line.includes('disconnect')).length, 2);
 });
 
-test('nbd does not take the size of an export that has grown while its device is in use', async () => {
+test('nbd has a device that is in use grow under its connection, and one that is not in use be connected anew', async () => {
   const { host, attach, resize, use } = open();
   const attachment = attach('v', MiB);
   const { path } = await nbd.connect(attachment, host);
-  resize(attachment, 2 * MiB);
+  const done = (): readonly string[] => host.lines.flatMap(line => /link.ts (\S+)/.exec(line)?.[1] ?? []);
   const release = await use(path);
-  await assert.rejects(nbd.rescan?.(attachment, host) ?? Promise.resolve(), {
-    code: 'FAILED_PRECONDITION',
-    detail: /in use by the mount at "\/mnt"/,
-  });
+  await nbd.rescan?.(attachment, host);
+  resize(attachment, 2 * MiB);
+  await nbd.rescan?.(attachment, host);
+  assert.equal(host.get('/sys/block/nbd0/size'), String((2 * MiB) / 512));
   await release();
+  resize(attachment, 3 * MiB);
+  await nbd.rescan?.(attachment, host);
+  assert.equal(host.get('/sys/block/nbd0/size'), String((3 * MiB) / 512));
+  assert.deepEqual(done(), ['connect', 'size', 'size', 'grow', 'size', 'disconnect', 'connect']);
 });
+
+for (const [status, code] of [
+  [2, 'FAILED_PRECONDITION'],
+  [1, 'UNAVAILABLE'],
+] as const)
+  test(`nbd tells why a device that is in use did not grow: ${code}`, async () => {
+    const { host, attach, resize, use } = open();
+    const attachment = attach('v', MiB);
+    const { path } = await nbd.connect(attachment, host);
+    const node = host.tools.get('node');
+    host.tools.set('node', (args, input) =>
+      args[2] === 'grow' ? { status, stderr: 'the reason\n' } : (node?.(args, input) ?? 1),
+    );
+    resize(attachment, 2 * MiB);
+    const release = await use(path);
+    await assert.rejects(nbd.rescan?.(attachment, host) ?? Promise.resolve(), {
+      code,
+      detail: /the reason$/,
+    });
+    assert.equal(host.get('/sys/block/nbd0/size'), String(MiB / 512));
+    await release();
+  });
 
 test('nbd names the kernel that it needs where devices show no export, and leaves none connected', async () => {
   const { host, attach } = open();
@@ -131,6 +157,21 @@ test('nbd hands the kernel no name that is longer than it can show, or that is n
 const remote = '07026EC0:2A39';
 const established = `  0: 01026EC0:9C40 ${remote} 01 00000000:00000000 00:00000000 00000000     0        0 1\n`;
 const closing = established.replace(' 01 ', ' 08 ');
+
+test('nbd has the kernel write what it holds before a device is let go, but not once its server is lost', async () => {
+  for (const [text, flushes] of [
+    [established, ['blockdev --flushbufs /dev/nbd0']],
+    [closing, []],
+  ] as const) {
+    const { host, attach } = open();
+    const attachment = attach('v', MiB);
+    await nbd.connect(attachment, host);
+    host.state.texts.set('/proc/net/tcp', text);
+    await nbd.disconnect(attachment, host);
+    const lines = host.lines.filter(line => /blockdev|disconnect/.test(line));
+    assert.deepEqual(lines.slice(0, -1), flushes);
+  }
+});
 
 test('nbd connects again what has lost its connection, and nothing else', async () => {
   const { host, attach } = open();

@@ -62,8 +62,10 @@ export type GuestVolume = {
   readonly readonly?: boolean;
 };
 
-/** What `volumeAt` makes. */
-export type VolumeFields = ReturnType<typeof volumeAt>;
+/** What `volumeAt` makes, and what a stage is told in confidence. */
+export type VolumeFields = ReturnType<typeof volumeAt> & {
+  readonly secrets?: Readonly<Record<string, string>>;
+};
 
 /** Stages and publishes a volume. */
 export async function bringUp({ client }: GuestNode, volume: VolumeFields): Promise<void> {

@@ -14,6 +14,7 @@ import {
   resizeStore,
   startDaemons,
   startIscsiTarget,
+  type Daemons,
   type IscsiTarget,
   type Store,
 } from './scsi-target.ts';
@@ -23,9 +24,9 @@ const MiB = 2 ** 20;
 const host = createMachine({ timeoutMs: 60_000 });
 const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
 
-let stop: (() => void) | undefined;
-before(async () => (stop = await startDaemons()));
-after(() => stop?.());
+let daemons: Daemons | undefined;
+before(async () => (daemons = await startDaemons()));
+after(() => daemons?.stop());
 
 type Ways = { readonly portals?: readonly string[]; readonly lun?: number };
 

@@ -10,8 +10,8 @@ import type { AttachmentOf } from '../../../src/api/attachment.ts';
 
 /** An NBD server with exports. */
 export interface NbdServer {
-  /** Makes an export and says how nodes reach it as a volume; before the server is started. */
-  makeVolume(name: string, sizeBytes: number): AttachmentOf<'nbd'>;
+  /** Makes an export, with further lines of configuration, and says how nodes reach it; before the server is started. */
+  makeVolume(name: string, sizeBytes: number, lines?: readonly string[]): AttachmentOf<'nbd'>;
   /** Gives an export another size; connections that are there keep theirs. */
   resize(attachment: AttachmentOf<'nbd'>, sizeBytes: number): void;
   start(): Promise<void>;
@@ -25,7 +25,7 @@ const port = 10_809;
 export function openNbdServer(t: TestContext): NbdServer {
   execFileSync('modprobe', ['nbd']);
   const directory = mkdtempSync(join(tmpdir(), 'nbd-'));
-  const names: string[] = [];
+  const sections: string[] = [];
   const pidFile = join(directory, 'pid');
   const stop = async (): Promise<void> => {
     if (!existsSync(pidFile)) return;
@@ -39,8 +39,15 @@ export function openNbdServer(t: TestContext): NbdServer {
     rmSync(directory, { recursive: true });
   });
   return {
-    makeVolume(name, sizeBytes) {
-      names.push(name);
+    makeVolume(name, sizeBytes, lines = []) {
+      const all = [
+        `[${name}]`,
+        `exportname = ${join(directory, name)}`,
+        'flush = true',
+        'fua = true',
+        ...lines,
+      ];
+      sections.push(`${all.join('\n')}\n`);
       writeFileSync(join(directory, name), '');
       truncateSync(join(directory, name), sizeBytes);
       return {
@@ -56,9 +63,8 @@ export function openNbdServer(t: TestContext): NbdServer {
     },
     resize: (attachment, sizeBytes) => truncateSync(join(directory, attachment.export), sizeBytes),
     async start() {
-      const exported = names.map(name => `[${name}]\nexportname = ${join(directory, name)}\n`);
       const generic = `[generic]\nlistenaddr = 127.0.0.1\nport = ${port}\nallowlist = true\n`;
-      writeFileSync(join(directory, 'config'), generic + exported.join(''));
+      writeFileSync(join(directory, 'config'), generic + sections.join(''));
       execFileSync('nbd-server', ['-C', join(directory, 'config'), '-p', pidFile]);
       // It listens before it is ready to serve.
       while (!(await answers())) await sleep(100);

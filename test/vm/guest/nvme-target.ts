@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,6 +16,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { config, loadTarget } from './configfs.ts';
+import { undoLast } from './undo.ts';
 
 const place = `${config}/nvmet`;
 
@@ -46,7 +49,7 @@ export function startNvmeTarget(t: TestContext, subsystem: string): NvmeTarget {
     makePort(port, address);
     start(address);
   }
-  t.after(() => {
+  undoLast(t, () => {
     for (const port of ports.values()) {
       for (const name of readdirSync(`${port}/subsystems`)) unlinkSync(`${port}/subsystems/${name}`);
       rmdirSync(port);
@@ -90,6 +93,35 @@ export function startNvmeTarget(t: TestContext, subsystem: string): NvmeTarget {
     stop,
     start,
   };
+}
+
+/** What a subsystem demands of this node, and what it proves itself with. */
+export type NvmeKeys = { readonly host: string; readonly controller?: string };
+
+/** True when the kernel's target can demand keys. */
+export function hasTargetKeys(): boolean {
+  loadTarget('nvmet');
+  const probe = `${place}/hosts/nqn.2014-08.org.example:probe`;
+  mkdirSync(probe);
+  const isThere = existsSync(`${probe}/dhchap_key`);
+  rmdirSync(probe);
+  return isThere;
+}
+
+/** Has a subsystem accept this node alone, and with its key. */
+export function demandKeys(t: TestContext, { subsystem }: NvmeTarget, keys: NvmeKeys): void {
+  const nqn = execFileSync('nvme', ['show-hostnqn'], { encoding: 'utf8' }).trim();
+  const host = `${place}/hosts/${nqn}`;
+  const home = `${place}/subsystems/${subsystem}`;
+  mkdirSync(host);
+  writeFileSync(`${host}/dhchap_key`, keys.host);
+  if (keys.controller !== undefined) writeFileSync(`${host}/dhchap_ctrl_key`, keys.controller);
+  writeFileSync(`${home}/attr_allow_any_host`, '0');
+  symlinkSync(host, `${home}/allowed_hosts/${nqn}`);
+  undoLast(t, () => {
+    unlinkSync(`${home}/allowed_hosts/${nqn}`);
+    rmdirSync(host);
+  });
 }
 
 function makePort(port: string, address: string): void {

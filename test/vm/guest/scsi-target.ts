@@ -1,4 +1,5 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -19,6 +20,9 @@ import { config, loadTarget } from './configfs.ts';
 import { undoLast } from './undo.ts';
 
 const place = `${config}/target`;
+
+/** The name of this node among iSCSI targets. */
+export const nodeName = 'iqn.2003-01.org.example:node';
 
 /** A store of the kernel's own SCSI target: a file, and what it says of itself. */
 export type Store = {
@@ -134,10 +138,13 @@ export function startIscsiTarget(t: TestContext, target: string): IscsiTarget {
   return { ...group, target, portals, start, stop };
 }
 
+/** iscsid and multipathd. */
+export type Daemons = { readonly stop: () => void; readonly restartIscsid: () => Promise<void> };
+
 /** Starts iscsid and multipathd, as a node has them, until the test file ends. */
-export async function startDaemons(): Promise<() => void> {
+export async function startDaemons(): Promise<Daemons> {
   mkdirSync('/etc/iscsi', { recursive: true });
-  writeFileSync('/etc/iscsi/initiatorname.iscsi', 'InitiatorName=iqn.2003-01.org.example:node\n');
+  writeFileSync('/etc/iscsi/initiatorname.iscsi', `InitiatorName=${nodeName}\n`);
   mkdirSync('/run/multipath', { recursive: true });
   // Without udev, which would tell what a disk says of itself, multipathd looks in sysfs, and waits for nothing.
   writeFileSync(
@@ -145,17 +152,30 @@ export async function startDaemons(): Promise<() => void> {
     'defaults {\n  polling_interval 2\n  retrigger_tries 0\n  missing_uev_wait_timeout 1\n}\n',
   );
   execFileSync('modprobe', ['-a', 'iscsi_tcp', 'dm_multipath']);
-  const daemons = [
-    spawn('iscsid', ['--foreground', '--no-pid-file'], { stdio: 'inherit' }),
-    spawn('multipathd', ['-d', '-s'], { stdio: 'inherit' }),
-  ];
-  const names = ['@ISCSIADM_ABSTRACT_NAMESPACE', '@/org/kernel/linux/storage/multipathd'];
+  let iscsid = startIscsid();
+  const multipathd = spawn('multipathd', ['-d', '-s'], { stdio: 'inherit' });
+  await untilListening('@ISCSIADM_ABSTRACT_NAMESPACE', '@/org/kernel/linux/storage/multipathd');
+  return {
+    stop() {
+      for (const daemon of [iscsid, multipathd]) daemon.kill('SIGKILL');
+    },
+    async restartIscsid() {
+      iscsid.kill('SIGKILL');
+      await once(iscsid, 'exit');
+      iscsid = startIscsid();
+      await untilListening('@ISCSIADM_ABSTRACT_NAMESPACE');
+    },
+  };
+}
+
+function startIscsid(): ChildProcess {
+  return spawn('iscsid', ['--foreground', '--no-pid-file'], { stdio: 'inherit' });
+}
+
+async function untilListening(...names: readonly string[]): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
     const sockets = readFileSync('/proc/net/unix', 'utf8');
-    if (names.every(name => sockets.includes(name))) break;
+    if (names.every(name => sockets.includes(name))) return;
     await sleep(100);
   }
-  return () => {
-    for (const daemon of daemons) daemon.kill('SIGKILL');
-  };
 }

@@ -1,0 +1,96 @@
+import { Problem } from '../../../src/api/problem.ts';
+import { runWell } from '../../commands.ts';
+import type { Host } from '../../host.ts';
+import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../secrets.ts';
+
+const [username, password, usernameIn, passwordIn] = [
+  'node.session.auth.username',
+  'node.session.auth.password',
+  'node.session.auth.username_in',
+  'node.session.auth.password_in',
+] as const;
+
+/**
+ * The names that open-iscsi has for them, and that other drivers' Secrets use. With those that end in `_in` the target
+ * proves itself, too. What is for discovery comes in the same Secret with others, and is not used: none is made.
+ */
+const known: SecretKeys = {
+  [username]: [password],
+  [password]: [username],
+  [usernameIn]: [passwordIn, username],
+  [passwordIn]: [usernameIn, username],
+  'discovery.sendtargets.auth.username': [],
+  'discovery.sendtargets.auth.password': [],
+  'discovery.sendtargets.auth.username_in': [],
+  'discovery.sendtargets.auth.password_in': [],
+};
+
+/** What a value may have: open-iscsi holds no more (usr/idbm.h), and cuts white space off (usr/idbm.c). */
+const maxValueBytes = 255;
+const valuePattern = /^(?!\s)\P{Cc}+(?<!\s)$/u;
+
+/** Where open-iscsi keeps its records: in Debian, SUSE and most others, and where it was built with its newer default. */
+const places = ['/etc/iscsi/nodes', '/var/lib/iscsi/nodes'];
+
+/** How a session proves itself: lines of a record of open-iscsi's, or none where no secrets are given. */
+export type Chap = string;
+
+/** Reads the secrets of a volume; INVALID_ARGUMENT names the key of one that cannot be used. */
+export function readChap(secrets: Secrets): Chap {
+  checkSecrets(secrets, known);
+  const given = [username, password, usernameIn, passwordIn].flatMap(key => {
+    const value = secrets[key];
+    return value === undefined ? [] : [{ key, value }];
+  });
+  for (const { key, value } of given) {
+    if (!valuePattern.test(value))
+      throw invalid(key, 'has white space at its start or end, a line break, or another control character');
+    if (Buffer.byteLength(value) > maxValueBytes)
+      throw invalid(key, `has more than the ${maxValueBytes} bytes allowed`);
+  }
+  if (secrets[password] !== undefined && secrets[password] === secrets[passwordIn])
+    throw invalid(passwordIn, `is the same as "${password}"`);
+  if (given.length === 0) return '';
+  const lines = given.map(({ key, value }) => `${key} = ${value}`);
+  return ['node.session.auth.authmethod = CHAP', ...lines, ''].join('\n');
+}
+
+/** True when the target must prove itself, too. */
+export function provesTarget(chap: Chap): boolean {
+  return chap.includes(`\n${passwordIn} = `);
+}
+
+/**
+ * Adds to the record of a portal, which must be there, how its sessions prove themselves. iscsiadm would take it as an
+ * argument only. The record can be read by root alone, and lives until it is deleted.
+ */
+export async function recordChap(chap: Chap, portal: string, { target, host }: Recording): Promise<void> {
+  const colon = portal.lastIndexOf(':');
+  const name = `${portal.slice(0, colon).replaceAll(/[[\]]/g, '')},${portal.slice(colon + 1)}`;
+  const paths = await Promise.all(places.map(place => findRecords(`${place}/${target}`, name, host)));
+  const files = paths.flat();
+  if (files.length === 0)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `open-iscsi has no record of portal ${portal} in ${places.map(place => `"${place}"`).join(' or ')}, as the agent sees them, where secrets could be put`,
+    );
+  for (const file of files) {
+    const args = [`of=${file}`, 'bs=4096', 'iflag=fullblock', 'oflag=append', 'conv=notrunc,nocreat'];
+    await runWell(host, { command: 'dd', args: [...args, 'status=none'], input: chap });
+  }
+}
+
+type Recording = { readonly target: string; readonly host: Host };
+
+/** A record is a file, or where the portal's group was told a directory with a file for each interface. */
+async function findRecords(place: string, name: string, host: Host): Promise<readonly string[]> {
+  const entries = (await host.list(place)).filter(entry => entry === name || entry.startsWith(`${name},`));
+  const found = await Promise.all(
+    entries.map(async entry => {
+      const path = `${place}/${entry}`;
+      if ((await host.kindOf(path)) !== 'directory') return [path];
+      return (await host.list(path)).map(file => `${path}/${file}`);
+    }),
+  );
+  return found.flat();
+}

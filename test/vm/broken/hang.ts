@@ -1,0 +1,5 @@
+import { test } from 'node:test';
+
+test('nothing ends', () => {
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+});

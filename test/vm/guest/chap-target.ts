@@ -1,0 +1,40 @@
+import { mkdirSync, readdirSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { nodeName, type IscsiTarget } from './scsi-target.ts';
+import { undoLast } from './undo.ts';
+
+/** Names and passwords that a target knows of a node; with those that end in `Mutual` it proves itself. */
+export type ChapAccount = {
+  readonly userid: string;
+  readonly password: string;
+  readonly useridMutual?: string;
+  readonly passwordMutual?: string;
+};
+
+/** Has a target accept this node alone, by CHAP, with its unit 0; returns what gives the node another account. */
+export function demandChap(
+  t: TestContext,
+  target: IscsiTarget,
+  account: ChapAccount,
+): (account: ChapAccount) => void {
+  const { home } = target;
+  writeFileSync(`${home}/attrib/generate_node_acls`, '0');
+  writeFileSync(`${home}/attrib/authentication`, '1');
+  const acl = `${home}/acls/${nodeName}`;
+  const unit = `${acl}/lun_0`;
+  mkdirSync(acl);
+  mkdirSync(unit);
+  symlinkSync(`${home}/lun/lun_0`, `${unit}/unit`);
+  undoLast(t, () => {
+    for (const entry of readdirSync(unit, { withFileTypes: true }))
+      if (entry.isSymbolicLink()) unlinkSync(`${unit}/${entry.name}`);
+    rmdirSync(unit);
+    rmdirSync(acl);
+  });
+  const set = ({ userid, password, useridMutual = 'NULL', passwordMutual = 'NULL' }: ChapAccount): void => {
+    const values = { userid, password, userid_mutual: useridMutual, password_mutual: passwordMutual };
+    for (const [name, value] of Object.entries(values)) writeFileSync(`${acl}/auth/${name}`, value);
+  };
+  set(account);
+  return set;
+}
