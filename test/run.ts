@@ -25,6 +25,8 @@ function runTests(): void {
     files,
     concurrency: Math.max(2, cpus().length),
     timeout: 15 * 60_000,
+    // node:ffi is one, and each file would say so.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
     ...(values.only !== undefined && { testNamePatterns: [values.only] }),
   });
   stream.on('test:pass', ({ name, skip, details }) => {

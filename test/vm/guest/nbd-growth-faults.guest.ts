@@ -124,9 +124,9 @@ test('a connection that may not be ended, or is not known to be the own one, is 
   await nbd.disconnect(attachment, host);
 });
 
-test('a block volume that is published grows, too', async t => {
+test('a block volume that is published grows, too, and over IPv6', async t => {
   const node = await startGuestNode(t);
-  const server = openNbdServer(t);
+  const server = openNbdServer(t, '::1');
   const attachment = server.makeVolume('one', 64 * MiB);
   await server.start();
   const fields = asBlock(node, attachment);

@@ -21,8 +21,8 @@ export interface NbdServer {
 
 const port = 10_809;
 
-/** A server that is not started yet; it ends with the test. */
-export function openNbdServer(t: TestContext): NbdServer {
+/** A server at an address of this machine that is not started yet; it ends with the test. */
+export function openNbdServer(t: TestContext, address = '127.0.0.1'): NbdServer {
   execFileSync('modprobe', ['nbd']);
   const directory = mkdtempSync(join(tmpdir(), 'nbd-'));
   const sections: string[] = [];
@@ -52,7 +52,7 @@ export function openNbdServer(t: TestContext): NbdServer {
       truncateSync(join(directory, name), sizeBytes);
       return {
         protocol: 'nbd',
-        server: '127.0.0.1',
+        server: address,
         port,
         export: name,
         attachmentId: `attachment-${name}`,
@@ -63,24 +63,24 @@ export function openNbdServer(t: TestContext): NbdServer {
     },
     resize: (attachment, sizeBytes) => truncateSync(join(directory, attachment.export), sizeBytes),
     async start() {
-      const generic = `[generic]\nlistenaddr = 127.0.0.1\nport = ${port}\nallowlist = true\n`;
+      const generic = `[generic]\nlistenaddr = ${address}\nport = ${port}\nallowlist = true\n`;
       writeFileSync(join(directory, 'config'), generic + sections.join(''));
       execFileSync('nbd-server', ['-C', join(directory, 'config'), '-p', pidFile]);
       // It listens before it is ready to serve.
-      while (!(await answers())) await sleep(100);
+      while (!(await answers(address))) await sleep(100);
     },
     stop,
   };
 }
 
 function isListening(): boolean {
-  const place = `0100007F:${port.toString(16).toUpperCase()} 00000000:0000 0A`;
-  return readFileSync('/proc/net/tcp', 'utf8').includes(place);
+  const texts = ['tcp', 'tcp6'].map(name => readFileSync(`/proc/net/${name}`, 'utf8'));
+  return new RegExp(`:${port.toString(16).toUpperCase()} 0+:0000 0A`).test(texts.join(''));
 }
 
 /** True when somebody who connects is greeted within a second. */
-async function answers(): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+async function answers(address: string): Promise<boolean> {
+  const socket = connect(port, address);
   try {
     await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
     return true;
