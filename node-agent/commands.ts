@@ -7,10 +7,20 @@ import type { Host } from './host.ts';
 export type Ended = ExecResult & { readonly status: number };
 
 /** Runs a command to its end, whatever its exit status; one that is missing or was killed is a `Problem`. */
-export async function runToEnd(host: Host, { command, args, timeoutMs, input }: CommandLine): Promise<Ended> {
+export async function runToEnd(host: Host, line: CommandLine): Promise<Ended> {
+  const result = await runIfInstalled(host, line);
+  if (result) return result;
+  throw new Problem('FAILED_PRECONDITION', `"${line.command}" is not installed on this node`);
+}
+
+/** As `runToEnd`, but undefined for a command that is missing. */
+export async function runIfInstalled(
+  host: Host,
+  { command, args, timeoutMs, input }: CommandLine,
+): Promise<Ended | undefined> {
   const result = await host.run(command, args, { timeoutMs, input });
   const { status } = result;
-  if (result.missing) throw new Problem('FAILED_PRECONDITION', `"${command}" is not installed on this node`);
+  if (result.missing) return undefined;
   if (result.fault !== undefined)
     throw new Problem('UNAVAILABLE', `${show(command, args)} could not be started: ${result.fault}`);
   if (result.timedOut)

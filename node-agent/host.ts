@@ -13,6 +13,8 @@ export interface Host {
   mounts(): Promise<readonly Mount[]>;
   /** A file's text, or undefined when there is none. For /sys and the agent's own records only. */
   readText(path: string): Promise<string | undefined>;
+  /** True when something lies at a path, behind symbolic links; at little cost. For /sys and for programs only. */
+  isThere(path: string): Promise<boolean>;
   /** What lies at a path, a symbolic link itself and not what it points at. */
   kindOf(path: string): Promise<PathKind>;
   /** The path without symbolic links; it must exist. For the agent's own settings only. */

@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import { topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { judge, ownNumber } from './ownership.ts';
-import type { VolumeRecord } from './records.ts';
+import type { Records, VolumeRecord } from './records.ts';
 
 /** A volume, and one of the paths it is staged or published at. */
 export type PathOfVolume = { readonly volumeId: string; readonly path: string };
@@ -23,8 +23,7 @@ export type Search = PathOfVolume & { readonly isAlone?: boolean };
 /** Finds a volume at a path; NOT_FOUND when it is not there. The path itself is not touched. */
 export async function locate(agent: Agent, { volumeId, path, isAlone = false }: Search): Promise<Located> {
   const { host, records } = agent;
-  const known = records.get(volumeId);
-  const record = known?.isDown ? undefined : known;
+  const record = findHere(records, volumeId);
   const paths = record ? [record.stagingPath, ...record.targets.map(target => target.path)] : [];
   const mount = paths.includes(path) ? topMount(await host.mounts(), path) : undefined;
   const isShared = record !== undefined && shareConnectorFor(record.attachment) !== undefined;
@@ -39,6 +38,11 @@ export async function locate(agent: Agent, { volumeId, path, isAlone = false }: 
   if (!record || !number)
     throw new Problem('NOT_FOUND', `volume "${volumeId}" is neither staged nor published at "${path}"`);
   return { record, number, mount };
+}
+
+function findHere(records: Records, volumeId: string): VolumeRecord | undefined {
+  const record = records.get(volumeId);
+  return record?.isDown ? undefined : record;
 }
 
 /** The size of a block device in bytes, as the kernel sees it now; a device that is gone is UNAVAILABLE. */

@@ -20,6 +20,7 @@ export function createMachine({ timeoutMs }: MachineOptions): Host {
     },
     mounts: async () => readMounts(),
     readText: async path => readText(path),
+    isThere: async path => existsSync(path),
     kindOf,
     realPath: path => realpath(path),
     list: path => unless('ENOENT', [], readdir(path)),

@@ -2,12 +2,11 @@ import { basename, dirname, join } from 'node:path';
 import type { Segments } from '../src/api/topology.ts';
 import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
-import { serve } from '../src/csi/server.ts';
+import { serve, type GrpcServer } from '../src/csi/server.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import type { Agent } from './agent.ts';
-import { surveyProtocols } from './connectors/index.ts';
 import type { EphemeralPool } from './ephemeral.ts';
 import { reportStrays } from './ephemeral-strays.ts';
 import { findFilesystem } from './filesystems/index.ts';
@@ -18,12 +17,13 @@ import { createMachine } from './machine.ts';
 import { isAtOrBelow } from '../src/lib/mountinfo.ts';
 import { createMemory } from './memory.ts';
 import type { Metrics } from './metrics.ts';
-import { createNode } from './node.ts';
+import { createNode, type NodeIdentity } from './node.ts';
 import { becomeOnlyAgent } from './only-agent.ts';
 import { refuseUnshared } from './propagation.ts';
 import { reconcile } from './reconcile.ts';
 import { openRecords } from './records.ts';
 import { startRepair } from './repair.ts';
+import { createSurvey, startReport, type Survey } from './survey.ts';
 import { createTopology } from './topology.ts';
 import { createWatch } from './watch.ts';
 
@@ -36,21 +36,56 @@ export async function startNodeAgent(
   log: Log,
   machine: Host = createMachine({ timeoutMs: config['command-timeout'] }),
 ): Promise<Running> {
-  const { endpoint: socketPath } = config;
   // Loaded only where it is asked for: the agent is to cost little.
   const metrics = config['metrics-listen'] && (await import('./metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
-  const defaultFilesystem = findFilesystem(config['default-fs']);
-  if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   await host.makeDirectory(config['state-dir']);
   await becomeOnlyAgent(config['state-dir']);
   const nodeId = await findNodeId(config, { host, log });
+  const survey = createSurvey(host);
+  const topology = findTopology(config, { log, survey });
+  const shared: Shared = { log, agent: await openAgent(config, { host, log, metrics }), metrics, survey };
+  const server = await serveNode(config, shared, { nodeId, topology });
+  try {
+    const { records } = shared.agent;
+    const extras = await startExtras(config, shared);
+    const endRepair = startRepair({ host, records, log });
+    const endReport = startReport({ host, survey, log });
+    void reportStrays(shared.agent, log);
+    const close = async (): Promise<void> => {
+      endRepair();
+      endReport();
+      await extras.close();
+      await server.close();
+    };
+    const released = () => untilUnused(records, config['shutdown-grace']);
+    return { ready: { node: `unix://${config.endpoint}`, nodeId, ...extras.ready }, released, close };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+type Shared = {
+  readonly log: Log;
+  readonly agent: Agent;
+  readonly metrics: Metrics | undefined;
+  readonly survey: Survey;
+};
+type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host };
+
+/** What the work on volumes shares, with what an earlier agent recorded. */
+async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): Promise<Agent> {
+  const defaultFilesystem = findFilesystem(config['default-fs']);
+  if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
   await reconcile({ host, records, log });
-  const topology = findTopology(config, { log, host });
-  const base = { named: config['kubelet-dir'], real: await resolveBase(config['kubelet-dir'], host) };
+  const base = {
+    named: config['kubelet-dir'],
+    real: await resolveBase(config['kubelet-dir'], { host, log }),
+  };
   refuseUnshared(base, await host.mounts());
-  const agent: Agent = {
+  return {
     host,
     records,
     base,
@@ -61,42 +96,30 @@ export async function startNodeAgent(
     watch: createWatch(),
     unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] === 'true' },
   };
-  const node = createNode(agent, {
-    nodeId,
-    maxVolumes: config['max-volumes'],
-    topology,
-    offersGroup: config['mount-group'] === 'agent',
-  });
+}
+
+/** Serves CSI's Identity and Node. */
+function serveNode(
+  config: NodeConfig,
+  { log, agent, metrics }: Shared,
+  told: Pick<NodeIdentity, 'nodeId' | 'topology'>,
+): Promise<GrpcServer> {
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
     driverName: config['driver-name'],
     advertised: config['plugin-capabilities'],
     isReady: () => true,
   });
-  const server = await serve({
-    socketPath,
-    services: [
-      { definition: Identity.service, handlers: identity },
-      { definition: Node.service, handlers: node },
-    ],
-    log,
-    observe: metrics?.observeRpc,
+  const node = createNode(agent, {
+    ...told,
+    maxVolumes: config['max-volumes'],
+    offersGroup: config['mount-group'] === 'agent',
   });
-  try {
-    const extras = await startExtras(config, { log, agent, metrics });
-    const endRepair = startRepair({ host, records, log });
-    void reportStrays(agent, log);
-    const close = async (): Promise<void> => {
-      endRepair();
-      await extras.close();
-      await server.close();
-    };
-    const released = () => untilUnused(records, config['shutdown-grace']);
-    return { ready: { node: `unix://${socketPath}`, nodeId, ...extras.ready }, released, close };
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
+  const services = [
+    { definition: Identity.service, handlers: identity },
+    { definition: Node.service, handlers: node },
+  ];
+  return serve({ socketPath: config.endpoint, services, log, observe: metrics?.observeRpc });
 }
 
 async function openPool(config: NodeConfig, host: Host): Promise<EphemeralPool | undefined> {
@@ -121,19 +144,17 @@ async function openPool(config: NodeConfig, host: Host): Promise<EphemeralPool |
 /** Where the node is; it may only be told when the plugin advertises topology (CSI spec, "NodeGetInfo"). */
 function findTopology(
   config: NodeConfig,
-  { log, host }: { readonly log: Log; readonly host: Host },
+  { log, survey }: Pick<Shared, 'log' | 'survey'>,
 ): () => Promise<Segments> {
   const { topology: given = {}, 'driver-name': driverName } = config;
   if (config['plugin-capabilities'].includes('topology'))
-    return createTopology({ given, driverName, survey: () => surveyProtocols(host), log });
+    return createTopology({ given, driverName, survey: survey.ask });
   if (config.topology) log.warn('--topology is not told: --plugin-capabilities does not have "topology"');
   return async () => ({});
 }
 
-type Shared = { readonly log: Log; readonly agent: Agent; readonly metrics: Metrics | undefined };
-
 /** What is optional and needs the CSI server to answer: the registration with kubelet, and the HTTP pages. */
-async function startExtras(config: NodeConfig, { log, agent, metrics }: Shared): Promise<Running> {
+async function startExtras(config: NodeConfig, { log, agent, metrics, survey }: Shared): Promise<Running> {
   const { endpoint: socketPath, 'registration-dir': directory, 'metrics-listen': listen } = config;
   const endpoint = config['kubelet-endpoint'] ?? socketPath;
   const driverName = config['driver-name'];
@@ -144,7 +165,7 @@ async function startExtras(config: NodeConfig, { log, agent, metrics }: Shared):
   if (!listen || !metrics) return { ready: {}, close: async () => registration?.close() };
   try {
     const { startObservability } = await import('./observability.ts');
-    const http = await startObservability({ listen, socketPath, agent, metrics, registration });
+    const http = await startObservability({ listen, socketPath, agent, metrics, registration, survey, log });
     const close = async (): Promise<void> => {
       await Promise.all([registration?.close(), http.close()]);
     };
@@ -156,11 +177,14 @@ async function startExtras(config: NodeConfig, { log, agent, metrics }: Shared):
 }
 
 /** Kubelet's directory without symbolic links; where kubelet has not made it yet, as it is named. */
-async function resolveBase(path: string, host: Host): Promise<string> {
+async function resolveBase(path: string, { host, log }: Pick<Opening, 'host' | 'log'>): Promise<string> {
   try {
-    return await host.realPath(path);
+    const real = await host.realPath(path);
+    if ((await host.kindOf(real)) !== 'directory') throw new Error(`kubelet-dir "${path}" is no directory`);
+    return real;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    log.warn("kubelet's directory is not there; nothing can be staged before it is", { path });
+    return path;
   }
 }

@@ -55,7 +55,8 @@ export function createMetrics(): Metrics {
         const startMs = performance.now();
         const result = await host.run(command, args, options);
         commands.observe(`command="${command}"`, performance.now() - startMs);
-        if (result.status !== 0) failures.add(`command="${command}",how="${howOf(result)}"`, 1);
+        const how = howFailed(command, result);
+        if (how !== undefined) failures.add(`command="${command}",how="${how}"`, 1);
         return result;
       },
     }),
@@ -70,7 +71,7 @@ export function createMetrics(): Metrics {
           phases,
         ),
         ...described('fairlead_node_command_duration_seconds', 'How long commands took.', commands),
-        ...described('fairlead_node_command_failures_total', 'Commands that failed.', failures),
+        ...described('fairlead_node_command_failures_total', 'Commands that failed, by how.', failures),
         ...gauges.flatMap(renderGauge),
         '',
       ].join('\n'),
@@ -85,9 +86,26 @@ function described(name: string, help: string, family: Family): readonly string[
 
 type Ended = Awaited<ReturnType<Host['run']>>;
 
-function howOf({ timedOut, missing }: Ended): string {
+/** Statuses that are an answer, and no failure: nothing found, different, not there, mended, in that state already. */
+const answers: Readonly<Record<string, readonly number[]>> = {
+  blkid: [2],
+  cat: [1],
+  cmp: [1],
+  e2fsck: [1, 2, 3],
+  grep: [1],
+  iscsiadm: [15, 21],
+  realpath: [1],
+  stat: [1],
+  test: [1],
+};
+
+/** Undefined for a command that did not fail. */
+function howFailed(command: string, { status, timedOut, missing, fault }: Ended): string | undefined {
   if (timedOut) return 'timeout';
-  return missing ? 'missing' : 'status';
+  if (missing) return 'missing';
+  if (fault !== undefined) return 'unstarted';
+  if (status === undefined) return 'killed';
+  return status === 0 || answers[command]?.includes(status) ? undefined : 'status';
 }
 
 function renderGauge({ name, type, help, samples }: Gauge): readonly string[] {

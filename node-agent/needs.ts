@@ -20,14 +20,15 @@ export async function findReason({ tools, modules, socket }: Needs, host: Host):
   return undefined;
 }
 
-async function isInstalled(tool: string, host: Host): Promise<boolean> {
+/** True when a program is on the agent's PATH. */
+export async function isInstalled(tool: string, host: Host): Promise<boolean> {
   for (const directory of new Set((process.env['PATH'] ?? '').split(':')))
-    if (directory.startsWith('/') && (await host.kindOf(`${directory}/${tool}`)) !== 'nothing') return true;
+    if (directory.startsWith('/') && (await host.isThere(`${directory}/${tool}`))) return true;
   return false;
 }
 
 async function hasModule(name: string, host: Host): Promise<boolean> {
-  if ((await host.kindOf(`/sys/module/${name}`)) !== 'nothing') return true;
+  if (await host.isThere(`/sys/module/${name}`)) return true;
   const release = (await host.readText('/proc/sys/kernel/osrelease'))?.trim();
   // Files may have hyphens where the kernel has underscores.
   const pattern = new RegExp(`/${name.replaceAll('_', '[-_]')}\\.ko`, 'm');

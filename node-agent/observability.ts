@@ -1,12 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { createProbe } from '../src/csi/probe.ts';
 import { countAbandoned } from '../src/lib/exec.ts';
+import type { Log } from '../src/lib/log.ts';
 import { version } from '../src/lib/version.ts';
 import type { Agent } from './agent.ts';
 import { lookAtStanding, type Standing } from './standing.ts';
 import { startHttp, type HttpServer, type Page } from './http.ts';
 import type { Gauge, Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
+import type { Survey } from './survey.ts';
 
 /** What is shown, and where. */
 export type ObservabilityOptions = {
@@ -15,6 +17,8 @@ export type ObservabilityOptions = {
   readonly agent: Agent;
   readonly metrics: Metrics;
   readonly registration: Registration | undefined;
+  readonly survey: Survey;
+  readonly log: Log;
 };
 
 const probeTimeoutMs = 2_000;
@@ -24,10 +28,11 @@ const probeTimeoutMs = 2_000;
  * refused; one that kubelet has not asked yet is healthy too, since to start it again would not change that.
  */
 export function startObservability(options: ObservabilityOptions): Promise<HttpServer> {
-  const { listen, socketPath, metrics } = options;
+  const { listen, socketPath, metrics, log } = options;
   const isAnswered = shared(createProbe(socketPath, probeTimeoutMs));
   return startHttp({
     ...listen,
+    failed: (path, error) => log.error('a page could not be made', { path, detail: String(error) }),
     pages: {
       '/healthz': async () => describeHealth(await isAnswered(), options.registration),
       '/metrics': async () => ({ status: 200, text: metrics.render(await readGauges(options)) }),
@@ -51,7 +56,7 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
   return { status: isHealthy ? 200 : 503, text: `${lines.join('\n')}\n` };
 }
 
-async function readGauges({ agent, registration }: ObservabilityOptions): Promise<readonly Gauge[]> {
+async function readGauges({ agent, registration, survey }: ObservabilityOptions): Promise<readonly Gauge[]> {
   const { records } = agent;
   return [
     {
@@ -70,6 +75,15 @@ async function readGauges({ agent, registration }: ObservabilityOptions): Promis
       countAbandoned(),
     ),
     ...volumeGauges(await lookAtStanding(agent)),
+    {
+      name: 'fairlead_node_protocol_usable',
+      type: 'gauge',
+      help: 'Whether this node has what an attach protocol needs.',
+      samples: survey.known.map(({ protocol, reason }) => ({
+        labels: `protocol="${protocol}"`,
+        value: reason === undefined ? 1 : 0,
+      })),
+    },
     ...(registration ? registrationGauges(registration) : []),
     gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()),
     gauge('process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1),

@@ -5,6 +5,7 @@ import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
 import { isAtOrBelow, type Mount } from '../src/lib/mountinfo.ts';
 import { deviceNumberOf, describe } from './mounting.ts';
+import type { Base } from './paths.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** The number of the device of a volume that has one, when the mount shows it, or undefined when it shows anything else. */
@@ -29,9 +30,15 @@ export async function judge(mount: Mount, record: VolumeRecord, host: Host): Pro
 }
 
 /** True when the mount shows a part of what the other one shows, or all of it. */
-export function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
+function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
   const isSameSource = mount.source === source || mount.source.startsWith(`${source}/`);
   return mount.device === device && isSameSource && isAtOrBelow(mount.root, root);
+}
+
+/** The mounts below kubelet's directory, at other paths than this one, that show what it shows, or a part of it. */
+export function partsOf(whole: Mount, mounts: readonly Mount[], { real }: Base): readonly Mount[] {
+  const isElsewhere = ({ path }: Mount): boolean => path !== whole.path && isAtOrBelow(path, real);
+  return mounts.filter(mount => isElsewhere(mount) && isPartOf(mount, whole));
 }
 
 /** Refuses a mount of something else than the volume; a leftover is not refused. */

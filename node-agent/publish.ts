@@ -1,7 +1,7 @@
 import { Problem } from '../src/api/problem.ts';
 import type { Capability } from '../src/api/resources.ts';
 import type { Agent } from './agent.ts';
-import { allowsManyTargets, differencesOf, factsOf } from './capability.ts';
+import { differencesOf, factsOf } from './capability.ts';
 import { connectDevice } from './connected.ts';
 import { deviceConnectorFor } from './connectors/index.ts';
 import type { Device } from './connector.ts';
@@ -15,6 +15,7 @@ import { foreign, isTurnedReadonly, judge, refuseForeign } from './ownership.ts'
 import { lookAt, type Place } from './paths.ts';
 import { inPhase } from './phases.ts';
 import type { Target, VolumeRecord } from './records.ts';
+import { refuseSecond } from './second.ts';
 import { hasContext } from './selinux.ts';
 
 /** A staged volume, and where and how it shall be published. */
@@ -35,14 +36,16 @@ export type UnpublishRequest = { readonly volumeId: string; readonly targetPath:
 export async function publish(agent: Agent, request: PublishRequest): Promise<void> {
   const { host, records, base } = agent;
   const { volumeId, stagingPath, targetPath } = request;
+  if (targetPath === stagingPath)
+    throw new Problem('INVALID_ARGUMENT', `target_path "${targetPath}" is the staging_target_path`);
   const record = records.get(volumeId);
   if (record?.stagingPath !== stagingPath || record.ephemeral || record.isDown)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
   const mounts = await host.mounts();
   const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });
   refuseOther(record, request, mounts);
-  refuseSecond(record, request, mounts);
   const source = await findSource(agent, record, mounts);
+  await refuseSecond(agent, record, { ...source, targetPath, mounts });
   if (!request.readonly) refuseTurned(record, mounts);
   refuseWritable(record, request, source);
   const isThere =
@@ -68,7 +71,7 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
   const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
   const isStaged = record?.stagingPath === targetPath && !record.isDown;
   const holder = isStaged ? volumeId : records.holderOf(targetPath, volumeId);
-  if (!isOwn && holder !== undefined)
+  if (isStaged || (!isOwn && holder !== undefined))
     throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is in use for volume "${holder}"`);
   const look = { host, base, field: 'target_path' };
   const mounts = await host.mounts();
@@ -121,18 +124,6 @@ function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: read
       `volume "${volumeId}" is published at "${targetPath}": ${differences.join('; ')}`,
     );
   throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
-}
-
-function refuseSecond(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
-  if (allowsManyTargets(request.capability)) return;
-  const other = record.targets.find(
-    ({ path }) => path !== request.targetPath && mountsAt(mounts, path).length > 0,
-  );
-  if (other)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${record.volumeId}" is published at "${other.path}" already, and ${request.capability.accessMode} allows one path`,
-    );
 }
 
 async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<Source> {

@@ -57,14 +57,15 @@ function createReader({ host, watch }: Pick<Agent, 'host' | 'watch'>): Readings 
   };
   return async reading => {
     const { volumeId, operation, command, args } = reading;
+    const untilMs = performance.now() + answerMs;
     const key = [command, ...args].join(' ');
     const other = underWay.get(volumeId);
-    if (other && other.key !== key) await within(other.work);
+    if (other && other.key !== key) await within(untilMs, other.work);
     const stuck = watch.stuck(volumeId);
     if (stuck) return { hangs: describeWaiting(stuck) };
     const current = underWay.get(volumeId) ?? start(reading, key);
     if (current.key !== key) return { hangs: `"${current.key}" does not end` };
-    const result = await within(current.work);
+    const result = await within(untilMs, current.work);
     if (!result) return { hangs: `${operation} waits on "${key}"` };
     return result.timedOut ? { hangs: `"${key}" did not end` } : { result };
   };
@@ -76,10 +77,11 @@ function createTurns(): () => Promise<void> {
   return () => (last = last.then(() => new Promise(resolve => void setImmediate(resolve))));
 }
 
-async function within(work: Promise<ExecResult>): Promise<ExecResult | undefined> {
+async function within(untilMs: number, work: Promise<ExecResult>): Promise<ExecResult | undefined> {
   const timer = new AbortController();
+  const leftMs = Math.max(0, untilMs - performance.now());
   try {
-    return await Promise.race([work, sleep(answerMs, undefined, { signal: timer.signal })]);
+    return await Promise.race([work, sleep(leftMs, undefined, { signal: timer.signal })]);
   } finally {
     timer.abort();
   }

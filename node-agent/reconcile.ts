@@ -42,7 +42,8 @@ function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
 }
 
 /** An ephemeral volume keeps its target: it is where it was made, and not staged anew with other ones. */
-function asDown({ device: _, targets, ...record }: VolumeRecord): VolumeRecord {
+function asDown(known: VolumeRecord): VolumeRecord {
+  const { device: _, targets, ...record } = known;
   return { ...record, targets: record.ephemeral ? targets : [], isDown: true };
 }
 

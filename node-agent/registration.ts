@@ -15,6 +15,8 @@ export type RegistrationOptions = {
   readonly log: Log;
   /** How long to wait after so many refusals in a row before kubelet is asked again, in milliseconds. */
   readonly pauseMs?: (refusals: number) => number;
+  /** How long kubelet may take to ask at first before that is told, in milliseconds. */
+  readonly patienceMs?: number;
 };
 
 /** How the registration stands: not asked for yet, or what kubelet said last. */
@@ -34,6 +36,7 @@ export interface Registration {
 
 const leastPauseMs = 1_000;
 const mostPauseMs = 60_000;
+const defaultPatienceMs = 60_000;
 /** What is kept of kubelet's reason, in characters. */
 const reasonCap = 500;
 
@@ -82,13 +85,17 @@ type Standing = {
 
 /** What kubelet said last; after a refusal `retry` is called once a pause is over. */
 function createStanding(
-  { log, pauseMs = jitteredPauseMs }: RegistrationOptions,
+  { log, directory, pauseMs = jitteredPauseMs, patienceMs = defaultPatienceMs }: RegistrationOptions,
   retry: () => void,
 ): Standing {
   let state: RegistrationState = { status: 'waiting' };
   let refusals = 0;
   let inARow = 0;
-  let timer: NodeJS.Timeout | undefined;
+  const warn = (): void =>
+    log.warn('kubelet has not asked for the registration yet: is this the directory that it watches?', {
+      path: directory,
+    });
+  let timer = setTimeout(warn, patienceMs).unref();
   return {
     get state() {
       return state;

@@ -17,7 +17,7 @@ import { isHeldByOther } from './connected.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import { mountsAt, topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { describe, unmountAll } from './mounting.ts';
-import { foreign, isPartOf, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
+import { foreign, isTurnedReadonly, judge, partsOf, refuseForeign } from './ownership.ts';
 import { lookAt, type Place } from './paths.ts';
 import { inPhase } from './phases.ts';
 import type { VolumeRecord } from './records.ts';
@@ -211,13 +211,11 @@ async function refuseUsed(
 ): Promise<void> {
   const { volumeId, stagingPath, targets } = record;
   const staged = topMount(mounts, stagingPath);
-  const root = base.real === '/' ? '/' : `${base.real}/`;
+  const parts = staged ? partsOf(staged, mounts, base) : [];
   for (const mount of mounts) {
-    const isPart =
-      staged && mount.path !== stagingPath && mount.path.startsWith(root) && isPartOf(mount, staged);
     // A target that is recorded may hold another volume by now.
-    const isTarget = targets.some(target => target.path === mount.path);
-    if (isPart || (isTarget && (await judge(mount, record, host)) !== 'foreign'))
+    const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);
+    if (parts.includes(mount) || (isTarget && (await judge(mount, record, host)) !== 'foreign'))
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
   }
 }

@@ -1,5 +1,4 @@
 import { segmentKeyPattern, segmentValuePattern, withoutEmpty, type Segments } from '../src/api/topology.ts';
-import type { Log } from '../src/lib/log.ts';
 import type { ProtocolState } from './connectors/index.ts';
 
 /** What a node's topology is made from. `survey` finds out which attach protocols work here. */
@@ -7,7 +6,6 @@ export type TopologyOptions = {
   readonly given: Segments;
   readonly driverName: string;
   readonly survey: () => Promise<readonly ProtocolState[]>;
-  readonly log: Log;
 };
 
 /** Begins the keys that tell which attach protocols work on a node. */
@@ -44,21 +42,17 @@ function refuseOddKey(key: string): void {
 
 /**
  * Where the node is, by keys with the driver's name as their one prefix, with a segment `protocol-<name>` of value
- * `true` for each attach protocol that works here. One that does not work is logged with its reason. The protocols
- * are looked at when it is first asked, once; a driver's name that is no prefix is an error at once.
+ * `true` for each attach protocol that works here. The protocols are looked at when it is first asked, once; a driver's
+ * name that is no prefix is an error at once.
  */
-export function createTopology({ given, driverName, survey, log }: TopologyOptions): () => Promise<Segments> {
+export function createTopology({ given, driverName, survey }: TopologyOptions): () => Promise<Segments> {
   const prefix = driverName.toLowerCase();
   if (!segmentKeyPattern.test(`${prefix}/key`))
     throw new Error(
       `the driver name "${driverName}" is no domain name, so that no topology key can begin with it`,
     );
   const compose = async (): Promise<Segments> => {
-    const states = await survey();
-    for (const { protocol, reason } of states)
-      if (reason !== undefined)
-        log.info(`attach protocol "${protocol}" does not work here`, { detail: reason });
-    const working = states.filter(({ reason }) => reason === undefined);
+    const working = (await survey()).filter(({ reason }) => reason === undefined);
     const all = {
       ...given,
       ...Object.fromEntries(working.map(({ protocol }) => [protocolPrefix + protocol, 'true'])),

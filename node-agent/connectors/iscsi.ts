@@ -2,16 +2,7 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { needModule, tell } from '../commands.ts';
 import type { Device, DeviceConnector, Others } from '../connector.ts';
-import {
-  fitDisk,
-  isDisk,
-  nameOf,
-  readDisk,
-  readWwid,
-  refuseNameless,
-  settleDisk,
-  waitFor,
-} from '../disk.ts';
+import { fitDisk, isDisk, nameOf, readDisk, readWwid, refuseNameless, settleDisk, waitFor } from '../disk.ts';
 import type { Host } from '../host.ts';
 import type { Secrets } from '../secrets.ts';
 import { createTurns } from '../turns.ts';

@@ -22,10 +22,25 @@ type GrpcCall = {
 };
 
 /** What is told of a call in logs. */
-export type CallFields = { readonly rpc: string; readonly requestId: string; readonly durationMs: number };
+export type CallFields = {
+  readonly rpc: string;
+  readonly requestId: string;
+  readonly volumeId?: string;
+  readonly durationMs: number;
+};
 
 /** Every call ends in `cancelled`, answered ones too: one reason for all costs no stack trace each. */
 const callerGone = new Problem('CANCELLED', 'the caller went away');
+
+/** Most characters of an id in a log: no good one has more. */
+const maxIdLength = 128;
+
+/** The volume that a request names, as a field of a log line; none where it names none. */
+export function volumeOf(request: unknown): Pick<CallFields, 'volumeId'> {
+  const { volume_id: volumeId } = request as { readonly volume_id?: unknown };
+  if (typeof volumeId !== 'string' || volumeId === '') return {};
+  return { volumeId: volumeId.slice(0, maxIdLength) };
+}
 
 /** Most characters of a status's message. */
 const maxDetailLength = 1_024;

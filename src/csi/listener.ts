@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Log } from '../lib/log.ts';
 
@@ -11,7 +11,7 @@ export type ListenerOptions = {
 
 /** Listens on a UNIX socket's path, as often as its file has to be made. */
 export interface Listener {
-  /** Makes the file in place of what lies there. Connections that are open are left alone. */
+  /** Makes the file, in place of its own earlier one; another's is an error. Connections that are open are left alone. */
   bind(): Promise<void>;
   /** Accepts no more, and removes the file when it is `isOwn`. */
   close(isOwn: boolean): void;
@@ -26,7 +26,6 @@ export function createListener({ socketPath, accept, log }: ListenerOptions): Li
   return {
     async bind() {
       current?.close();
-      rmSync(socketPath, { force: true });
       const next = createServer(connection => {
         connections.add(connection);
         accept(connection);
@@ -53,6 +52,8 @@ async function listen(server: Server, socketPath: string): Promise<void> {
       server.once('error', reject).listen(socketPath, resolve);
     });
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
+      throw new Error(`socket "${socketPath}" is in use by a live instance`, { cause: error });
     throw new Error(`cannot listen on socket "${socketPath}": ${(error as Error).message}`, { cause: error });
   }
 }

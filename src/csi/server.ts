@@ -9,7 +9,7 @@ import { asProblem } from '../api/problem.ts';
 import type { Log } from '../lib/log.ts';
 import { createListener, type Listener } from './listener.ts';
 import type { Definition } from './protocol.ts';
-import { keepSocket, whyNotFree, whyTaken } from './socket.ts';
+import { keepSocket, whyTaken } from './socket.ts';
 import { toGrpcStream, type Streaming } from './streaming.ts';
 import { toGrpcHandler, type Unary } from './unary.ts';
 
@@ -50,8 +50,6 @@ const drainMs = 3_000;
  * disturbed. What is no socket is never replaced.
  */
 export async function serve({ socketPath, services, log, observe }: ServeOptions): Promise<GrpcServer> {
-  const fault = await whyNotFree(socketPath);
-  if (fault !== undefined) throw new Error(fault);
   const server = new Server(quiet);
   for (const service of services)
     server.addService(service.definition, toImplementation(service, { log, observe }));

@@ -1,12 +1,13 @@
-import { lstatSync, watch, type FSWatcher } from 'node:fs';
+import { lstatSync, rmSync, watch, type FSWatcher } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
 /** A socket of ours that is to stay at its path. */
 export type KeepOptions = {
   readonly path: string;
-  /** Listens at the path, in place of whatever lies there; called only when nobody else listens there. */
+  /** Listens at the path, at which nothing lies; its own earlier file there is its to remove. */
   readonly bind: () => Promise<void>;
   readonly log: Log;
   /** How often the path is looked at when no event came, in milliseconds. */
@@ -27,7 +28,10 @@ const defaultPollMs = 5_000;
 /** How long after an event the path is looked at, in milliseconds: one that removes the whole directory has done so. */
 const settleMs = 100;
 
-/** Binds a socket and keeps it bound. The first bind's error is thrown; later ones are logged and tried again. */
+/**
+ * Binds a socket and keeps it bound. That it may not be bound is thrown at first, and any error of that bind; later ones
+ * are logged and tried again.
+ */
 export async function keepSocket(options: KeepOptions): Promise<KeptSocket> {
   const { path, log, pollMs = defaultPollMs } = options;
   const binding = await createBinding(options);
@@ -70,6 +74,8 @@ type Binding = {
 };
 
 async function createBinding({ path, bind, log }: KeepOptions): Promise<Binding> {
+  const taken = await clear(path);
+  if (taken !== undefined) throw new Error(taken);
   await bind();
   let own = identityOf(path);
   let isEnded = false;
@@ -80,7 +86,7 @@ async function createBinding({ path, bind, log }: KeepOptions): Promise<Binding>
     end: () => void (isEnded = true),
     async ensure(anew) {
       if (isEnded || (!anew && isOwn())) return;
-      const fault = isOwn() ? undefined : await whyNotFree(path);
+      const fault = isOwn() ? undefined : await clear(path);
       if (isEnded) return;
       if (fault === undefined) {
         await bind();
@@ -92,6 +98,9 @@ async function createBinding({ path, bind, log }: KeepOptions): Promise<Binding>
   };
 }
 
+/** How a connection fails on which nobody listens; it is reset by a listener that ends at that moment. */
+const unanswered: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
+
 /** True when somebody accepts connections on the socket; false when it is missing or left behind. */
 export function isSocketAnswered(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -101,7 +110,7 @@ export function isSocketAnswered(socketPath: string): Promise<boolean> {
       resolve(true);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
+      if (unanswered.has(error.code)) resolve(false);
       else
         reject(
           new Error(`cannot use socket "${socketPath}" (${error.code ?? error.message})`, { cause: error }),
@@ -110,12 +119,32 @@ export function isSocketAnswered(socketPath: string): Promise<boolean> {
   });
 }
 
-/** Why nothing may be bound at the path; undefined when nothing but a dead socket is in the way. */
-export async function whyNotFree(path: string): Promise<string | undefined> {
+/** How long after it was made a socket may still not listen, in milliseconds. */
+const newMs = 250;
+
+function isNew(path: string): boolean {
+  const ageMs = Date.now() - (lstatSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? 0);
+  return ageMs >= 0 && ageMs < newMs;
+}
+
+/** Removes a dead socket, and nothing else; tells why nothing may be bound at the path, or undefined. */
+async function clear(path: string): Promise<string | undefined> {
   const dir = dirname(path);
   if (!lstatSync(dir, { throwIfNoEntry: false }))
     return `directory "${dir}" of socket "${path}" does not exist`;
-  return whyTaken(path);
+  for (;;) {
+    const seen = identityOf(path);
+    const fault = await whyTaken(path);
+    if (fault !== undefined) return fault;
+    // What came while the other one was asked is not known to be dead, nor is what may be about to listen.
+    if (identityOf(path) !== seen) continue;
+    if (seen === undefined) return undefined;
+    if (!isNew(path)) {
+      rmSync(path, { force: true });
+      return undefined;
+    }
+    await sleep(newMs / 10);
+  }
 }
 
 /** What or who holds the path; undefined when nothing lies there, or a socket that nobody answers. */

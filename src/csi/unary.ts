@@ -1,7 +1,7 @@
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { asProblem } from '../api/problem.ts';
 import type { Log } from '../lib/log.ts';
-import { logProblem, openCall, toStatus, type UnaryCall } from './edge.ts';
+import { logProblem, openCall, toStatus, volumeOf, type UnaryCall } from './edge.ts';
 
 export type { UnaryCall } from './edge.ts';
 
@@ -48,12 +48,18 @@ async function answer<Request, Response>(
   const startMs = performance.now();
   const opened = openCall(call, defaultTimeoutMs);
   const { requestId } = opened;
+  const told = () => ({
+    rpc,
+    requestId,
+    ...volumeOf(call.request),
+    durationMs: Math.round(performance.now() - startMs),
+  });
   try {
     callback(null, await handler(call.request, opened));
-    log.debug('answered', { rpc, requestId, durationMs: Math.round(performance.now() - startMs) });
+    log.debug('answered', told());
   } catch (error) {
     const problem = asProblem(error);
     callback(toStatus(problem, requestId));
-    logProblem(log, problem, { rpc, requestId, durationMs: Math.round(performance.now() - startMs) });
+    logProblem(log, problem, told());
   }
 }

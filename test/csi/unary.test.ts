@@ -139,11 +139,24 @@ test('an error is logged once, with the code, the detail and the id that the cal
   assert.deepEqual([level, message], ['warn', 'refused']);
   assert.deepEqual(fields, {
     rpc: 'ControllerUnpublishVolume',
+    volumeId: 'a.x',
     code: 'NOT_FOUND',
     detail: 'no volume "a.x"',
   });
   assert.ok(error.details.endsWith(`(request ${requestId})`));
   assert.equal(typeof durationMs, 'number');
+});
+
+test('a log line has as much of the id of a volume as a good one can have, and none where none is named', async t => {
+  for (const [given, told] of [
+    ['v'.repeat(5_000), 'v'.repeat(128)],
+    ['', undefined],
+  ] as const) {
+    const { log, lines } = recorder();
+    const { controller } = await callerOf(t, () => Promise.reject(new Problem('NOT_FOUND', '')), log);
+    await assert.rejects(controller.ControllerUnpublishVolume({ volume_id: given, node_id: 'n' }));
+    assert.equal(lines[0]?.[2]?.volumeId, told);
+  }
 });
 
 test('a failure that nobody named is logged with its stack', async t => {
@@ -170,8 +183,8 @@ async function served(t: TestContext, handler: Handler, log?: Log): Promise<stri
   return socketPath;
 }
 
-async function callerOf(t: TestContext, handler: Handler): Promise<ReturnType<typeof clientOf>> {
-  return clientOf(t, await served(t, handler));
+async function callerOf(t: TestContext, handler: Handler, log?: Log): Promise<ReturnType<typeof clientOf>> {
+  return clientOf(t, await served(t, handler, log));
 }
 
 async function failureOf(t: TestContext, handler: Handler, log?: Log): Promise<ServiceError> {

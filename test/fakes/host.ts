@@ -83,7 +83,8 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
   /** A call on a path, which may hang once a volume is mounted there: it is wrong whatever comes of it. */
   const at = async <T>(syscall: string, path: string, work: () => T): Promise<T> => {
     const mount = state.mounts.find(({ path: mounted }) => isAtOrBelow(path, mounted));
-    if (mount) throw new Error(`${syscall} of "${path}" in the agent itself, where "${mount.path}" is mounted`);
+    if (mount)
+      throw new Error(`${syscall} of "${path}" in the agent itself, where "${mount.path}" is mounted`);
     return step(work, { at: { syscall, path } });
   };
   return {
@@ -98,6 +99,7 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
       }),
     mounts: () => step(() => [...state.mounts]),
     readText: path => at('open', path, () => readText(state, path)),
+    isThere: path => at('access', path, () => state.paths.has(path)),
     kindOf: path => at('lstat', path, () => state.paths.get(path) ?? 'nothing'),
     realPath: path => at('realpath', path, () => path),
     list: path => at('scandir', path, () => list(state, path)),

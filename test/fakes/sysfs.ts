@@ -31,6 +31,12 @@ export function createSysfsHost(): SysfsHost {
     const name = names('/sys/block').find(disk => tree.get(`/sys/block/${disk}/dev`)?.trim() === number);
     return `/sys/block/${name}${rest}`;
   };
+  const kindOf = async (path: string): Promise<PathKind> => {
+    const kind = await fake.kindOf(path);
+    const real = resolve(path);
+    if (tree.has(real)) return 'file';
+    return names(real).length > 0 ? 'directory' : kind;
+  };
   const tools = new Map<string, ExtraTool>();
   const writes: SysfsHost['writes'] = new Map();
   const write = ([, path = '']: readonly string[], input: string): number => {
@@ -59,12 +65,8 @@ export function createSysfsHost(): SysfsHost {
     },
     readText: async path => (await fake.readText(path)) ?? tree.get(resolve(path)),
     list: async path => [...(await fake.list(path)), ...names(resolve(path))],
-    kindOf: async (path): Promise<PathKind> => {
-      const kind = await fake.kindOf(path);
-      const real = resolve(path);
-      if (tree.has(real)) return 'file';
-      return names(real).length > 0 ? 'directory' : kind;
-    },
+    kindOf,
+    isThere: async path => (await kindOf(path)) !== 'nothing',
     put: (path, text) => void tree.set(path, `${text}\n`),
     drop: path => {
       for (const key of Array.from(tree.keys()))

@@ -57,6 +57,28 @@ test('a device that was away and came back with the same file is connected anew,
   }
 });
 
+test('what took the device after all was prepared for the mount is never mounted, and not even looked at', async () => {
+  for (const isForeign of [true, false]) {
+    const { bench, request, foreign, replace, agent } = await openTwo();
+    let isPrepared = false;
+    const host: Host = {
+      ...agent.host,
+      async makeDirectory(path) {
+        await agent.host.makeDirectory(path);
+        if (path !== request.stagingPath) return;
+        replace(isForeign ? foreign : request.attachment.path);
+        isPrepared = true;
+      },
+      run: (...line) => (isPrepared ? assert.fail(`"${line[0]}" was run`) : agent.host.run(...line)),
+    };
+    await assert.rejects(stage({ ...agent, host }, request), {
+      code: 'UNAVAILABLE',
+      detail: 'device "/dev/loop0" is no longer volume "c.v"',
+    });
+    assert.deepEqual(bench.host.state.mounts, []);
+  }
+});
+
 test('nothing is formatted on a device that was away since it was proved blank', async () => {
   const { bench, request, replace, agent } = await openTwo('blank');
   const disturbed = withMischief(agent, { after: 'cmp', work: () => replace(request.attachment.path) });

@@ -20,7 +20,7 @@ const lines = [
     shows: [
       /^Filesystem volume name: +data$/m,
       /^Block size: +1024$/m,
-      /^Inode size:\t +512$/m,
+      /^Inode size:\s+512$/m,
       /features:.* orphan_file.* large_dir/,
     ],
   },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 /** Filesystems that stop to answer when they are told so. */
 export interface HangingFuse {
   hang(): Promise<void>;
-  /** Ends them: whoever waits gets an error. */
-  end(): void;
+  /** Kills what serves them: who waits gets an error, as does everybody from then on (ENOTCONN). */
+  end(): Promise<void>;
 }
 
 /** Covers targets with filesystems that name the images' loop devices as their source, and so pass for the volumes. */
@@ -24,6 +25,7 @@ export async function mountFuse(
   ]);
   const program = fileURLToPath(new URL('../fakes/hanging-fuse.ts', import.meta.url));
   const child = spawn(process.execPath, [program, ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
   t.after(() => child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   assert.equal((await lines.next()).value, 'ready');
@@ -32,6 +34,9 @@ export async function mountFuse(
       child.stdin.write('hang\n');
       assert.equal((await lines.next()).value, 'done');
     },
-    end: () => void child.kill('SIGKILL'),
+    end: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
   };
 }

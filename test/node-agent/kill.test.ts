@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { toPublishContext } from '../../src/api/attachment.ts';
 import type { CsiClient } from '../../src/csi/client.ts';
 import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { assertNothingLeft, openNode, type TestNode } from '../harness/agent.ts';
@@ -32,7 +33,12 @@ type Life = {
   readonly kind: Kind;
   readonly content: Buffer;
 };
-type Kind = { readonly name: string; readonly fsType?: string; readonly sizeBytes: number };
+type Kind = {
+  readonly name: string;
+  /** A filesystem's type, a block volume, or a directory that is bound. */
+  readonly what: 'ext4' | 'xfs' | 'btrfs' | 'block' | 'directory';
+  readonly sizeBytes: number;
+};
 type Call = (client: CsiClient, life: Life) => Promise<unknown>;
 
 /** A call that is killed at each of its steps: what comes before it, and after. */
@@ -46,9 +52,11 @@ type Killed = {
 };
 
 const kinds: readonly Kind[] = [
-  { name: 'an ext4 volume', fsType: 'ext4', sizeBytes: 32 * MiB },
-  { name: 'a btrfs volume', fsType: 'btrfs', sizeBytes: 256 * MiB },
-  { name: 'a block volume', sizeBytes: 32 * MiB },
+  { name: 'an ext4 volume', what: 'ext4', sizeBytes: 32 * MiB },
+  { name: 'an xfs volume', what: 'xfs', sizeBytes: 300 * MiB },
+  { name: 'a btrfs volume', what: 'btrfs', sizeBytes: 256 * MiB },
+  { name: 'a block volume', what: 'block', sizeBytes: 32 * MiB },
+  { name: 'a directory', what: 'directory', sizeBytes: MiB },
 ];
 
 const killed: readonly Killed[] = [
@@ -86,8 +94,8 @@ const killed: readonly Killed[] = [
 
 for (const kind of kinds)
   for (const one of killed) {
-    // An ext4 grows online only with CAP_SYS_RESOURCE, which not every machine gives.
-    if (one.call === expand && kind.fsType === 'ext4') continue;
+    // An ext4 grows online only with CAP_SYS_RESOURCE, which not every machine gives; a directory has no size.
+    if (one.call === expand && ['ext4', 'directory'].includes(kind.what)) continue;
     test(`killed at any step of ${one.name}, ${kind.name} loses nothing`, { skip: noRoot }, async t => {
       const node = openNode(t);
       const agent = createMortalAgent(node);
@@ -95,10 +103,7 @@ for (const kind of kinds)
       let step = 0;
       for (let isDone = false; !isDone; step++) {
         assert.ok(step < mostSteps, 'the call never ends');
-        const volume = node.makeVolume(`v${step}`, {
-          sizeBytes: kind.sizeBytes,
-          mode: kind.fsType === undefined ? 'Block' : 'Filesystem',
-        });
+        const volume = makeVolume(node, `v${step}`, kind);
         const life = { node, volume, kind, content: randomBytes(64 * 1024) };
         for (const call of one.before) await call(await agent.client(), life);
         isDone = await agent.tryKilledAt(step, client => one.call(client, life));
@@ -112,9 +117,19 @@ for (const kind of kinds)
     });
   }
 
-function capabilityOf({ kind: { fsType } }: Life): VolumeCapability {
+function makeVolume(node: TestNode, name: string, { what, sizeBytes }: Kind): VolumeSpec {
+  const volume = node.makeVolume(name, { sizeBytes, mode: what === 'block' ? 'Block' : 'Filesystem' });
+  if (what !== 'directory') return volume;
+  const path = join(node.dir, 'directories', name);
+  mkdirSync(path, { recursive: true });
+  const common = { attachmentId: name, sizeBytes, readonly: false, mayFormat: false };
+  return { ...volume, publishContext: toPublishContext({ protocol: 'bind', path, ...common }) };
+}
+
+function capabilityOf({ kind: { what } }: Life): VolumeCapability {
   const access_mode = { mode: 'SINGLE_NODE_MULTI_WRITER' } as const;
-  return fsType === undefined ? { block: {}, access_mode } : { mount: { fs_type: fsType }, access_mode };
+  if (what === 'block') return { block: {}, access_mode };
+  return { mount: { fs_type: what === 'directory' ? '' : what }, access_mode };
 }
 
 function pathsOf({ node, volume }: Life): { readonly staging: string; readonly target: string } {
@@ -175,7 +190,7 @@ async function expand(client: CsiClient, life: Life): Promise<unknown> {
 /** Writes through the published path, durable on return, as a database would. */
 async function write(_client: CsiClient, life: Life): Promise<void> {
   const { target } = pathsOf(life);
-  const isBlock = life.kind.fsType === undefined;
+  const isBlock = life.kind.what === 'block';
   const file = openSync(isBlock ? target : join(target, 'data'), isBlock ? 'r+' : 'w');
   writeSync(file, life.content);
   fsyncSync(file);
@@ -185,9 +200,7 @@ async function write(_client: CsiClient, life: Life): Promise<void> {
 async function check(_client: CsiClient, life: Life): Promise<void> {
   const { target } = pathsOf(life);
   const found =
-    life.kind.fsType === undefined
-      ? readStart(target, life.content.length)
-      : readFileSync(join(target, 'data'));
+    life.kind.what === 'block' ? readStart(target, life.content.length) : readFileSync(join(target, 'data'));
   assert.equal(hash(found), hash(life.content));
 }
 
@@ -205,15 +218,15 @@ function hash(bytes: Buffer): string {
 
 function isStaged(life: Life): void {
   const { staging, target } = pathsOf(life);
-  const isBlock = life.kind.fsType === undefined;
+  const isBlock = life.kind.what === 'block';
   assert.deepEqual(mountsBelow(life.node.dir), isBlock ? [] : [staging]);
   assert.equal(mountsBelow(target).length, 0);
-  assert.equal(loopDevicesOf(life.node.dir).length, 1);
+  assert.equal(loopDevicesOf(life.node.dir).length, life.kind.what === 'directory' ? 0 : 1);
 }
 
 function isPublished(life: Life): void {
   const { staging, target } = pathsOf(life);
-  const isBlock = life.kind.fsType === undefined;
+  const isBlock = life.kind.what === 'block';
   assert.deepEqual([...mountsBelow(life.node.dir)].sort(), isBlock ? [target] : [target, staging].sort());
-  assert.equal(loopDevicesOf(life.node.dir).length, 1);
+  assert.equal(loopDevicesOf(life.node.dir).length, life.kind.what === 'directory' ? 0 : 1);
 }

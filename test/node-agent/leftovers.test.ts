@@ -89,14 +89,18 @@ for (const { name, skip, open } of machines) {
     await unstage(agent, request);
   });
 
-  check('unpublish does not take a staging path for a target', async ({ agent, request }) => {
+  check('a staging path is no target, to publish at or to unpublish', async ({ agent, bench, request }) => {
     await stage(agent, request);
-    await assert.rejects(unpublish(agent, { ...request, targetPath: request.stagingPath }), {
-      code: 'FAILED_PRECONDITION',
-    });
-    await assert.rejects(unpublish(agent, { volumeId: 'c.other', targetPath: request.stagingPath }), {
-      code: 'FAILED_PRECONDITION',
-    });
+    const atStaging = { ...request, targetPath: request.stagingPath };
+    await assert.rejects(publish(agent, atStaging), { code: 'INVALID_ARGUMENT' });
+    for (const volumeId of ['c.v', 'c.other'])
+      await assert.rejects(unpublish(agent, { ...atStaging, volumeId }), { code: 'FAILED_PRECONDITION' });
+    const record = agent.records.get('c.v');
+    assert.ok(record);
+    await agent.records.put({ ...record, targets: [{ path: request.stagingPath, readonly: false }] });
+    await assert.rejects(unpublish(agent, atStaging), { code: 'FAILED_PRECONDITION' });
+    const mounts = await bench.host.mounts();
+    assert.equal(mounts.filter(({ path }) => path === request.stagingPath).length, 1);
     await unstage(agent, request);
   });
 
@@ -120,6 +124,24 @@ for (const { name, skip, open } of machines) {
     await unpublish(agent, request);
     await unstage(agent, request);
   });
+
+  check(
+    'unstage is refused while a target is published that no record knows of',
+    async ({ agent, bench, request }) => {
+      await stage(agent, request);
+      await publish(agent, request);
+      await agent.records.remove(request.volumeId);
+      const next = await startAgent(bench);
+      await stage(next, request);
+      await assert.rejects(unstage(next, request), {
+        code: 'FAILED_PRECONDITION',
+        detail: `volume "c.v" is still published at "${request.targetPath}"`,
+      });
+      await publish(next, request);
+      await unpublish(next, request);
+      await unstage(next, request);
+    },
+  );
 
   check(
     "stage does not reuse another volume's mount, and unstage leaves it",

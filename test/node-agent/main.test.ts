@@ -6,6 +6,7 @@ import { startNodeAgent } from '../../node-agent/main.ts';
 import { connectCsi } from '../../src/csi/client.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { readSettings } from '../../src/lib/settings.ts';
+import { openNode } from '../harness/agent.ts';
 import { openRealBench } from './bench.ts';
 
 function read(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
@@ -105,6 +106,17 @@ for (const [given, fault] of [
     assert.deepEqual(readdirSync(`${directory}/state/volumes`), []);
   });
 }
+
+test("kubelet's directory may be a file never, and missing with a warning", async t => {
+  const node = openNode(t);
+  writeFileSync(`${node.dir}/file`, '');
+  const refused = node.startAgent({ 'kubelet-dir': `${node.dir}/file` });
+  await assert.rejects(refused.ready);
+  assert.equal(refused.stderr(), `fairlead node: kubelet-dir "${node.dir}/file" is no directory\n`);
+  const early = node.startAgent({ 'kubelet-dir': `${node.dir}/later` });
+  await early.ready;
+  assert.match(early.stderr(), /"path":"[^"]*\/later","msg":"kubelet's directory is not there;/);
+});
 
 test('the agent serves Identity and Node on its socket, and removes the socket at its end', async t => {
   const { directory } = openRealBench(t);

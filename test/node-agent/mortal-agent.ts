@@ -17,8 +17,12 @@ export interface MortalAgent {
   tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean>;
 }
 
-/** Makes one for a node, with more settings. */
-export function createMortalAgent(node: TestNode, more: Readonly<Record<string, string>> = {}): MortalAgent {
+/** Makes one for a node, with more settings, and with commands of the test's own before the machine's. */
+export function createMortalAgent(
+  node: TestNode,
+  more: Readonly<Record<string, string>> = {},
+  commandDir = '',
+): MortalAgent {
   let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
   async function start() {
     const settings = {
@@ -29,7 +33,8 @@ export function createMortalAgent(node: TestNode, more: Readonly<Record<string, 
       ...more,
     };
     const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    const child = fork(program, argv, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const env = { ...process.env, PATH: `${commandDir}:${process.env['PATH']}` };
+    const child = fork(program, argv, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env });
     await once(child, 'message');
     return { child, client: connectCsi(`unix://${node.socket}`) };
   }

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startHttp } from '../../node-agent/http.ts';
 import { createMetrics } from '../../node-agent/metrics.ts';
 import { connectCsi } from '../../src/csi/client.ts';
 import { countAbandoned, exec } from '../../src/lib/exec.ts';
@@ -169,6 +170,32 @@ test('a port that is taken is one clear line at the start, and no socket is left
   await assert.rejects(connectOnce(node.socket));
 });
 
+for (const [address, reason] of [
+  ['no-such-host.invalid:80', 'there is no host of that name'],
+  ['192.0.2.1:80', 'this machine has no such address'],
+] as const)
+  test(`the address ${address} to listen on is one clear line at the start`, async t => {
+    const agent = openNode(t).startAgent({ 'metrics-listen': address });
+    await assert.rejects(agent.ready);
+    const line = `fairlead node: cannot listen on "${address}": ${reason}\n`;
+    const later = line.replace(reason, 'the name of the host cannot be looked up now');
+    assert.ok([line, later].includes(agent.stderr()), agent.stderr());
+  });
+
+test('a page that cannot be made is 500, and why is in the log alone', async t => {
+  const faults: string[] = [];
+  const server = await startHttp({
+    host: '127.0.0.1',
+    port: 0,
+    pages: { '/metrics': () => Promise.reject(new Error('mountinfo is gone')) },
+    failed: (path, error) => void faults.push(`${path}: ${String(error)}`),
+  });
+  t.after(() => server.close());
+  const page = await get(`http://${server.address}/metrics?x`);
+  assert.deepEqual(page, { status: 500, text: 'it cannot be told\n' });
+  assert.deepEqual(faults, ['/metrics: Error: mountinfo is gone']);
+});
+
 test('series of one metric are bounded, whatever the labels', async () => {
   const metrics = createMetrics();
   const host = metrics.observeHost(createFakeHost([]));
@@ -176,6 +203,33 @@ test('series of one metric are bounded, whatever the labels', async () => {
   const text = metrics.render([]);
   assert.ok(text.split('\n').length < 2_500, `${text.split('\n').length} lines`);
   assert.match(text, /^fairlead_node_command_duration_seconds_count\{command="other"\} 936$/m);
+});
+
+test('a command that failed counts by how it did, and a status that is an answer does not', async () => {
+  const metrics = createMetrics();
+  const fake = createFakeHost([]);
+  const { extra } = fake.state;
+  extra.set('blkid', ([status]) => Number(status));
+  extra.set('test', () => 1);
+  extra.set('mount', () => 32);
+  extra.set('umount', () => ({ status: undefined, timedOut: true }));
+  extra.set('losetup', () => ({ status: undefined }));
+  extra.set('dd', () => ({ status: undefined, fault: 'EMFILE' }));
+  const host = metrics.observeHost(fake);
+  for (const status of [0, 2, 8]) await host.run('blkid', [String(status)]);
+  for (const command of ['test', 'mount', 'umount', 'losetup', 'dd', 'iscsiadm']) await host.run(command, []);
+  const lines = metrics.render([]).split('\n');
+  assert.deepEqual(
+    lines.filter(line => line.startsWith('fairlead_node_command_failures_total')).map(line => line.slice(37)),
+    [
+      'command="blkid",how="status"} 1',
+      'command="mount",how="status"} 1',
+      'command="umount",how="timeout"} 1',
+      'command="losetup",how="killed"} 1',
+      'command="dd",how="unstarted"} 1',
+      'command="iscsiadm",how="missing"} 1',
+    ],
+  );
 });
 
 test('durations are counted in the bucket that they belong to', t => {

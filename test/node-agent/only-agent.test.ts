@@ -31,6 +31,21 @@ for (const before of ['none before', 'one that was killed before'])
     }
   });
 
+test('of two agents that are started together on one CSI socket, one lives and the other says why', async t => {
+  const node = openNode(t);
+  for (let round = 0; round < 20; round++) {
+    const both = [1, 2].map(number =>
+      node.startAgent({ 'state-dir': `${node.state}-${number}`, 'registration-dir': '' }),
+    );
+    const alive = await living(both);
+    assert.equal(alive.length, 1, `round ${round}`);
+    const other = both.find(agent => !alive.includes(agent));
+    assert.equal(other?.stderr(), `fairlead node: socket "${node.socket}" is in use by a live instance\n`);
+    // Every other round begins with a dead socket.
+    await alive[0]?.end(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+  }
+});
+
 test('a state directory is held by its first agent for as long as that lives, by however long a name', async t => {
   const node = openNode(t);
   const state = `${node.dir}/${'s'.repeat(200)}`;

@@ -93,6 +93,53 @@ for (const [mode, outcome] of Object.entries(modes)) {
   }
 }
 
+/** The agent as it is once the record of the volume was lost and the volume staged again. */
+async function loseRecord({ bench, request, agent }: Awaited<ReturnType<typeof openStaged>>) {
+  await agent.records.remove(request.volumeId);
+  const next = await startAgent(bench);
+  await stage(next, request);
+  return next;
+}
+
+for (const accessType of ['mount', 'block'] as const) {
+  for (const mode of [
+    'SINGLE_NODE_WRITER',
+    'SINGLE_NODE_SINGLE_WRITER',
+    'SINGLE_NODE_MULTI_WRITER',
+  ] as const) {
+    test(`a lost record gives a ${accessType} volume in mode ${mode} no path more than it may have`, async () => {
+      const staged = await openStaged(mode, accessType);
+      const { request, agent } = staged;
+      await publish(agent, request);
+      const next = await loseRecord(staged);
+      const second = { ...request, targetPath: `${request.targetPath}-2` };
+      if (mode === 'SINGLE_NODE_MULTI_WRITER') {
+        await publish(next, second);
+        return;
+      }
+      const detail = `volume "c.v" is published at "${request.targetPath}" already, and ${mode} allows one path`;
+      await assert.rejects(publish(next, second), { code: 'FAILED_PRECONDITION', detail });
+      await publish(next, request);
+      await unpublish(next, request);
+      await publish(next, second);
+    });
+  }
+}
+
+test('what a pod has from its path, such as a subPath, is no second path, but keeps the volume from another pod', async () => {
+  const { bench, request, agent } = await openStaged('SINGLE_NODE_SINGLE_WRITER');
+  await publish(agent, request);
+  const subPath = `${bench.directory}/pods/subpath`;
+  await bench.host.makeDirectory(subPath);
+  await bench.host.run('mount', ['--bind', '--', request.targetPath, subPath]);
+  await publish(agent, request);
+  await unpublish(agent, request);
+  await assert.rejects(publish(agent, { ...request, targetPath: `${request.targetPath}-2` }), {
+    code: 'FAILED_PRECONDITION',
+    detail: /published at "\/bench\/pods\/subpath" already/,
+  });
+});
+
 test('a volume for readers alone is read-only in the kernel, however it is published', async () => {
   for (const accessType of ['mount', 'block'] as const) {
     for (const mode of ['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'] as const) {

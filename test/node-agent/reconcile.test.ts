@@ -128,7 +128,7 @@ test('a filesystem that is mounted elsewhere keeps its device to itself', async 
   const asked = requestFor(bench, bench.makeImage('v'));
   await stage(await startAgent(bench), asked);
   const { state } = bench.host;
-  state.mounts = state.mounts.map(mount => ({ ...mount, path: '/elsewhere' }));
+  state.mounts = state.mounts.map(mount => Object.assign(mount, { path: '/elsewhere' }));
   const agent = await restart(bench);
   assert.equal(agent.records.here().length, 1);
   const other = { ...asked, volumeId: 'c.w', stagingPath: `${bench.directory}/stage/w` };

@@ -9,7 +9,7 @@ import { createIdentity } from '../../src/csi/identity.ts';
 import { loadNodeCsi } from '../../src/csi/protocol.ts';
 import { serve } from '../../src/csi/server.ts';
 import { isSocketAnswered } from '../../src/csi/socket.ts';
-import type { Log } from '../../src/lib/log.ts';
+import type { Log, LogFields } from '../../src/lib/log.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import { watchPlugins, type PluginWatcher, type WatcherOptions } from '../kubelet/plugin-watcher.ts';
@@ -28,6 +28,28 @@ test('kubelet is told type, name, endpoint and version, and nothing but the sock
     supported_versions: ['1.0.0'],
   });
   assert.deepEqual(readdirSync(registry), ['csi.test-reg.sock']);
+});
+
+test('a kubelet that does not ask is told of once, and one that has asked is not', async t => {
+  const { watch, registry, registerDriver } = await openRegistry(t);
+  const warnings: unknown[] = [];
+  const log = {
+    ...silentLog,
+    warn: (text: string, fields?: LogFields) => void warnings.push([text, fields]),
+  };
+  const early = await registerDriver(log);
+  await until(() => warnings.length > 0);
+  await sleep(150);
+  const text = 'kubelet has not asked for the registration yet: is this the directory that it watches?';
+  assert.deepEqual(warnings, [[text, { path: registry }]]);
+  await early.close();
+  const kubelet = watch();
+  const late = await registerDriver(log);
+  await kubelet.registered(driverName);
+  await until(() => late.state.status === 'registered');
+  warnings.length = 0;
+  await sleep(150);
+  assert.deepEqual(warnings, []);
 });
 
 test('a kubelet that runs finds a driver that starts', async t => {
@@ -209,7 +231,13 @@ async function openRegistry(t: TestContext): Promise<Registry> {
     registry,
     endpoint,
     async registerDriver(log = silentLog, soon = true) {
-      const options = { directory: registry, driverName, endpoint, log, ...(soon && { pauseMs }) };
+      const options = {
+        directory: registry,
+        driverName,
+        endpoint,
+        log,
+        ...(soon && { pauseMs, patienceMs: 50 }),
+      };
       const registration = await startRegistration(options);
       closers.push(() => registration.close());
       return registration;

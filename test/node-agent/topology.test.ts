@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ProtocolState } from '../../node-agent/connectors/index.ts';
 import { createTopology, parseTopology } from '../../node-agent/topology.ts';
-import { silentLog, type Log } from '../../src/lib/log.ts';
 
-const options = { given: {}, driverName: 'csi.example', survey: async () => [], log: silentLog };
+const options = { given: {}, driverName: 'csi.example', survey: async () => [] };
 
 const rows = [
   { text: 'zone=a,rack=r1', segments: { zone: 'a', rack: 'r1' } },
@@ -35,20 +34,13 @@ for (const { text, segments, fault } of rows) {
 }
 
 test("all keys have the driver's name as their one prefix, and a protocol that works has one", async () => {
-  const lines: string[] = [];
-  const log: Log = {
-    ...silentLog,
-    info: (message, fields) => void lines.push(`${message}: ${fields?.detail}`),
-  };
   const topology = createTopology({
     given: { zone: 'a' },
     driverName: 'CSI.Example',
     survey: async () => [{ protocol: 'loop' }, { protocol: 'nbd', reason: 'no module' }],
-    log,
   });
   for (let i = 0; i < 2; i++)
     assert.deepEqual(await topology(), { 'csi.example/zone': 'a', 'csi.example/protocol-loop': 'true' });
-  assert.deepEqual(lines, ['attach protocol "nbd" does not work here: no module']);
 });
 
 test('the protocols are looked at once for all who ask, and again after a look that failed', async () => {

@@ -51,7 +51,7 @@ test(
       'fairlead_node_volume_faults{volume_id="c.hung",reason="Hung"} 1',
       'fairlead_node_volume_healthy{volume_id="c.well"} 1',
     ]);
-    fuse.end();
+    await fuse.end();
     await untilLines(url, ['fairlead_node_stuck_children 0']);
     execFileSync('umount', ['--lazy', '--', target]);
     await client.node.NodeGetVolumeStats(request);

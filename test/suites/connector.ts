@@ -62,6 +62,15 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     await connector.disconnect(attach('vol1', sizeBytes), host);
   });
 
+  check('disconnect is fine on a machine that has none of the tools to connect', async ({ host, attach }) => {
+    const attachment = attach('vol1', sizeBytes);
+    const missing = { status: undefined, stdout: '', stderr: '', timedOut: false, missing: true };
+    const bare: Host = { ...host, run: async () => missing };
+    await connector.disconnect(attachment, bare);
+    await connector.connect(attachment, bare).catch(() => {});
+    await connector.disconnect(attachment, bare);
+  });
+
   check('disconnect of a device in use is an error', async ({ host, attach, use }) => {
     const attachment = attach('vol1', sizeBytes);
     const { path } = await connector.connect(attachment, host);

@@ -1,6 +1,6 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell, type Ended } from '../../commands.ts';
+import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../commands.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
 import { provesTarget, recordChap, type Chap } from './chap.ts';
@@ -98,7 +98,8 @@ function explain(line: CommandLine, result: Ended, { attachment, chap }: Omit<Lo
 /** Ends one session, and forgets the record that it was begun with. */
 export async function logOut(session: Session, target: string, host: Host): Promise<void> {
   const args = ['--mode', 'session', '--sid', session.id, '--logout'];
-  await runUnless(nothingFound, { command: 'iscsiadm', args }, host);
+  const line = { command: 'iscsiadm', args };
+  refuseFailed(line, await runToEnd(host, line));
   const left = await readSessions(target, host);
   if (left.some(({ id }) => id === session.id))
     throw new Problem('UNAVAILABLE', `session ${session.id} is still there after it was ended`);
@@ -107,15 +108,17 @@ export async function logOut(session: Session, target: string, host: Host): Prom
 /** Forgets how a portal is logged in to; that it was not known is fine. */
 export async function forget(portal: string, target: string, host: Host): Promise<void> {
   const record = recordLine(target, portal);
-  await runUnless(nothingFound, { ...record, args: [...record.args, '--op', 'delete'] }, host);
+  const line = { ...record, args: [...record.args, '--op', 'delete'] };
+  // Without the tool nothing was ever recorded.
+  refuseFailed(line, await runIfInstalled(host, line));
 }
 
 function recordLine(target: string, portal: string): CommandLine {
   return { command: 'iscsiadm', args: ['--mode', 'node', '--targetname', target, '--portal', portal] };
 }
 
-async function runUnless(expected: number, line: CommandLine, host: Host): Promise<void> {
-  const result = await runToEnd(host, line);
-  if (result.status !== 0 && result.status !== expected)
+/** What is not there needs no end. */
+function refuseFailed(line: CommandLine, result: Ended | undefined): void {
+  if (result && result.status !== 0 && result.status !== nothingFound)
     throw new Problem('UNAVAILABLE', describeFailure(line, result));
 }
