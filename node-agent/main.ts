@@ -20,7 +20,6 @@ import type { Metrics } from './metrics.ts';
 import { createNode, type NodeIdentity } from './node.ts';
 import { becomeOnlyAgent } from './only-agent.ts';
 import { refuseUnshared } from './propagation.ts';
-import { reconcile } from './reconcile.ts';
 import { openRecords } from './records.ts';
 import { startRepair } from './repair.ts';
 import { createSurvey, startReport, type Survey } from './survey.ts';
@@ -79,7 +78,8 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
-  await reconcile({ host, records, log });
+  // Loaded only where there is something recorded.
+  if (records.here().length > 0) await (await import('./reconcile.ts')).reconcile({ host, records, log });
   const base = {
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),

@@ -18,7 +18,6 @@ const patienceMs = 500;
  */
 export async function reconcile({ host, records, log }: Reconciling): Promise<void> {
   const recorded = records.here();
-  if (recorded.length === 0) return;
   const mounted = new Set((await host.mounts()).map(({ path }) => path));
   const unmounted = recorded.filter(record => !pathsOf(record).some(path => mounted.has(path)));
   const down = await findDown(unmounted, host);

@@ -13,7 +13,7 @@ const MiB = 2 ** 20;
 const sizes = { ext4: 32 * MiB, xfs: 300 * MiB, btrfs: 256 * MiB } as const;
 type FsType = keyof typeof sizes;
 
-/** An mkfs that waits in its first run on a device until it is let go, and is the machine's own then. */
+/** An mkfs that waits in its first run on a device until it is let go, or the test is over, and is the machine's own then. */
 interface SlowMkfs {
   readonly commandDir: string;
   /** Resolves once the first run waits. */
@@ -33,7 +33,10 @@ case "$*" in */dev/*) ;; *) exec ${own} "$@" ;; esac
 run=$$
 mkdir ${runs}/first 2>/dev/null && run=first && first=1
 : >${runs}/$run.begun
-[ -z "$first" ] || while [ ! -e ${runs}/go ]; do sleep 0.05; done
+[ -z "$first" ] || while [ ! -e ${runs}/go ]; do
+  [ -d ${runs} ] || exit 1
+  sleep 0.05
+done
 ${own} "$@"
 status=$?
 echo $status >${runs}/$run.ending
@@ -72,8 +75,6 @@ for (const fsType of Object.keys(sizes) as FsType[])
         const mkfs = makeSlowMkfs(node.dir, fsType);
         const agent = createMortalAgent(node, {}, mkfs.commandDir);
         t.after(() => agent.kill());
-        // Whatever comes, no process is left that waits.
-        t.after(() => existsSync(node.dir) && mkfs.letGo());
         const volume = node.makeVolume('v', { sizeBytes: sizes[fsType] });
         const calls = callsFor(join(node.root, 'pods', 'v'), volume, fsType);
 

@@ -211,18 +211,21 @@ test('a command that failed counts by how it did, and a status that is an answer
   const { extra } = fake.state;
   extra.set('blkid', ([status]) => Number(status));
   extra.set('test', () => 1);
+  extra.set('mkfs.xfs', () => 1);
   extra.set('mount', () => 32);
   extra.set('umount', () => ({ status: undefined, timedOut: true }));
   extra.set('losetup', () => ({ status: undefined }));
   extra.set('dd', () => ({ status: undefined, fault: 'EMFILE' }));
   const host = metrics.observeHost(fake);
   for (const status of [0, 2, 8]) await host.run('blkid', [String(status)]);
+  for (const args of [[], ['/dev/x']]) await host.run('mkfs.xfs', args);
   for (const command of ['test', 'mount', 'umount', 'losetup', 'dd', 'iscsiadm']) await host.run(command, []);
   const lines = metrics.render([]).split('\n');
   assert.deepEqual(
     lines.filter(line => line.startsWith('fairlead_node_command_failures_total')).map(line => line.slice(37)),
     [
       'command="blkid",how="status"} 1',
+      'command="mkfs.xfs",how="status"} 1',
       'command="mount",how="status"} 1',
       'command="umount",how="timeout"} 1',
       'command="losetup",how="killed"} 1',

@@ -21,7 +21,7 @@ const sharedFlag = 1 << 8;
 /** EPERM, ENOENT, EACCES, EOPNOTSUPP: the agent may not, or the kernel has no CONFIG_INET_DIAG_DESTROY. */
 const unable = [1, 2, 13, 95];
 
-const restMs = 2_000;
+const restMs = 20_000;
 const restPauseMs = 1;
 const settleMs = 1_000;
 const settleBusyMs = 10_000;
@@ -36,9 +36,9 @@ const takePauseMs = 100;
  * becomes larger only when the kernel has a new connection and no other: the old one is ended, I/O waits, and the new
  * one is taken in its place. Cut off at any point it leaves a device that works or waits for a connection.
  *
- * What had been sent and was not answered is sent again by the kernel when it is 30 seconds old, as after any loss. A
- * server that did it late all the same, for the old connection, would undo what came after: so that, where writes were under way, it
- * has ten seconds to end them before anything can be sent over the new one.
+ * The connection is ended only in a moment without requests. One that is sent in that very moment is sent again by the
+ * kernel when it is 30 seconds old, as after any loss. A server that did it late all the same, for the old connection,
+ * would undo what came after: so that it then has ten seconds to end it before anything can be sent over the new one.
  */
 export async function grow({ socket, found, port, place }: Growth, host: Host): Promise<string | undefined> {
   const { index } = place;
@@ -51,7 +51,8 @@ export async function grow({ socket, found, port, place }: Growth, host: Host): 
   // A device that has lost its connection takes the new one at once.
   if (own.length === 0 && !reconnectDevice(socket, place)) return 'its connection cannot be told from others';
   if (own.length > 0) {
-    await awaitRest(index, host, restMs);
+    if (!(await awaitRest(index, host, restMs)))
+      throw new Error('its connection is not ended while requests are under way, and they always are');
     if (!severAll(own) || (await findOwn()).length > 0)
       return 'the agent may not end its connection, or the kernel cannot';
     await sleep(settleMs);
@@ -88,12 +89,13 @@ async function handOver(socket: Socket, place: Place): Promise<void> {
   }
 }
 
-/** Waits for a moment without requests, for so long; one that is under way then takes 30 seconds more. */
-async function awaitRest(index: number, host: Host, timeoutMs: number): Promise<void> {
+/** Waits for a moment without requests, for so long; false when there was none. */
+async function awaitRest(index: number, host: Host, timeoutMs: number): Promise<boolean> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(restPauseMs)) {
     const { reads, writes } = await countRequests(index, host);
-    if (reads + writes === 0) return;
+    if (reads + writes === 0) return true;
   }
+  return false;
 }
 
 /** What was sent to the server, or would be if there were a connection, and has no answer yet. */
