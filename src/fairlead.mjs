@@ -9,7 +9,13 @@ import { setFlagsFromString } from 'node:v8';
 
 // Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
 // for what is done at the start.
-const thinFlags = ['--optimize-for-size', '--no-opt', '--no-maglev', '--no-sparkplug'];
+const thinFlags = [
+  '--optimize-for-size',
+  '--no-opt',
+  '--no-maglev',
+  '--no-sparkplug',
+  '--semi-space-growth-factor=4',
+];
 /** Set for the process that only fills the compile cache. */
 const warming = 'FAIRLEAD_WARMING';
 
@@ -31,7 +37,8 @@ await import('./cli.ts');
 if (isThin) setFlagsFromString('--sparkplug');
 // All but the one that is a program of its own.
 if (process.env[warming])
-  for (const path of listSources(['../node-agent'])) if (basename(path) !== 'link.ts') await import(path);
+  for (const path of listSources(['../src/csi', '../src/lib', '../node-agent']))
+    if (basename(path) !== 'link.ts') await import(path);
 
 /** At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs. */
 function hushExperiments() {

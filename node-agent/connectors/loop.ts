@@ -78,8 +78,18 @@ function refuseOther(device: Device, { path, readonly, sizeBytes }: LoopAttachme
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
   const former = `${path} (deleted)`;
   const names = await namesBackedBy([path, former], host);
-  for (const name of names) await runWell(host, { command: 'losetup', args: ['--detach', `/dev/${name}`] });
+  for (const name of names) await detach(name, [path, former], host);
   for (const name of names) await waitUntilGone(name, [path, former], host);
+}
+
+/** One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure. */
+async function detach(name: string, paths: readonly string[], host: Host): Promise<void> {
+  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
+  const result = await runToEnd(host, line);
+  if (result.status === 0) return;
+  const backing = await readBacking(`/sys/block/${name}`, host);
+  if (backing !== undefined && paths.includes(backing))
+    throw new Problem('UNAVAILABLE', describeFailure(line, result));
 }
 
 /**

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+
+// To import it is to load all that it would load late.
+const { parseArgs } = process.getBuiltinModule('node:util');
 
 /** One setting: a flag `--name` and a variable `FAIRLEAD_NAME`; a flag wins over the variable. */
 export type Setting<T> = {

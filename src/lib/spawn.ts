@@ -1,6 +1,8 @@
 import { dlopen, dlsym, getRawPointer, getUint64 } from 'node:ffi';
 import { Socket } from 'node:net';
-import { getSystemErrorName } from 'node:util';
+
+// To import it is to load all that it would load late.
+const { getSystemErrorName } = process.getBuiltinModule('node:util');
 
 /** A process that was started, in a session and a process group of its own. */
 export interface Child {

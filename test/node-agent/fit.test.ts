@@ -202,9 +202,15 @@ for (const { fsType, repair, from, bytes } of ruined) {
       for (let tries = 0; tries < 2; tries++)
         await assert.rejects(stage(agent, request), {
           code: 'FAILED_PRECONDITION',
-          detail: new RegExp(`^the ${fsType} of volume "c.v" is damaged and needs a repair by hand .*${repair}`),
+          detail: new RegExp(
+            `^the ${fsType} of volume "c.v" is damaged and needs a repair by hand .*${repair}`,
+          ),
         });
-      assert.ok(readFileSync(path).subarray(from, from + bytes).equals(ruins));
+      assert.ok(
+        readFileSync(path)
+          .subarray(from, from + bytes)
+          .equals(ruins),
+      );
       await unstage(agent, request);
     },
   );
