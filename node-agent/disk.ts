@@ -63,6 +63,9 @@ const virtioSerials = new Map<string, string>();
 const mostSerials = 1_024;
 const serialTimeoutMs = 5_000;
 
+/** Disks that are being asked: whoever asks meanwhile gets the same answer. */
+const asked = new Map<string, Promise<string | undefined>>();
+
 /** Disks that a command waits on which could not be killed, so that such commands never pile up. */
 const silent = new Set<string>();
 
@@ -71,6 +74,17 @@ async function readVirtioSerial(place: string, host: Host): Promise<string | und
   const diskseq = await host.readText(`${place}/diskseq`);
   const known = diskseq === undefined ? undefined : virtioSerials.get(diskseq);
   if (known !== undefined) return known;
+  const key = diskseq ?? place;
+  const answer = asked.get(key) ?? askVirtioSerial(place, diskseq, host).finally(() => asked.delete(key));
+  asked.set(key, answer);
+  return answer;
+}
+
+async function askVirtioSerial(
+  place: string,
+  diskseq: string | undefined,
+  host: Host,
+): Promise<string | undefined> {
   if (silent.has(place)) throw new Problem('UNAVAILABLE', `disk "${place}" does not answer`);
   const args = ['--', `${place}/serial`];
   const { status, stdout, timedOut, gone } = await host.run('cat', args, { timeoutMs: serialTimeoutMs });
@@ -80,6 +94,8 @@ async function readVirtioSerial(place: string, host: Host): Promise<string | und
   }
   if (timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `disk "${place}" did not tell its serial number in time`);
+  if (status === undefined)
+    throw new Problem('UNAVAILABLE', `disk "${place}" could not be asked for its serial number`);
   if (status !== 0) return undefined;
   const serial = stdout.trim();
   if (virtioSerials.size >= mostSerials) virtioSerials.clear();

@@ -62,6 +62,8 @@ export interface UnmountedTools {
 export interface DamageTools {
   /** Reads all of the filesystem and writes nothing; ends with status 0 when it is sound. */
   look(device: string): CommandLine;
+  /** What `look` prints when it cannot tell damage from what the next mount puts right. */
+  readonly undecided?: RegExp;
   /** What a person may repair it with. */
   readonly repair: string;
 }

@@ -69,6 +69,7 @@ export async function refuseDamaged(agent: Agent, volume: FoundVolume): Promise<
   const { status } = result;
   // One that is missing or was killed has seen nothing.
   if (status === undefined || status === 0) return;
+  if (damage.undecided?.test(result.stdout + result.stderr)) return;
   // To a tool, what cannot be read is damaged as well.
   const start = ['bs=64K', 'count=1', 'iflag=direct', 'status=none'];
   await runWell(agent.host, { command: 'dd', args: [`if=${device.path}`, 'of=/dev/null', ...start] });

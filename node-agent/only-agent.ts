@@ -24,7 +24,7 @@ export async function becomeOnlyAgent(stateDirectory: string): Promise<void> {
   const own = `lock-${randomUUID().slice(0, 8)}`;
   const server = createServer(socket => socket.destroy()).unref();
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(`${at}/${own}`, resolve);
+    server.on('error', reject).listen(`${at}/${own}`, resolve);
   });
   try {
     for (let isHeld = false; !isHeld;) {

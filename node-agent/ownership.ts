@@ -1,11 +1,11 @@
 import { Problem } from '../src/api/problem.ts';
+import type { Agent } from './agent.ts';
 import { isMountedReadonly } from './capability.ts';
 import type { Judgement } from './connector.ts';
 import { deviceConnectorFor, shareConnectorFor } from './connectors/index.ts';
 import type { Host } from './host.ts';
-import { isAtOrBelow, type Mount } from '../src/lib/mountinfo.ts';
+import { isAtOrBelow, topMount, type Mount } from '../src/lib/mountinfo.ts';
 import { deviceNumberOf, describe } from './mounting.ts';
-import type { Base } from './paths.ts';
 import type { VolumeRecord } from './records.ts';
 
 /** The number of the device of a volume that has one, when the mount shows it, or undefined when it shows anything else. */
@@ -35,10 +35,24 @@ function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
   return mount.device === device && isSameSource && isAtOrBelow(mount.root, root);
 }
 
-/** The mounts below kubelet's directory, at other paths than this one, that show what it shows, or a part of it. */
-export function partsOf(whole: Mount, mounts: readonly Mount[], { real }: Base): readonly Mount[] {
-  const isElsewhere = ({ path }: Mount): boolean => path !== whole.path && isAtOrBelow(path, real);
-  return mounts.filter(mount => isElsewhere(mount) && isPartOf(mount, whole));
+/**
+ * The mounts below kubelet's directory, beside the staged one, that show what that shows or a part of it; not what is
+ * another volume's. Several volumes may be one share, or lie in one another: whose such a mount is, mountinfo does not
+ * tell then, and none is returned.
+ */
+export function partsOf(
+  { base, records }: Pick<Agent, 'base' | 'records'>,
+  { volumeId, stagingPath }: VolumeRecord,
+  mounts: readonly Mount[],
+): readonly Mount[] {
+  const staged = topMount(mounts, stagingPath);
+  if (!staged) return [];
+  const isOthers = ({ path }: Mount): boolean => records.holderOf(path, volumeId) !== undefined;
+  const isElsewhere = ({ path }: Mount): boolean => path !== stagingPath && isAtOrBelow(path, base.real);
+  const elsewhere = mounts.filter(isElsewhere);
+  if (elsewhere.some(mount => isOthers(mount) && (isPartOf(mount, staged) || isPartOf(staged, mount))))
+    return [];
+  return elsewhere.filter(mount => isPartOf(mount, staged));
 }
 
 /** Refuses a mount of something else than the volume; a leftover is not refused. */

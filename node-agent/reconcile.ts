@@ -13,7 +13,7 @@ const patienceMs = 500;
 
 /**
  * Finds the recorded volumes that did not outlive a reboot, or whatever else took them, and notes that they are down:
- * nothing is mounted at their paths, and no device is theirs; for a filesystem, none that anything uses. It is noted for
+ * nothing is mounted at their paths, and no device is theirs; for a cloud's disk, none that is used. It is noted for
  * this process alone, since the next one finds it as well. Mountinfo and sysfs are looked at, and no volume's path.
  */
 export async function reconcile({ host, records, log }: Reconciling): Promise<void> {
@@ -21,7 +21,7 @@ export async function reconcile({ host, records, log }: Reconciling): Promise<vo
   const mounted = new Set((await host.mounts()).map(({ path }) => path));
   const unmounted = recorded.filter(record => !pathsOf(record).some(path => mounted.has(path)));
   const down = await findDown(unmounted, host);
-  for (const record of down) records.keep(asDown(record));
+  for (const record of unmounted) records.keep(down.includes(record) ? asDown(record) : asFound(record));
   if (down.length > 0)
     log.info('volumes are recorded that are not here any more, as after a reboot', { count: down.length });
 }
@@ -38,6 +38,11 @@ async function findDown(unmounted: readonly VolumeRecord[], host: Host): Promise
 
 function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
   return [stagingPath, ...targets.map(({ path }) => path)];
+}
+
+/** Its device may have another number by now. */
+function asFound({ device: _, ...record }: VolumeRecord): VolumeRecord {
+  return record;
 }
 
 /** An ephemeral volume keeps its target: it is where it was made, and not staged anew with other ones. */
@@ -57,14 +62,16 @@ async function readDisks(host: Host): Promise<readonly Named[]> {
   }));
 }
 
-/** A block volume is here with its device alone; a filesystem is when something uses its device, at whatever path. */
+/** A volume is here with its device; a filesystem on a cloud's disk, when something uses that. */
 async function hasDevice(record: VolumeRecord, disks: readonly Named[], host: Host): Promise<boolean> {
   const { attachment, capability } = record;
   if (shareConnectorFor(attachment)) return false;
   const { owns } = deviceConnectorFor(attachment);
   for (const disk of disks) {
     if (!(await owns(attachment, disk.number, host))) continue;
-    if (capability.accessType === 'block' || (await findUser(disk, host)) !== undefined) return true;
+    // Only a disk that a cloud plugged in comes back by itself; what opens one, such as a resize, is seen nowhere.
+    if (attachment.protocol !== 'device' || capability.accessType === 'block') return true;
+    if ((await findUser(disk, host)) !== undefined) return true;
   }
   return false;
 }

@@ -31,13 +31,13 @@ export async function refuseSecond(agent: Agent, record: VolumeRecord, placing: 
 }
 
 async function findUnrecorded(
-  { base }: Agent,
-  { stagingPath, capability }: VolumeRecord,
+  agent: Agent,
+  record: VolumeRecord,
   { targetPath, mounts, shows }: Placing,
 ): Promise<Mount | undefined> {
   if (topMount(mounts, targetPath)) return undefined;
-  const staged = topMount(mounts, stagingPath);
-  if (capability.accessType === 'mount') return staged && partsOf(staged, mounts, base)[0];
-  for (const mount of mounts) if (isAtOrBelow(mount.path, base.real) && (await shows(mount))) return mount;
+  if (record.capability.accessType === 'mount') return partsOf(agent, record, mounts)[0];
+  for (const mount of mounts)
+    if (isAtOrBelow(mount.path, agent.base.real) && (await shows(mount))) return mount;
   return undefined;
 }

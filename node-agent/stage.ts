@@ -204,18 +204,13 @@ async function putChanged({ records }: Agent, record: VolumeRecord): Promise<voi
   if (JSON.stringify(rest) !== JSON.stringify(record)) await records.put(record);
 }
 
-async function refuseUsed(
-  { base, host }: Agent,
-  record: VolumeRecord,
-  mounts: readonly Mount[],
-): Promise<void> {
+async function refuseUsed(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<void> {
   const { volumeId, stagingPath, targets } = record;
-  const staged = topMount(mounts, stagingPath);
-  const parts = staged ? partsOf(staged, mounts, base) : [];
+  const parts = partsOf(agent, record, mounts);
   for (const mount of mounts) {
     // A target that is recorded may hold another volume by now.
     const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);
-    if (parts.includes(mount) || (isTarget && (await judge(mount, record, host)) !== 'foreign'))
+    if (parts.includes(mount) || (isTarget && (await judge(mount, record, agent.host)) !== 'foreign'))
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
   }
 }

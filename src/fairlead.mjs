@@ -16,6 +16,8 @@ const thinFlags = [
   '--no-sparkplug',
   '--semi-space-growth-factor=4',
 ];
+/** After so long the start goes on with a cold cache. */
+const warmingMs = 30_000;
 /** Set for the process that only fills the compile cache. */
 const warming = 'FAIRLEAD_WARMING';
 
@@ -61,7 +63,7 @@ function warmOnce() {
   if (existsSync(mark)) return;
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const env = { ...process.env, [warming]: '1' };
-  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore', env });
+  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore', env, timeout: warmingMs });
   try {
     writeFileSync(mark, '');
   } catch {

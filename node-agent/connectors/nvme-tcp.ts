@@ -76,10 +76,14 @@ async function bringControllers(attachment: NvmeAttachment, host: Host, keys: Ke
   const before = await readControllers(subsystem, host);
   const missing = addresses.filter(address => !before.some(known => known.address === address));
   if (keys.length > 0 && missing.length > 0) await needAuthentication(host);
+  const hide = async (): Promise<void> => {
+    if (keys.length > 0) await hideKeys(subsystem, host);
+  };
+  // Each as soon as it is there: another may be silent for long.
   const results = await Promise.allSettled(
-    missing.map(address => connectTo(address, { subsystem, keys, host })),
+    missing.map(address => connectTo(address, { subsystem, keys, host }).finally(hide)),
   );
-  if (keys.length > 0) await hideKeys(subsystem, host);
+  if (missing.length === 0) await hide();
   const failed = results.find(result => result.status === 'rejected');
   const isLive = await waitFor(async () => {
     const known = (await readControllers(subsystem, host)).filter(({ address }) =>

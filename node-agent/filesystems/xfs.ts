@@ -54,6 +54,8 @@ export const xfs: Filesystem = {
   growMounted: ({ path }) => ({ command: 'xfs_growfs', args: ['-d', '--', path] }),
   damage: {
     look: device => ({ command: 'xfs_repair', args: ['-n', '--', device], timeoutMs: lookMs }),
+    // It does not replay the log, which after a crash holds what the rest lacks.
+    undecided: /valuable metadata changes in a log/,
     repair: 'xfs_repair',
   },
 };

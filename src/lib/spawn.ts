@@ -131,7 +131,10 @@ function toVector(strings: readonly string[]): Buffer {
 
 function reap(pid: number): Ending | undefined {
   const result = Buffer.alloc(4);
-  if (libc.waitpid(pid, result, doNotWait) === 0) return undefined;
+  const found = libc.waitpid(pid, result, doNotWait);
+  if (found === 0) return undefined;
+  // Another one collected it: nothing is known of its end, and least of all that it went well.
+  if (found !== pid) return { status: undefined };
   const word = result.readInt32LE();
   return { status: (word & 0x7f) === 0 ? (word >> 8) & 0xff : undefined };
 }

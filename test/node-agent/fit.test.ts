@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
 import type { Host } from '../../node-agent/host.ts';
@@ -176,6 +177,25 @@ test(
     assert.ok(commands.includes('e2fsck'), commands.join());
     const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', request.attachment.path]);
     assert.equal(ext4.unmounted?.readInspection(stdout)?.hasErrors, false);
+    await unstage(agent, request);
+  },
+);
+
+const whyNoXfs = whyNoMachine ?? findMissing(['mkfs.xfs', 'xfs_io']);
+test(
+  'an xfs whose log was not written back is not called damaged when its mount is refused for another reason',
+  whyNoXfs ? { skip: whyNoXfs } : {},
+  async t => {
+    const bench = openRealBench(t);
+    const { agent, request } = await open(bench, 'xfs');
+    await stage(agent, request);
+    writeFileSync(join(request.stagingPath, 'file'), 'data');
+    const stop = ['-x', '-c', 'shutdown', request.stagingPath];
+    assert.equal((await bench.host.run('xfs_io', stop)).status, 0);
+    await unstage(agent, request);
+    const capability = { ...request.capability, mountFlags: ['logbsize=12345'] };
+    await assert.rejects(stage(agent, { ...request, capability }), { code: 'UNAVAILABLE', detail: /"mount/ });
+    await stage(agent, request);
     await unstage(agent, request);
   },
 );

@@ -74,13 +74,17 @@ async function logInTo(portal: string, { attachment, chap, host }: Login): Promi
     return pair;
   });
   await runWell(host, { ...record, args: [...record.args, '--op', 'update', ...settings] });
-  if (chap !== '') await recordChap(chap, portal, { target: attachment.target, host });
-  const line = { ...record, args: [...record.args, '--login'] };
-  const result = await runToEnd(host, line);
-  if (result.status === 0 || result.status === sessionExists) return;
-  // No session has the secrets, and the next try brings its own.
-  if (chap !== '') await forget(portal, attachment.target, host).catch(() => {});
-  throw explain(line, result, { attachment, chap });
+  try {
+    if (chap !== '') await recordChap(chap, portal, { target: attachment.target, host });
+    const line = { ...record, args: [...record.args, '--login'] };
+    const result = await runToEnd(host, line);
+    if (result.status !== 0 && result.status !== sessionExists)
+      throw explain(line, result, { attachment, chap });
+  } catch (error) {
+    // No session has the secrets, and the next try brings its own.
+    if (chap !== '') await forget(portal, attachment.target, host).catch(() => {});
+    throw error;
+  }
 }
 
 /** What a login that failed means; only that the target refuses the node has a status of its own. */

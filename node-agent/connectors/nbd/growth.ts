@@ -36,7 +36,7 @@ const takePauseMs = 100;
  * becomes larger only when the kernel has a new connection and no other: the old one is ended, I/O waits, and the new
  * one is taken in its place. Cut off at any point it leaves a device that works or waits for a connection.
  *
- * The connection is ended only in a moment without requests. One that is sent in that very moment is sent again by the
+ * The connection is ended only in a moment without reads and writes. What is sent in that very moment is sent again by the
  * kernel when it is 30 seconds old, as after any loss. A server that did it late all the same, for the old connection,
  * would undo what came after: so that it then has ten seconds to end it before anything can be sent over the new one.
  */
@@ -45,6 +45,7 @@ export async function grow({ socket, found, port, place }: Growth, host: Host): 
   if (found.sizeBytes <= (await readSizeBytes(index, host))) return undefined;
   if ((found.flags & sharedFlag) === 0)
     return 'its server does not promise that a connection sees what was written over others';
+  if (!(await isCounted(index, host))) return 'its requests are not counted (queue/iostats is off)';
   const findOwn = async (): Promise<readonly Connection[]> =>
     (await readConnections(host)).filter(({ owner, peer }) => owner === ownerOf(index) && peer.port === port);
   const own = await findOwn();
@@ -56,7 +57,7 @@ export async function grow({ socket, found, port, place }: Growth, host: Host): 
     if (!severAll(own) || (await findOwn()).length > 0)
       return 'the agent may not end its connection, or the kernel cannot';
     await sleep(settleMs);
-    const isBusy = (await countRequests(index, host)).writes > 0;
+    const isBusy = (await countRequests(index, host)) > 0;
     if (isBusy) await sleep(settleBusyMs - settleMs);
     await handOver(socket, place);
     // Later kernels hold a lock of theirs until what is under way has ended when a size is set.
@@ -92,20 +93,25 @@ async function handOver(socket: Socket, place: Place): Promise<void> {
 /** Waits for a moment without requests, for so long; false when there was none. */
 async function awaitRest(index: number, host: Host, timeoutMs: number): Promise<boolean> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(restPauseMs)) {
-    const { reads, writes } = await countRequests(index, host);
-    if (reads + writes === 0) return true;
+    if ((await countRequests(index, host)) === 0) return true;
   }
   return false;
 }
 
-/** What was sent to the server, or would be if there were a connection, and has no answer yet. */
-async function countRequests(
-  index: number,
-  host: Host,
-): Promise<{ readonly reads: number; readonly writes: number }> {
+/** Reads and writes that were sent to the server and have no answer yet; flushes are not among them. */
+async function countRequests(index: number, host: Host): Promise<number> {
   const text = (await host.readText(`${placeOf(index)}/inflight`)) ?? '';
   const [reads = 0, writes = 0] = text.trim().split(/\s+/).map(Number);
-  return { reads, writes };
+  return reads + writes;
+}
+
+/** Where an administrator switched the counting off, the kernel shows zeros. */
+async function isCounted(index: number, host: Host): Promise<boolean> {
+  const [flag, counts] = await Promise.all([
+    host.readText(`${placeOf(index)}/queue/iostats`),
+    host.readText(`${placeOf(index)}/inflight`),
+  ]);
+  return flag?.trim() === '1' && /^\s*\d+\s+\d+\s*$/.test(counts ?? '');
 }
 
 function placeOf(index: number): string {
