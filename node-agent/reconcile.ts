@@ -41,7 +41,8 @@ function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
 }
 
 /** Its device may have another number by now. */
-function asFound({ device: _, ...record }: VolumeRecord): VolumeRecord {
+function asFound(known: VolumeRecord): VolumeRecord {
+  const { device: _, ...record } = known;
   return record;
 }
 
