@@ -63,7 +63,11 @@ function warmOnce() {
   if (existsSync(mark)) return;
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const env = { ...process.env, [warming]: '1' };
-  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], { stdio: 'ignore', env, timeout: warmingMs });
+  spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'node', '--help'], {
+    stdio: 'ignore',
+    env,
+    timeout: warmingMs,
+  });
   try {
     writeFileSync(mark, '');
   } catch {
