@@ -5,7 +5,6 @@ testInMachine('a machine with iSCSI, multipath and SCSI disks', [
   'test/vm/guest/iscsi.guest.ts',
   'test/vm/guest/device.guest.ts',
 ]);
-testInMachine('a machine with an iSCSI target that demands CHAP', ['test/vm/guest/iscsi-chap.guest.ts']);
 testInMachine('a machine with NVMe over TCP', [
   'test/vm/guest/nvme-tcp.guest.ts',
   'test/vm/guest/nvme-keys.guest.ts',
