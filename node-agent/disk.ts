@@ -173,7 +173,7 @@ export async function findUser(
   host: Host,
 ): Promise<string | undefined> {
   const numbers = new Set([number]);
-  const parts = await partsOf(name, host);
+  const parts = await withPartitions(name, host);
   for (const { place } of parts) {
     const [holder] = await host.list(`${place}/holders`);
     if (holder !== undefined) return `device "/dev/${holder}"`;
@@ -190,7 +190,7 @@ export async function findUser(
 }
 
 /** A disk and its partitions. */
-async function partsOf(name: string, host: Host) {
+async function withPartitions(name: string, host: Host) {
   const place = `/sys/block/${name}`;
   const partitions = (await host.list(place)).filter(entry => entry.startsWith(name));
   return [{ name, place }, ...partitions.map(part => ({ name: part, place: `${place}/${part}` }))];
@@ -219,7 +219,7 @@ export async function settleDisk(disk: Pick<Disk, 'name' | 'number'>, host: Host
   await refuseUsedDisk(disk, host);
   const state = await host.readText(`/sys/block/${disk.name}/device/state`);
   if (offline.has(state?.trim() ?? '')) return;
-  const names = (await partsOf(disk.name, host)).map(({ name }) => `/dev/${name}`);
+  const names = (await withPartitions(disk.name, host)).map(({ name }) => `/dev/${name}`);
   const line = { command: 'blockdev', args: ['--flushbufs', ...names] };
   const result = await runToEnd(host, line);
   if (result.status !== 0 && (await readDisk(disk.name, host))?.number === disk.number)

@@ -48,7 +48,7 @@ export const btrfs: Filesystem = {
     skip_balance: /^$/,
     user_subvol_rm_allowed: /^$/,
   },
-  // btrfs takes no `--`; both operands are known not to start with a dash.
+  // `btrfs filesystem resize` takes no `--`; both operands are known not to start with a dash.
   growMounted: ({ path }) => ({ command: 'btrfs', args: ['filesystem', 'resize', 'max', path] }),
   damage: {
     look: device => ({ command: 'btrfs', args: ['check', '--readonly', '--', device], timeoutMs: lookMs }),

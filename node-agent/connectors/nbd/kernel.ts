@@ -25,7 +25,7 @@ const firstOwner = 0xfbd0_0000;
 export type Place = { readonly index: number; readonly identifier: string };
 
 /** The same, of a device that is not connected yet and may be any. */
-export type NewPlace = Pick<Place, 'identifier'> & { readonly index: number | undefined };
+type NewPlace = Pick<Place, 'identifier'> & { readonly index: number | undefined };
 
 /** Who owns the connection of a device: the kernel shows that of a connection, and of a device nothing of its own. */
 export function ownerOf(index: number): number {
