@@ -1,12 +1,12 @@
-import { createAttachments, type Attachments } from './attachments.ts';
-import { createBlocks, type Blocks } from './blocks.ts';
-import { createExpansion, type Expansion } from './expansion.ts';
-import { createGroups, type Groups } from './groups.ts';
-import { createVolumesHealth, type VolumesHealth } from './health.ts';
-import { createModification, type Modification } from './modification.ts';
-import { createNodes, type Nodes } from './nodes.ts';
-import { createSnapshots, type Snapshots } from './snapshots.ts';
-import { createVolumes, type ServiceOptions, type Volumes } from './volumes.ts';
+import { createAttachments, type Attachments } from './attachments/attachments.ts';
+import { createBlocks, type Blocks } from './snapshots/changed-blocks.ts';
+import { createExpansion, type Expansion } from './volumes/expand.ts';
+import { createGroups, type Groups } from './snapshots/groups.ts';
+import { createVolumesHealth, type VolumesHealth } from './volumes/health.ts';
+import { createModification, type Modification } from './volumes/modify.ts';
+import { createNodes, type Nodes } from './attachments/nodes.ts';
+import { createSnapshots, type Snapshots } from './snapshots/snapshots.ts';
+import { createVolumes, type ServiceOptions, type Volumes } from './volumes/volumes.ts';
 
 /** All that the API serves, one member for each noun. */
 export type Services = {

@@ -13,7 +13,7 @@ import {
 } from '../src/lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 import { filesystems } from './filesystems/index.ts';
-import { parseTopology } from './topology.ts';
+import { parseTopology } from './plugin/topology.ts';
 
 /** Every setting of the node agent. */
 export const nodeSettings = {

@@ -1,7 +1,7 @@
 import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
 import type { Host } from './host.ts';
-import type { Mount } from '../src/lib/mountinfo.ts';
-import type { Secrets } from './secrets.ts';
+import type { Mount } from '../src/lib/linux/mountinfo.ts';
+import type { Secrets } from './volumes/secrets.ts';
 
 /** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
 export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;

@@ -1,5 +1,5 @@
 import type { ExecResult } from '../src/lib/exec.ts';
-import type { Mount } from '../src/lib/mountinfo.ts';
+import type { Mount } from '../src/lib/linux/mountinfo.ts';
 
 /**
  * The only way in which the agent touches the machine, so that tests can fail it at any step. Nothing here may be

@@ -6,25 +6,25 @@ import { serve, type GrpcServer } from '../src/csi/server.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
-import type { Agent } from './agent.ts';
-import type { EphemeralPool } from './ephemeral.ts';
-import { reportStrays } from './ephemeral-strays.ts';
+import type { Agent } from './volumes/agent.ts';
+import type { EphemeralPool } from './volumes/ephemeral.ts';
+import { reportStrays } from './volumes/ephemeral-strays.ts';
 import { findFilesystem } from './filesystems/index.ts';
-import { untilUnused } from './grace.ts';
+import { untilUnused } from './plugin/drain.ts';
 import type { Host } from './host.ts';
-import { findNodeId } from './epoch.ts';
-import { createMachine } from './machine.ts';
-import { isAtOrBelow } from '../src/lib/mountinfo.ts';
-import { createMemory } from './memory.ts';
-import type { Metrics } from './metrics.ts';
+import { findNodeId } from './state/epoch.ts';
+import { createMachine } from './host/linux.ts';
+import { isAtOrBelow } from '../src/lib/linux/mountinfo.ts';
+import { createMemory } from './state/cache.ts';
+import type { Metrics } from './plugin/metrics.ts';
 import { createNode, type NodeIdentity } from './node.ts';
-import { becomeOnlyAgent } from './only-agent.ts';
-import { refuseUnshared } from './propagation.ts';
-import { openRecords } from './records.ts';
-import { startRepair } from './repair.ts';
-import { createSurvey, startReport, type Survey } from './survey.ts';
-import { createTopology } from './topology.ts';
-import { createWatch } from './watch.ts';
+import { becomeOnlyAgent } from './state/instance-lock.ts';
+import { refuseUnshared } from './plugin/mount-propagation.ts';
+import { openRecords } from './state/records.ts';
+import { startRepair } from './state/repair.ts';
+import { createSurvey, startReport, type Survey } from './plugin/preflight.ts';
+import { createTopology } from './plugin/topology.ts';
+import { createWatch } from './host/stuck-commands.ts';
 
 /**
  * Starts the node agent on `machine`. What was mounted by an earlier one is served on, and nothing is touched by the
@@ -36,7 +36,7 @@ export async function startNodeAgent(
   machine: Host = createMachine({ timeoutMs: config['command-timeout'] }),
 ): Promise<Running> {
   // Loaded only where it is asked for: the agent is to cost little.
-  const metrics = config['metrics-listen'] && (await import('./metrics.ts')).createMetrics();
+  const metrics = config['metrics-listen'] && (await import('./plugin/metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
   await host.makeDirectory(config['state-dir']);
   await becomeOnlyAgent(config['state-dir']);
@@ -79,7 +79,8 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
   // Loaded only where there is something recorded.
-  if (records.here().length > 0) await (await import('./reconcile.ts')).reconcile({ host, records, log });
+  if (records.here().length > 0)
+    await (await import('./state/reconcile.ts')).reconcile({ host, records, log });
   const base = {
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),
@@ -161,10 +162,12 @@ async function startExtras(config: NodeConfig, { log, agent, metrics, survey }: 
   const registration =
     directory === undefined
       ? undefined
-      : await (await import('./registration.ts')).startRegistration({ directory, driverName, endpoint, log });
+      : await (
+          await import('./plugin/registration.ts')
+        ).startRegistration({ directory, driverName, endpoint, log });
   if (!listen || !metrics) return { ready: {}, close: async () => registration?.close() };
   try {
-    const { startObservability } = await import('./observability.ts');
+    const { startObservability } = await import('./plugin/observability.ts');
     const http = await startObservability({ listen, socketPath, agent, metrics, registration, survey, log });
     const close = async (): Promise<void> => {
       await Promise.all([registration?.close(), http.close()]);

@@ -5,20 +5,20 @@ import type { Segments } from '../src/api/topology.ts';
 import type { NodePublishVolumeRequest__Output } from '../src/csi/generated/csi/v1/NodePublishVolumeRequest.ts';
 import type { VolumeCapability__Output } from '../src/csi/generated/csi/v1/VolumeCapability.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
-import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/read.ts';
+import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
 import type { UnaryHandlers } from '../src/csi/unary.ts';
-import type { Agent } from './agent.ts';
-import { isEphemeral, readAttributes } from './ephemeral-request.ts';
-import { publishEphemeral } from './ephemeral.ts';
-import { createExclusive } from './exclusive.ts';
-import { expand } from './expand.ts';
-import { examine, examineStorage } from './health.ts';
-import { readGroup } from './mount-group.ts';
-import { readPath, realOf } from './paths.ts';
-import { publish, unpublish } from './publish.ts';
-import { createReadings } from './readings.ts';
-import { stage, unstage } from './stage.ts';
-import { measure, type Amounts } from './stats.ts';
+import type { Agent } from './volumes/agent.ts';
+import { isEphemeral, readAttributes } from './volumes/ephemeral-request.ts';
+import { publishEphemeral } from './volumes/ephemeral.ts';
+import { createExclusive } from './volumes/volume-lock.ts';
+import { expand } from './volumes/expand.ts';
+import { examine, examineStorage } from './volumes/health.ts';
+import { readGroup } from './volumes/mount-group.ts';
+import { readPath, realOf } from './volumes/target-path.ts';
+import { publish, unpublish } from './volumes/publish.ts';
+import { createReadings } from './host/readings.ts';
+import { stage, unstage } from './volumes/stage.ts';
+import { measure, type Amounts } from './volumes/stats.ts';
 
 /**
  * What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known; with `offersGroup` the

@@ -34,7 +34,7 @@ if (isThin) for (const flag of thinFlags) setFlagsFromString(flag);
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
 if (isThin && !process.argv.includes('--help')) warmOnce();
 hushExperiments();
-await import('./cli.ts');
+await import('./cli/main.ts');
 // What runs once is not worth compiling; what runs from here on is called again and again.
 if (isThin) setFlagsFromString('--sparkplug');
 // All but the one that is a program of its own.

@@ -1,6 +1,6 @@
 import type { Backend } from '../backend.ts';
-import { noteFindings, type FindingKey } from '../records/findings.ts';
-import { listInventory, type InventoryRow } from '../records/inventory.ts';
+import { noteFindings, type FindingKey } from '../tables/findings.ts';
+import { listInventory, type InventoryRow } from '../tables/inventory.ts';
 import type { Engine } from '../store.ts';
 
 /**

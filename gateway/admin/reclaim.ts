@@ -1,13 +1,13 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Backend } from '../backend.ts';
-import { newRecord } from '../making.ts';
-import { dropClaim, takeClaim, type Claim } from '../records/claims.ts';
-import { insertSnapshot, removeSnapshot } from '../records/snapshots.ts';
-import { claimVolume, insertVolume, removeVolume, releaseVolume } from '../records/volumes.ts';
-import { newSnapshotRecord } from '../snapshots.ts';
+import { newRecord } from '../volumes/create.ts';
+import { dropClaim, takeClaim, type Claim } from '../tables/claims.ts';
+import { insertSnapshot, removeSnapshot } from '../tables/snapshots.ts';
+import { claimVolume, insertVolume, removeVolume, releaseVolume } from '../tables/volumes.ts';
+import { newSnapshotRecord } from '../snapshots/snapshots.ts';
 import type { Engine, Sql } from '../store.ts';
-import { requireHeld, type Intended, type Work } from '../work.ts';
+import { requireHeld, type Intended, type Work } from '../operations/operation.ts';
 import type { Finding } from './audit.ts';
 
 /** What is needed to remove what nobody knows. */

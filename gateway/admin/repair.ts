@@ -1,6 +1,6 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { asProblem } from '../../src/api/problem.ts';
-import type { Recovery } from '../recovery.ts';
+import type { Recovery } from '../operations/recovery.ts';
 import { audit, type Audit, type AuditOptions, type Finding } from './audit.ts';
 import { reclaim, type ReclaimOptions } from './reclaim.ts';
 

@@ -1,4 +1,4 @@
-import { showFormerPlaces, type FormerPlace } from '../former-places.ts';
+import { showFormerPlaces, type FormerPlace } from '../volumes/former-places.ts';
 import type { Finding } from './audit.ts';
 import type { Done, Step } from './repair.ts';
 

@@ -12,7 +12,7 @@ import type {
   NewVolume,
   Snapshots,
 } from '../backend.ts';
-import { chooseSize } from '../sizes.ts';
+import { chooseSize } from './files/sizes.ts';
 import { allocated, changed, read, write, type Disk } from './memory/disk.ts';
 import { createRooms, parseRooms, type Room } from './memory/rooms.ts';
 

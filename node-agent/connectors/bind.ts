@@ -1,9 +1,9 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { runToEnd } from '../commands.ts';
+import { runToEnd } from '../host/commands.ts';
 import type { Judgement, Share, ShareConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
-import { originOf, type Mount } from '../../src/lib/mountinfo.ts';
+import { originOf, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 type BindAttachment = AttachmentOf<'bind'>;
 

@@ -1,8 +1,8 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { runWell, tell } from '../commands.ts';
+import { runWell, tell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { fitDisk, isDisk, nameOf, readDisk, refuseNameless, settleDisk, waitFor } from '../disk.ts';
+import { fitDisk, isDisk, nameOf, readDisk, refuseNameless, settleDisk, waitFor } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 
 type DeviceAttachment = AttachmentOf<'device'>;

@@ -1,7 +1,7 @@
 import type { Attachment, Protocol } from '../../src/api/attachment.ts';
 import type { Connector, DeviceConnector, ShareConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
-import { findReason, type Needs } from '../needs.ts';
+import { findReason, type Needs } from '../host/prerequisites.ts';
 import { bind } from './bind.ts';
 import { loop } from './loop.ts';
 import { nfs } from './nfs.ts';

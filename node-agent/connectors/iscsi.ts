@@ -1,11 +1,20 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule, tell } from '../commands.ts';
+import { needModule, tell } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others } from '../connector.ts';
-import { fitDisk, isDisk, nameOf, readDisk, readWwid, refuseNameless, settleDisk, waitFor } from '../disk.ts';
+import {
+  fitDisk,
+  isDisk,
+  nameOf,
+  readDisk,
+  readWwid,
+  refuseNameless,
+  settleDisk,
+  waitFor,
+} from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import type { Secrets } from '../secrets.ts';
-import { createTurns } from '../turns.ts';
+import type { Secrets } from '../volumes/secrets.ts';
+import { createTurns } from '../host/turns.ts';
 import { readChap } from './iscsi/chap.ts';
 import { forget, logIn, logOut } from './iscsi/login.ts';
 import { findMaps, forgetPath, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';

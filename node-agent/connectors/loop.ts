@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell } from '../commands.ts';
+import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 

@@ -1,8 +1,8 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule } from '../commands.ts';
+import { needModule } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { findUser, fitDisk, readDisk, refuseUsedDisk, settleDisk, waitFor, type Disk } from '../disk.ts';
+import { findUser, fitDisk, readDisk, refuseUsedDisk, settleDisk, waitFor, type Disk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { addressOf, readPeers, type Peer } from './nbd/connections.ts';
 import { endLink, growInUse, identityOf, indexOf, readBackend, readDevices, runLink } from './nbd/exports.ts';

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { runToEnd, runWell } from '../commands.ts';
+import { runToEnd, runWell } from '../host/commands.ts';
 import type { Share, ShareConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 

@@ -1,11 +1,11 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule, runWell, tell } from '../commands.ts';
+import { needModule, runWell, tell } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others } from '../connector.ts';
-import { findUser, fitDisk, readDisk, settleDisk, waitFor } from '../disk.ts';
+import { findUser, fitDisk, readDisk, settleDisk, waitFor } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import type { Secrets } from '../secrets.ts';
-import { createTurns } from '../turns.ts';
+import type { Secrets } from '../volumes/secrets.ts';
+import { createTurns } from '../host/turns.ts';
 import {
   connectWithKeys,
   hideKeys,

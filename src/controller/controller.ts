@@ -14,7 +14,7 @@ import {
   readMap,
   readName,
   readNodeId,
-} from '../csi/read.ts';
+} from '../csi/request.ts';
 import type { Advertised } from '../csi/plugin-capabilities.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { CapabilitySource } from './capabilities.ts';

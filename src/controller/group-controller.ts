@@ -5,7 +5,7 @@ import type { Group } from '../api/snapshot-resources.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
 import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSnapshot.ts';
 import type { Advertised } from '../csi/plugin-capabilities.ts';
-import { readId, readName } from '../csi/read.ts';
+import { readId, readName } from '../csi/request.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';
 import { readParameters, toCsiSnapshot, toTimestamp } from './messages.ts';

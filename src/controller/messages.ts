@@ -10,7 +10,7 @@ import type {
 import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
 import type { Timestamp } from '../csi/generated/google/protobuf/Timestamp.ts';
 import type { Advertised } from '../csi/plugin-capabilities.ts';
-import { readId, readMap } from '../csi/read.ts';
+import { readId, readMap } from '../csi/request.ts';
 import { toAccessibleTopology } from './topology.ts';
 
 /** Parameters that the sidecars add to tell whose resource it is; they are no business of a backend. */

@@ -3,7 +3,7 @@ import { maxPageBlocks } from '../api/routes.ts';
 import type { BlockPage } from '../api/snapshot-resources.ts';
 import type { GetMetadataAllocatedResponse } from '../csi/generated/csi/v1/GetMetadataAllocatedResponse.ts';
 import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotMetadata.ts';
-import { readId } from '../csi/read.ts';
+import { readId } from '../csi/request.ts';
 import type { StreamingHandlers } from '../csi/streaming.ts';
 import type { UnaryCall } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';

@@ -6,7 +6,7 @@ import type { Snapshot } from '../api/snapshot-resources.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { ListSnapshotsRequest__Output } from '../csi/generated/csi/v1/ListSnapshotsRequest.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
-import { readId, readName } from '../csi/read.ts';
+import { readId, readName } from '../csi/request.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';
 import { readPage, readParameters, toCsiSnapshot } from './messages.ts';

@@ -1,6 +1,6 @@
 import { Problem } from '../api/problem.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
-import { readCapability, readCapacityRange, readId, readMap } from '../csi/read.ts';
+import { readCapability, readCapacityRange, readId, readMap } from '../csi/request.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';
 import { readPage, toCsiHealth } from './messages.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { asProblem } from '../api/problem.ts';
 import type { Log } from '../lib/log.ts';
-import { logProblem, openCall, toStatus, type UnaryCall } from './edge.ts';
+import { logProblem, openCall, toStatus, type UnaryCall } from './call.ts';
 
 /** One RPC that answers with a stream: its regular end says that everything was told, a `Problem` that it was not. */
 export type Streaming<Request, Response> = (request: Request, call: UnaryCall) => AsyncIterable<Response>;

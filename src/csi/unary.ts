@@ -1,9 +1,9 @@
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { asProblem } from '../api/problem.ts';
 import type { Log } from '../lib/log.ts';
-import { logProblem, openCall, toStatus, volumeOf, type UnaryCall } from './edge.ts';
+import { logProblem, openCall, toStatus, volumeOf, type UnaryCall } from './call.ts';
 
-export type { UnaryCall } from './edge.ts';
+export type { UnaryCall } from './call.ts';
 
 /** One RPC: returns the response or throws a `Problem`. */
 export type Unary<Request, Response> = (request: Request, call: UnaryCall) => Promise<Response>;

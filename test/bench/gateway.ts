@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { createApp } from '../../gateway/app.ts';
+import { createApp } from '../../gateway/http/app.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { memory } from '../../gateway/backends/memory.ts';
-import { migrate } from '../../gateway/schema.ts';
+import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices } from '../../gateway/services.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
-import { readViewer } from '../../gateway/viewer.ts';
-import { createWork } from '../../gateway/work.ts';
+import { readViewer } from '../../gateway/http/viewer.ts';
+import { createWork } from '../../gateway/operations/operation.ts';
 import type { VolumeSpec } from '../../src/api/resources.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';

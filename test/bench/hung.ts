@@ -1,6 +1,6 @@
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { openNode } from '../harness/agent.ts';
-import { mountFuse } from '../node-agent/fuse.ts';
+import { mountFuse } from '../harness/node-agent-fuse.ts';
 import { quantile, timed, type Bench, type Figure } from './figure.ts';
 import { inScope } from './scope.ts';
 

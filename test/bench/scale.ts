@@ -4,7 +4,7 @@ import { createClient, type StorageClient } from '../../src/api/client.ts';
 import { createTokenSource } from '../../src/controller/tokens.ts';
 import { startChild } from '../../src/dev/children.ts';
 import { devCluster, enroll } from '../../src/dev/enrollment.ts';
-import { migrate } from '../../gateway/schema.ts';
+import { migrate } from '../../gateway/tables/schema.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import { median, timed, type Bench, type Figure } from './figure.ts';

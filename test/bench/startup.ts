@@ -7,7 +7,7 @@ import { connectCsi } from '../../src/csi/client.ts';
 import { defaultDriverName } from '../../src/csi/identity.ts';
 import { cli } from '../harness/dev.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
-import { askInfo, notify } from '../kubelet/registration-client.ts';
+import { askInfo, notify } from '../fakes/kubelet/registration-client.ts';
 import { median, timed, type Bench, type Figure } from './figure.ts';
 
 const rounds = 7;

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Host, PathKind } from '../../node-agent/host.ts';
-import { isAtOrBelow, type Mount } from '../../src/lib/mountinfo.ts';
+import { isAtOrBelow, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { runFakeTool } from './tools.ts';
 

@@ -1,5 +1,5 @@
 import type { ExecResult } from '../../src/lib/exec.ts';
-import { originOf, type Mount } from '../../src/lib/mountinfo.ts';
+import { originOf, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { FakeImage, FakeState } from './host.ts';
 
 type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> | number;

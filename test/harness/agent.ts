@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { toPublishContext } from '../../src/api/attachment.ts';
-import { startKubelet, type Kubelet, type KubeletOptions } from '../kubelet/kubelet.ts';
-import type { VolumeSpec } from '../kubelet/paths.ts';
+import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubelet/kubelet.ts';
+import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
 import { cli } from './dev.ts';
 import { loopDevicesOf, makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from './machine.ts';
 

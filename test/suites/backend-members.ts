@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isProblem } from '../gateway/problems.ts';
+import { isProblem } from '../harness/gateway-problems.ts';
 import { testChanges, testGroups, testSnapshots } from './backend-snapshots.ts';
 import { newVolume } from './backend.ts';
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Backend } from '../../gateway/backend.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import { isProblem } from '../gateway/problems.ts';
+import { isProblem } from '../harness/gateway-problems.ts';
 import { newVolume, type OpenBackend } from './backend.ts';
 
 const mebibyte = 2 ** 20;

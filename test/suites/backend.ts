@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Backend, NewVolume } from '../../gateway/backend.ts';
-import { isProblem } from '../gateway/problems.ts';
+import { isProblem } from '../harness/gateway-problems.ts';
 
 /** Opens a backend that holds nothing; what it needs is removed when the test ends. */
 export type OpenBackend = (t: TestContext) => Promise<Backend>;

@@ -3,11 +3,11 @@ import { test, type TestContext } from 'node:test';
 import { loop } from '../../node-agent/connectors/loop.ts';
 import type { Device } from '../../node-agent/connector.ts';
 import type { Filesystem } from '../../node-agent/filesystem.ts';
-import { ensureFilesystem, type FormatTask } from '../../node-agent/format.ts';
-import { topMount } from '../../src/lib/mountinfo.ts';
-import type { FormattingMark } from '../../node-agent/records.ts';
+import { ensureFilesystem, type FormatTask } from '../../node-agent/format/format.ts';
+import { topMount } from '../../src/lib/linux/mountinfo.ts';
+import type { FormattingMark } from '../../node-agent/state/records.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import type { Bench, ImageOptions } from '../node-agent/bench.ts';
+import type { Bench, ImageOptions } from '../harness/node-agent-bench.ts';
 
 /** How the suite gets a machine; `skip` says why it cannot. */
 export type FilesystemSuite = {

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
 import type { Share, ShareConnector } from '../../node-agent/connector.ts';
 import type { Host } from '../../node-agent/host.ts';
-import { topMount, type Mount } from '../../src/lib/mountinfo.ts';
+import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /** A connector of shares on one machine, and the means to put volumes before it. */
 export type ShareBench<P extends Protocol> = {

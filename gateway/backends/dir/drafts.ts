@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runCopying } from '../../copying.ts';
+import { describeFailure, runCopying } from '../files/copying.ts';
 import { ensureDirectory, syncDirectory } from './directory.ts';
 import { draftDirectory, isItemName, look, type Item } from './paths.ts';
 import { discard } from './trash.ts';

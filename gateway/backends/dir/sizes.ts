@@ -2,7 +2,7 @@ import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
-import { openChangeCount } from '../../change-count.ts';
+import { openChangeCount } from '../files/change-count.ts';
 import { ensureDirectory, syncDirectory } from './directory.ts';
 import { ignore, isItemName, sizeDirectory } from './paths.ts';
 

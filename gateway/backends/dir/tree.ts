@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runCopying } from '../../copying.ts';
+import { describeFailure, runCopying } from '../files/copying.ts';
 import { survey } from './survey.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Problem } from '../../../src/api/problem.ts';
-import { isAtOrBelow, originOf, parseMountinfo, type Mount } from '../../../src/lib/mountinfo.ts';
+import { isAtOrBelow, originOf, parseMountinfo, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Item } from './paths.ts';
 
 /** What this machine shows of a directory now; what other machines mount, nothing here shows. */

@@ -9,7 +9,7 @@ import type {
   VolumeRef,
   VolumeSource,
 } from '../../backend.ts';
-import { chooseSize } from '../../sizes.ts';
+import { chooseSize } from '../files/sizes.ts';
 import { cutTogether, type Cut } from './cut.ts';
 import { makeDirectory, syncDirectory, toProblem } from './directory.ts';
 import { moveIntoPlace } from './drafts.ts';

@@ -3,7 +3,7 @@ import { copyFile, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runCopying } from '../../copying.ts';
+import { describeFailure, runCopying } from '../files/copying.ts';
 import { ignoreMissing } from './problems.ts';
 
 /** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */

@@ -1,7 +1,7 @@
 import { lstatSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
-import { openChangeCount } from '../../change-count.ts';
+import { openChangeCount } from '../files/change-count.ts';
 import { namesIn } from './drafts.ts';
 import { imageId, snapshotDirectory, snapshotId } from './paths.ts';
 import { openPromises } from './promises.ts';

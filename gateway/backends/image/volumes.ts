@@ -10,7 +10,7 @@ import type {
   VolumeRef,
   VolumeSource,
 } from '../../backend.ts';
-import { chooseSize } from '../../sizes.ts';
+import { chooseSize } from '../files/sizes.ts';
 import { cutTogether } from './cut.ts';
 import { publishDraft } from './drafts.ts';
 import { imageId, imagePath, snapshotPath } from './paths.ts';

@@ -1,7 +1,7 @@
 import { Problem } from '../../../src/api/problem.ts';
 import { parseSegments, type Segments } from '../../../src/api/topology.ts';
 import { bytes } from '../../../src/lib/parsers.ts';
-import { sameJson } from '../../json.ts';
+import { sameJson } from '../../../src/lib/json.ts';
 
 /** So many bytes, in a place or anywhere. */
 export type Room = { readonly totalBytes: number; readonly place?: Segments };

@@ -1,7 +1,7 @@
 import { Problem } from '../../../src/api/problem.ts';
-import { runWell } from '../../commands.ts';
+import { runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
-import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../secrets.ts';
+import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../volumes/secrets.ts';
 
 const [username, password, usernameIn, passwordIn] = [
   'node.session.auth.username',

@@ -1,6 +1,6 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../commands.ts';
+import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../host/commands.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
 import { provesTarget, recordChap, type Chap } from './chap.ts';

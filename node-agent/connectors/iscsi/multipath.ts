@@ -1,6 +1,6 @@
 import { Problem } from '../../../src/api/problem.ts';
-import { runWell } from '../../commands.ts';
-import { isDisk, readDisk, settleDisk, waitFor, type DiskIdentity } from '../../disk.ts';
+import { runWell } from '../../host/commands.ts';
+import { isDisk, readDisk, settleDisk, waitFor, type DiskIdentity } from '../../host/disk.ts';
 import type { Host } from '../../host.ts';
 
 const prefix = 'mpath-';

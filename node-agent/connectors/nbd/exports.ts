@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell } from '../../commands.ts';
+import { describeFailure, runToEnd, runWell } from '../../host/commands.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
 

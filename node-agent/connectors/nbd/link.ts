@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { createMachine } from '../../machine.ts';
+import { createMachine } from '../../host/linux.ts';
 import { grow, readSizeBytes, type Growth } from './growth.ts';
 import { openExport, type Export } from './handshake.ts';
 import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';

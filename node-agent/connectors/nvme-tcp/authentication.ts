@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { Problem } from '../../../src/api/problem.ts';
-import { runToEnd, runWell } from '../../commands.ts';
+import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
-import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../secrets.ts';
+import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../volumes/secrets.ts';
 import { readControllers } from './controllers.ts';
 
 /** The names that nvme-cli has for them: with the first the node proves itself, with the second the controller does, too. */

@@ -7,7 +7,7 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { openRealBench, type Bench } from '../../node-agent/bench.ts';
+import { openRealBench, type Bench } from '../../harness/node-agent-bench.ts';
 
 /** A node: its agent, which runs in this process, and who speaks CSI with it. */
 export type GuestNode = { readonly bench: Bench; readonly client: CsiClient };

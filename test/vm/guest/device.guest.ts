@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { device } from '../../../node-agent/connectors/device.ts';
-import { createMachine } from '../../../node-agent/machine.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
 import { config } from './configfs.ts';
 import { makeGroup, openStores, resizeStore, type Group, type Store } from './scsi-target.ts';

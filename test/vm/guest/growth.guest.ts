@@ -4,8 +4,8 @@ import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loopDevicesOf, mountsBelow } from '../../harness/machine.ts';
-import { startWriting } from '../../kubelet/pod-process.ts';
-import { MiB, requestFor } from '../../node-agent/bench.ts';
+import { startWriting } from '../../fakes/kubelet/pod-process.ts';
+import { MiB, requestFor } from '../../harness/node-agent-bench.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
 
 test('an ext4 grows while a pod writes to it, step by step, and keeps its data', async t => {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { iscsi } from '../../../node-agent/connectors/iscsi.ts';
-import { createMachine } from '../../../node-agent/machine.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
 import {
   openStores,

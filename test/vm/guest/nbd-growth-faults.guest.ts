@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nbd } from '../../../node-agent/connectors/nbd.ts';
 import { identityOf } from '../../../node-agent/connectors/nbd/exports.ts';
-import { createMachine } from '../../../node-agent/machine.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import { bringUp, startGuestNode, takeDown } from './agent.ts';
 import { asBlock, connectionsTo, expand, MiB, mounted, portsOf, roomAt } from './nbd-growth.ts';

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { readConnections, type Connection } from '../../../node-agent/connectors/nbd/connections.ts';
 import { ownerOf } from '../../../node-agent/connectors/nbd/kernel.ts';
-import { createMachine } from '../../../node-agent/machine.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { volumeAt, type GuestNode, type VolumeFields } from './agent.ts';
 

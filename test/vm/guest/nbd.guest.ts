@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { nbd } from '../../../node-agent/connectors/nbd.ts';
-import { createMachine } from '../../../node-agent/machine.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { openNode } from '../../harness/agent.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { parseMountinfo } from '../../../src/lib/mountinfo.ts';
+import { parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
 import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../harness/machine.ts';
 import { startSharing, type SharedNode } from '../../harness/shared.ts';
 import { startNfsServer } from './nfs-server.ts';

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
-import { requestFor } from '../../node-agent/bench.ts';
-import { toExport } from '../../node-agent/share-bench.ts';
+import { requestFor } from '../../harness/node-agent-bench.ts';
+import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
 import { startNfsServer } from './nfs-server.ts';
 

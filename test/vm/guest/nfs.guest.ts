@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
-import { toExport } from '../../node-agent/share-bench.ts';
+import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode, type GuestVolume } from './agent.ts';
 import { startNfsServer } from './nfs-server.ts';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createMachine } from '../../../node-agent/machine.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { nvmeTcp } from '../../../node-agent/connectors/nvme-tcp.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';

@@ -1,0 +1,56 @@
+import { Problem } from '../../src/api/problem.ts';
+import type { NodeSpec } from '../../src/api/resources.ts';
+import { isReachable, showSegments } from '../../src/api/topology.ts';
+import type { AskingCluster } from './attachments.ts';
+import { listVolumesOnNode } from '../tables/attachments.ts';
+import { findNode } from '../tables/nodes.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
+import type { Reader } from '../store.ts';
+
+/** A volume that is to be attached to a node of a cluster, and what the cluster told of the node. */
+type Wanted = {
+  readonly volume: VolumeRecord;
+  readonly cluster: AskingCluster;
+  readonly nodeId: string;
+  readonly node: NodeSpec | undefined;
+};
+
+/** What the cluster told of its node. NOT_FOUND for one that it has not told of, unless any node is accepted. */
+export async function findAdmitted(
+  sql: Reader,
+  cluster: AskingCluster,
+  nodeId: string,
+): Promise<NodeSpec | undefined> {
+  const node = await findNode(sql, { cluster: cluster.name, nodeId });
+  if (!node && !cluster.acceptAnyNode) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
+  return node;
+}
+
+/**
+ * The node can have this volume beside its others: FAILED_PRECONDITION when it is where the volume is not reached from,
+ * RESOURCE_EXHAUSTED when it is full of others.
+ */
+export async function requireAdmittance(sql: Reader, wanted: Wanted): Promise<void> {
+  requireReachable(wanted);
+  const { volume, cluster, nodeId, node } = wanted;
+  if (node?.maxVolumes === undefined) return;
+  const there = await listVolumesOnNode(sql, { cluster: cluster.name, nodeId });
+  const { length } = there.filter(id => id !== volume.id);
+  if (length >= node.maxVolumes)
+    throw new Problem(
+      'RESOURCE_EXHAUSTED',
+      `node "${nodeId}" has ${length} volumes attached, and takes no more than ${node.maxVolumes}`,
+    );
+}
+
+/** Where nothing is known of the node's place, a cluster that is trusted with any node is trusted with this, too. */
+function requireReachable({ volume: { id, place }, cluster, nodeId, node }: Wanted): void {
+  if (!place || (node?.topology === undefined && cluster.acceptAnyNode)) return;
+  const from = node?.topology ?? {};
+  if (isReachable(place, from)) return;
+  const there = Object.keys(from).length === 0 ? 'has told no topology' : `is in "${showSegments(from)}"`;
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `volume "${id}" is in "${showSegments(place)}", and node "${nodeId}" ${there}`,
+  );
+}

@@ -1,0 +1,50 @@
+import { Problem } from '../../src/api/problem.ts';
+import type { Node, NodeSpec } from '../../src/api/resources.ts';
+import { listVolumesOnNode } from '../tables/attachments.ts';
+import { findNode, putNode, removeNode } from '../tables/nodes.ts';
+import type { Engine } from '../store.ts';
+
+/** The nodes that each cluster says it has. */
+export interface Nodes {
+  /** Records what the cluster says of the node, in place of what it said before. */
+  put(cluster: string, nodeId: string, spec: NodeSpec): Promise<{ node: Node; created: boolean }>;
+  get(cluster: string, nodeId: string): Promise<Node>;
+  /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
+  delete(cluster: string, nodeId: string): Promise<void>;
+}
+
+/** Makes the service. */
+export function createNodes(engine: Engine): Nodes {
+  return {
+    async put(cluster, nodeId, spec) {
+      requireNodeId(nodeId);
+      const created = await engine.transaction(sql => putNode(sql, { cluster, nodeId }, spec));
+      return { node: { id: nodeId, ...spec }, created };
+    },
+
+    async get(cluster, nodeId) {
+      const spec = await findNode(engine.reader, { cluster, nodeId });
+      if (!spec) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
+      return { id: nodeId, ...spec };
+    },
+
+    async delete(cluster, nodeId) {
+      await engine.transaction(async sql => {
+        const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
+        if (volumes.length > 0)
+          throw new Problem(
+            'FAILED_PRECONDITION',
+            `node "${nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
+          );
+        await removeNode(sql, { cluster, nodeId });
+      });
+    },
+  };
+}
+
+/** INVALID_ARGUMENT for what cannot name a node: empty, over 256 bytes, or with control characters. */
+export function requireNodeId(nodeId: string): void {
+  const { length } = new TextEncoder().encode(nodeId);
+  if (length === 0 || length > 256 || /\p{Cc}/u.test(nodeId))
+    throw new Problem('INVALID_ARGUMENT', 'a node id has 1 to 256 bytes and no control characters');
+}

@@ -1,0 +1,86 @@
+import { Problem } from '../../src/api/problem.ts';
+import { maxPageBlocks } from '../../src/api/routes.ts';
+import type { BlockPage } from '../../src/api/snapshot-resources.ts';
+import type { Extent } from '../backend.ts';
+import { requireOffered } from '../volumes/features.ts';
+import { notFound } from '../tenancy/ownership.ts';
+import { findSnapshot, type SnapshotRecord } from '../tables/snapshots.ts';
+import { toKnownSnapshot } from '../volumes/documents.ts';
+import type { ServiceOptions } from '../volumes/volumes.ts';
+
+/** Which blocks of a cluster's snapshots hold data, and which differ. */
+export interface Blocks {
+  /** From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. */
+  list(cluster: string, id: string, query: BlockQuery): Promise<BlockPage>;
+}
+
+/** With `base` the blocks that differ from that snapshot of the same volume. */
+export type BlockQuery = {
+  readonly base: string | undefined;
+  readonly offset: number;
+  readonly limit: number;
+};
+
+/** Makes the service. */
+export function createBlocks({ engine, backend }: Pick<ServiceOptions, 'engine' | 'backend'>): Blocks {
+  async function require(cluster: string, id: string): Promise<SnapshotRecord> {
+    const snapshot = await findSnapshot(engine.reader, id);
+    if (snapshot?.cluster !== cluster || snapshot.state === 'cutting')
+      throw notFound({ kind: 'snapshot', id });
+    if (snapshot.state !== 'ready')
+      throw new Problem('ABORTED', `snapshot "${id}" is not ready: it is ${snapshot.state}`);
+    return snapshot;
+  }
+
+  return {
+    async list(cluster, id, { base: baseId, offset, limit }) {
+      const { snapshots, changes } = backend;
+      const { allocated, changed } = requireOffered(backend, snapshots && changes, 'changed blocks');
+      const target = await require(cluster, id);
+      const base = baseId === undefined ? undefined : await require(cluster, baseId);
+      if (base && base.volumeId !== target.volumeId)
+        throw new Problem('INVALID_ARGUMENT', `snapshots "${base.id}" and "${id}" are of different volumes`);
+      const { sizeBytes } = target;
+      if (offset < 0 || offset > sizeBytes)
+        throw new Problem('OUT_OF_RANGE', `offset ${offset} is outside of the ${sizeBytes} bytes of "${id}"`);
+      const extents = base
+        ? changed({ base: toKnownSnapshot(base), target: toKnownSnapshot(target) }, offset)
+        : allocated(toKnownSnapshot(target), offset);
+      return collect(extents, { sizeBytes, offset, limit });
+    },
+  };
+}
+
+/** Reads `offset`, `limit` and `base` of a query. */
+export function readBlockQuery(query: Readonly<Record<string, string>>): BlockQuery {
+  const { base, offset = '0', limit = '0' } = query;
+  for (const [name, value] of Object.entries({ offset, limit }))
+    if (!/^-?\d{1,15}$/.test(value))
+      throw new Problem('INVALID_ARGUMENT', `${name}: "${value.slice(0, 32)}" is not a number`);
+  if (Number(limit) < 0) throw new Problem('INVALID_ARGUMENT', `limit: ${limit} is less than 0`);
+  return {
+    base: base || undefined,
+    offset: Number(offset),
+    limit: Math.min(Number(limit) || maxPageBlocks, maxPageBlocks),
+  };
+}
+
+/** One page, cut to what lies after the offset and in the snapshot. What is out of order is never passed on. */
+async function collect(
+  extents: AsyncIterable<Extent>,
+  { sizeBytes, offset: from, limit }: { sizeBytes: number; offset: number; limit: number },
+): Promise<BlockPage> {
+  const blocks: { offset: number; length: number }[] = [];
+  let end = from;
+  for await (const extent of extents) {
+    const offset = Math.max(extent.offset, from);
+    const upTo = Math.min(extent.offset + extent.length, sizeBytes);
+    if (upTo <= from) continue;
+    if (blocks.length === limit) return { sizeBytes, blocks, nextOffset: end };
+    if (!(offset >= end && upTo > offset))
+      throw new Problem('UNAVAILABLE', `the storage told blocks out of order, at ${extent.offset}`);
+    blocks.push({ offset, length: upTo - offset });
+    end = upTo;
+  }
+  return { sizeBytes, blocks };
+}

@@ -1,0 +1,77 @@
+import { clusterOf } from '../../src/api/ids.ts';
+import { Problem } from '../../src/api/problem.ts';
+import type { Volume, VolumePage } from '../../src/api/resources.ts';
+import { maxBodyBytes, maxPageEntries } from '../../src/api/routes.ts';
+
+/** Which page of a list: at most `limit` entries after what `pageToken` names. */
+export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
+
+/** The lists that have pages. A token of one is no token of another. */
+export type ListName = 'volumes' | 'snapshots' | 'health';
+
+const tokenPrefixes: Readonly<Record<ListName, string>> = { volumes: '1:', snapshots: 's:', health: 'h:' };
+/** A page is cut before its text passes this many characters; half of what one answer may have, in bytes. */
+const pageTextCap = maxBodyBytes / 4;
+
+/** Reads `limit` and `pageToken` of a query; no limit, 0, and more than one page holds all mean a full page. */
+export function readPageQuery(query: Readonly<Record<string, string>>): PageQuery {
+  const { limit = '0', pageToken } = query;
+  if (!/^\d{1,15}$/.test(limit))
+    throw new Problem('INVALID_ARGUMENT', `limit: "${limit.slice(0, 32)}" is not a number of entries`);
+  return {
+    limit: Math.min(Number(limit) || maxPageEntries, maxPageEntries),
+    pageToken: pageToken || undefined,
+  };
+}
+
+/** The id after which the page begins. ABORTED when this list of this cluster gave no such token. */
+export function fromPageToken(cluster: string, pageToken: string, list: ListName = 'volumes'): string {
+  const text = decode(pageToken);
+  const prefix = tokenPrefixes[list];
+  const afterId = text?.startsWith(prefix) ? text.slice(prefix.length) : '';
+  if (clusterOf(afterId) !== cluster)
+    throw new Problem('ABORTED', 'the page token is not one that this list gave; begin anew');
+  return afterId;
+}
+
+/** As many of the entries as one page may hold; a token for the rest when there are more. */
+export function cutEntries<T extends { readonly id: string }>(
+  entries: readonly T[],
+  limit: number,
+  list: ListName,
+): { readonly entries: readonly T[]; readonly nextPageToken?: string } {
+  let length = 0;
+  let count = 0;
+  for (const entry of entries.slice(0, limit)) {
+    length += JSON.stringify(entry).length;
+    if (count > 0 && length > pageTextCap) break;
+    count++;
+  }
+  const page = entries.slice(0, count);
+  const last = page.at(-1);
+  return last && count < entries.length
+    ? { entries: page, nextPageToken: toPageToken(last.id, list) }
+    : { entries: page };
+}
+
+/** One page of volumes. */
+export function cutPage(volumes: readonly Volume[], limit: number): VolumePage {
+  const { entries, ...rest } = cutEntries(volumes, limit, 'volumes');
+  return { volumes: [...entries], ...rest };
+}
+
+/** A token for the page that begins after the id. */
+export function toPageToken(lastId: string, list: ListName): string {
+  return btoa(tokenPrefixes[list] + lastId)
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '');
+}
+
+function decode(token: string): string | undefined {
+  try {
+    return atob(token.replaceAll('-', '+').replaceAll('_', '/'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import type { Engine } from '../store.ts';
+
+/**
+ * The tables, as steps that are only ever added to. A store at version N has had the first N steps. The SQL is what
+ * all engines understand.
+ */
+const steps: readonly (readonly string[])[] = [
+  [
+    `create table volumes (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      state text not null,
+      spec text not null,
+      size_bytes bigint not null,
+      context text not null,
+      created_at bigint not null,
+      claim_owner text,
+      claim_operation text,
+      claim_since bigint,
+      claim_until bigint
+    )`,
+    'create index volumes_by_cluster on volumes (cluster, id)',
+    `create index volumes_unfinished on volumes (id) where state <> 'ready'`,
+    `create table attachments (
+      volume_id text not null references volumes (id),
+      cluster text not null,
+      node_id text not null,
+      attachment_id text not null,
+      state text not null,
+      capability text not null,
+      readonly integer not null,
+      reach text,
+      primary key (volume_id, cluster, node_id)
+    )`,
+    'create index attachments_by_node on attachments (cluster, node_id)',
+    `create index attachments_unfinished on attachments (volume_id) where state <> 'attached'`,
+    `create table nodes (
+      cluster text not null,
+      id text not null,
+      spec text not null,
+      primary key (cluster, id)
+    )`,
+  ],
+  [
+    'alter table volumes add column source text',
+    `alter table volumes add column mutable_parameters text not null default '{}'`,
+    'alter table volumes add column node_expansion integer not null default 0',
+    'alter table volumes add column pending text',
+    'create index volumes_pending on volumes (id) where pending is not null',
+    'alter table attachments add column size_bytes bigint',
+    `create table snapshot_groups (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      state text not null,
+      parameters text not null,
+      created_at bigint not null,
+      claim_owner text,
+      claim_operation text,
+      claim_since bigint,
+      claim_until bigint
+    )`,
+    `create index snapshot_groups_unfinished on snapshot_groups (id) where state <> 'ready'`,
+    `create table snapshots (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      volume_id text not null,
+      group_id text,
+      member integer not null,
+      state text not null,
+      parameters text not null,
+      size_bytes bigint not null,
+      created_at bigint not null,
+      claim_owner text,
+      claim_operation text,
+      claim_since bigint,
+      claim_until bigint
+    )`,
+    'create index snapshots_by_cluster on snapshots (cluster, id)',
+    'create index snapshots_by_volume on snapshots (volume_id, id)',
+    'create index snapshots_by_group on snapshots (group_id, member) where group_id is not null',
+    `create index snapshots_unfinished on snapshots (id) where state <> 'ready'`,
+  ],
+  [
+    'alter table volumes add column keep_until bigint',
+    'alter table volumes add column used_raw integer not null default 0',
+    `create table findings (
+      kind text not null,
+      id text not null,
+      problem text not null,
+      first_seen bigint not null,
+      primary key (kind, id, problem)
+    )`,
+  ],
+  ['alter table volumes add column place text', 'alter table snapshots add column place text'],
+  ['create index volumes_by_place on volumes (place) where place is not null'],
+];
+
+/** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */
+export async function migrate(engine: Engine): Promise<void> {
+  await engine.transaction(async sql => {
+    await sql.run('create table if not exists schema_version (version integer not null)');
+    const rows = await sql.all('select version from schema_version');
+    const version = Number(rows[0]?.version ?? 0);
+    if (version > steps.length)
+      throw new Error(
+        `the store has schema version ${version}, but this gateway knows none after ${steps.length}`,
+      );
+    for (const statement of steps.slice(version).flat()) await sql.run(statement);
+    if (version === steps.length) return;
+    await sql.run('delete from schema_version');
+    await sql.run('insert into schema_version (version) values (?)', steps.length);
+  });
+}

@@ -1,0 +1,69 @@
+import type { Health, HealthPage } from '../../src/api/resources.ts';
+import type { HealthEntry } from '../backend.ts';
+import { requireOffered } from './features.ts';
+import { notFound } from '../tenancy/ownership.ts';
+import { fromPageToken, toPageToken, type PageQuery } from '../tables/paging.ts';
+import { findVolume, listVolumes, type VolumeRecord } from '../tables/volumes.ts';
+import { toKnownVolume } from './documents.ts';
+import type { ServiceOptions } from './volumes.ts';
+
+/** What is wrong with a cluster's volumes, as the storage tells it now. */
+export interface VolumesHealth {
+  get(cluster: string, id: string): Promise<Health>;
+  /** Only volumes with which something is wrong; a page may have none of them and yet be followed by another. */
+  list(cluster: string, query: PageQuery): Promise<HealthPage>;
+}
+
+/** Most volumes that are looked at for one page, and how many at a time. */
+const scanSize = 1_000;
+const concurrency = 16;
+
+/** Makes the service. */
+export function createVolumesHealth({
+  engine,
+  backend,
+}: Pick<ServiceOptions, 'engine' | 'backend'>): VolumesHealth {
+  const offered = (): NonNullable<typeof backend.volumeHealth> =>
+    requireOffered(backend, backend.volumeHealth, 'health of volumes');
+
+  /** A volume that is being made or deleted is neither well nor ill. */
+  async function ask(volume: VolumeRecord): Promise<Health> {
+    const entries = volume.state === 'ready' ? await offered()(toKnownVolume(volume)) : [];
+    return { volumeId: volume.id, entries: unique(entries) };
+  }
+
+  return {
+    async get(cluster, id) {
+      offered();
+      const volume = await findVolume(engine.reader, id);
+      if (volume?.cluster !== cluster) throw notFound({ kind: 'volume', id });
+      return ask(volume);
+    },
+
+    async list(cluster, { limit, pageToken }) {
+      offered();
+      const afterId = pageToken === undefined ? '' : fromPageToken(cluster, pageToken, 'health');
+      const records = await listVolumes(engine.reader, { cluster, afterId, limit: scanSize });
+      const ill: Health[] = [];
+      for (let done = 0; done < records.length; done += concurrency) {
+        const asked = records.slice(done, done + concurrency);
+        for (const health of await Promise.all(asked.map(ask))) {
+          if (health.entries.length > 0) ill.push(health);
+          if (ill.length === limit) return pageUpTo(health.volumeId, ill);
+        }
+      }
+      const last = records.at(-1);
+      return last && records.length === scanSize ? pageUpTo(last.id, ill) : { volumes: ill };
+    },
+  };
+}
+
+function pageUpTo(lastId: string, volumes: Health[]): HealthPage {
+  return { volumes, nextPageToken: toPageToken(lastId, 'health') };
+}
+
+/** One entry for each status and reason (CSI spec, "VolumeHealth"): the first. */
+function unique(entries: readonly HealthEntry[]): HealthEntry[] {
+  const byKind = Map.groupBy(entries, ({ status, reason }) => `${status} ${reason}`);
+  return [...byKind.values()].flatMap(same => same.slice(0, 1));
+}

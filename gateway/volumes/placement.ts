@@ -1,0 +1,55 @@
+import type { TopologyRequirement } from '../../src/api/fields.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { meetsTerm, showSegments, withoutEmpty, type Segments } from '../../src/api/topology.ts';
+import { sameJson } from '../../src/lib/json.ts';
+
+/** Where something must be reached from, in terms that all say something; no `requisite` terms: from anywhere. */
+export type Requirement = {
+  readonly requisite: readonly Segments[];
+  readonly preferred: readonly Segments[];
+};
+
+/**
+ * What is asked, without values and terms that say nothing. INVALID_ARGUMENT when something is preferred that is none
+ * of the requisite terms.
+ */
+export function readRequirement({ requisite = [], preferred = [] }: TopologyRequirement = {}): Requirement {
+  const asked = { requisite: speaking(requisite), preferred: speaking(preferred) };
+  const known = new Set(asked.requisite.map(keyOf));
+  const stray = asked.preferred.find(term => !known.has(keyOf(term)));
+  if (stray && known.size > 0)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `body.topology.preferred: "${showSegments(stray)}" is none of the requisite terms`,
+    );
+  return asked;
+}
+
+/** True when what is in the place meets the requirement; without a place it is reached from everywhere. */
+export function meets(place: Segments | undefined, { requisite }: Requirement): boolean {
+  return place === undefined || requisite.length === 0 || requisite.some(term => meetsTerm(place, term));
+}
+
+/**
+ * The places that meet the requirement, best first: those of the preferred terms in their order, then the others of
+ * the requisite terms in theirs, or without such terms all others in the storage's own order.
+ */
+export function choosePlaces(places: readonly Segments[], asked: Requirement): readonly Segments[] {
+  const inOrder = [...asked.preferred, ...asked.requisite].flatMap(term =>
+    places.filter(place => meetsTerm(place, term)),
+  );
+  return [...new Set(asked.requisite.length === 0 ? [...inOrder, ...places] : inOrder)];
+}
+
+/** True when it is one of the places. */
+export function isOneOf(place: Segments, places: readonly Segments[]): boolean {
+  return places.some(other => sameJson(place, other));
+}
+
+function keyOf(segments: Segments): string {
+  return JSON.stringify(Object.entries(segments).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function speaking(terms: readonly Segments[]): readonly Segments[] {
+  return terms.map(withoutEmpty).filter(term => Object.keys(term).length > 0);
+}

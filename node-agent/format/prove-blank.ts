@@ -1,0 +1,123 @@
+import { Problem } from '../../src/api/problem.ts';
+import { describeFailure, runToEnd } from '../host/commands.ts';
+import type { Device } from '../connector.ts';
+import type { Host } from '../host.ts';
+
+/** A stretch of a device, in bytes. */
+export type Range = { readonly offset: number; readonly length: number };
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+const TiB = 1024 * GiB;
+
+const sampleCount = 16;
+const sampleBytes = MiB;
+/** How many commands read a device at a time. */
+const readers = 3;
+
+/**
+ * Throws unless the device reads as zeros wherever a known format keeps a superblock or a copy of one. The device is
+ * read by commands, because a device that hangs must not hang the agent.
+ */
+export async function proveBlank(device: Device, host: Host): Promise<void> {
+  const ranges = superblockRanges(device.sizeBytes).values();
+  const read = async (): Promise<void> => {
+    for (const range of ranges) await proveZeros(device, range, host);
+  };
+  await Promise.all(Array.from({ length: readers }, read));
+}
+
+async function proveZeros(device: Device, { offset, length }: Range, host: Host): Promise<void> {
+  const line = {
+    command: 'cmp',
+    args: ['--bytes', String(length), '--ignore-initial', `${offset}:0`, '--', device.path, '/dev/zero'],
+  };
+  const result = await runToEnd(host, line);
+  if (result.status === 0) return;
+  if (result.status !== 1) throw new Problem('UNAVAILABLE', describeFailure(line, result));
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `device "${device.path}" is not blank: bytes differ from zero between offset ${offset} and ${offset + length}; refusing to format it`,
+  );
+}
+
+/** Where superblocks and their copies may lie on a device of this size, in order, merged where they touch. */
+export function superblockRanges(sizeBytes: number): readonly Range[] {
+  const ranges = [
+    // Every primary superblock, partition tables, LUKS with its second header, LVM, swap.
+    { offset: 0, length: 5 * MiB },
+    // The copies at the end: GPT, md, ZFS, NTFS, ...
+    { offset: sizeBytes - MiB, length: MiB },
+    ...btrfsMirrors,
+    ...ext4Backups,
+    ...ocfs2Backups,
+    ...xfsGroups(sizeBytes),
+    ...samples(sizeBytes),
+  ];
+  const clipped = ranges
+    .map(({ offset, length }) => {
+      const start = Math.max(0, offset);
+      return { offset: start, length: Math.min(offset + length, sizeBytes) - start };
+    })
+    .filter(({ length }) => length > 0)
+    .sort((a, b) => a.offset - b.offset);
+  return merge(clipped);
+}
+
+const btrfsMirrors: readonly Range[] = [64 * MiB, 256 * GiB].map(offset => ({ offset, length: 64 * KiB }));
+
+/** A group is as many blocks as one block has bits; sparse_super keeps copies in group 1 and in powers of 3, 5, 7. */
+const ext4Backups: readonly Range[] = [
+  ...[1 * KiB, 2 * KiB, 4 * KiB].flatMap(blockSize =>
+    [1, 3, 5, 7].map(group => ({ offset: group * 8 * blockSize * blockSize, length: 8 * KiB })),
+  ),
+  { offset: 8 * (64 * KiB) ** 2, length: 64 * KiB },
+  // With bigalloc a bit stands for a cluster: by default 16 blocks of 4 KiB.
+  ...[1, 3, 5, 7].map(group => ({ offset: group * 2 * GiB, length: 8 * KiB })),
+];
+
+const ocfs2Backups: readonly Range[] = [GiB, 4 * GiB, 16 * GiB, 64 * GiB, 256 * GiB, TiB].map(offset => ({
+  offset,
+  length: 8 * KiB,
+}));
+
+/** Data of no known format, as a workload writes it to a raw device: a stretch out of each part of the device. */
+function samples(sizeBytes: number): readonly Range[] {
+  const step = sizeBytes / sampleCount;
+  return Array.from({ length: sampleCount }, (_, index) => ({
+    offset: Math.floor((index * step) / MiB) * MiB,
+    length: sampleBytes,
+  }));
+}
+
+/**
+ * XFS cuts a device into 4 groups, of at most 1 TiB, and into 8, 16 or 32 where it sees many disks; each begins with
+ * a copy of the superblock. The window holds the rounding to blocks and stripes.
+ */
+function xfsGroups(sizeBytes: number): readonly Range[] {
+  const starts = [
+    sizeBytes / 4,
+    sizeBytes / 2,
+    (3 * sizeBytes) / 4,
+    sizeBytes / 8,
+    sizeBytes / 16,
+    sizeBytes / 32,
+  ];
+  return [...starts, TiB].map(start => ({
+    offset: Math.floor(start / KiB) * KiB - MiB,
+    length: 2 * MiB,
+  }));
+}
+
+function merge(sorted: readonly Range[]): readonly Range[] {
+  const merged: Range[] = [];
+  for (const range of sorted) {
+    const last = merged.at(-1);
+    if (last && range.offset <= last.offset + last.length) {
+      const end = Math.max(last.offset + last.length, range.offset + range.length);
+      merged[merged.length - 1] = { offset: last.offset, length: end - last.offset };
+    } else merged.push(range);
+  }
+  return merged;
+}

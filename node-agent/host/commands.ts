@@ -1,0 +1,65 @@
+import { Problem } from '../../src/api/problem.ts';
+import type { ExecResult } from '../../src/lib/exec.ts';
+import type { CommandLine } from '../filesystem.ts';
+import type { Host } from '../host.ts';
+
+/** A command that ran to its end. */
+export type Ended = ExecResult & { readonly status: number };
+
+/** Runs a command to its end, whatever its exit status; one that is missing or was killed is a `Problem`. */
+export async function runToEnd(host: Host, line: CommandLine): Promise<Ended> {
+  const result = await runIfInstalled(host, line);
+  if (result) return result;
+  throw new Problem('FAILED_PRECONDITION', `"${line.command}" is not installed on this node`);
+}
+
+/** As `runToEnd`, but undefined for a command that is missing. */
+export async function runIfInstalled(
+  host: Host,
+  { command, args, timeoutMs, input }: CommandLine,
+): Promise<Ended | undefined> {
+  const result = await host.run(command, args, { timeoutMs, input });
+  const { status } = result;
+  if (result.missing) return undefined;
+  if (result.fault !== undefined)
+    throw new Problem('UNAVAILABLE', `${show(command, args)} could not be started: ${result.fault}`);
+  if (result.timedOut)
+    throw new Problem('DEADLINE_EXCEEDED', `${show(command, args)} did not end in time and was killed`);
+  if (status === undefined) throw new Problem('UNAVAILABLE', `${show(command, args)} was killed`);
+  return { ...result, status };
+}
+
+/** Runs a command that must end with status 0. */
+export async function runWell(host: Host, line: CommandLine): Promise<Ended> {
+  const result = await runToEnd(host, line);
+  if (result.status !== 0) throw new Problem('UNAVAILABLE', describeFailure(line, result));
+  return result;
+}
+
+/** Writes to a file of the kernel's, in a command of its own since that may wait on a device. */
+export async function tell(host: Host, path: string, text: string): Promise<void> {
+  await runWell(host, { command: 'tee', args: ['--', path], input: text });
+}
+
+/** Makes sure that the kernel has a module; FAILED_PRECONDITION where it has none of that name. */
+export async function needModule(host: Host, name: string): Promise<void> {
+  const place = `/sys/module/${name}`;
+  if ((await host.kindOf(place)) !== 'nothing') return;
+  const line = { command: 'modprobe', args: ['--quiet', '--', name] };
+  const result = await runToEnd(host, line);
+  if (result.status === 0 && (await host.kindOf(place)) !== 'nothing') return;
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `the kernel of this node has no "${name}": "modprobe ${name}" does not help`,
+  );
+}
+
+/** What a command said when it failed, for people only: nothing is decided on it. */
+export function describeFailure({ command, args }: CommandLine, { status, stderr }: Ended): string {
+  const said = stderr.trim().split('\n', 1)[0] ?? '';
+  return `${show(command, args)} ended with status ${status}${said === '' ? '' : `: ${said}`}`;
+}
+
+function show(command: string, args: readonly string[]): string {
+  return `"${[command, ...args].join(' ')}"`;
+}

@@ -1,0 +1,103 @@
+import { constants, existsSync, readFileSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { exec } from '../../src/lib/exec.ts';
+import type { Host, PathKind } from '../host.ts';
+import { createMountReader } from '../../src/lib/linux/mountinfo.ts';
+
+/** `timeoutMs` bounds each command. */
+export type MachineOptions = { readonly timeoutMs: number };
+
+/** The machine that this process runs on. */
+export function createMachine({ timeoutMs }: MachineOptions): Host {
+  const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
+  const paced = createPace();
+  return {
+    async run(command, args, { timeoutMs: own = timeoutMs, input } = {}) {
+      await paced();
+      return exec(command, args, { timeoutMs: own, ...(input !== undefined && { stdin: input }) });
+    },
+    mounts: async () => readMounts(),
+    readText: async path => readText(path),
+    isThere: async path => existsSync(path),
+    kindOf,
+    realPath: path => realpath(path),
+    list: path => unless('ENOENT', [], readdir(path)),
+    makeDirectory: path => unless('EEXIST', undefined, mkdir(path, { mode: 0o750 })),
+    makeFile,
+    removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
+    removeFile: path => unless('ENOENT', undefined, unlink(path)),
+    writeDurably,
+  };
+}
+
+/** Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting. */
+function createPace(): () => Promise<void> {
+  let next = Promise.resolve();
+  return () => {
+    const own = next;
+    next = own.then(() => setImmediate());
+    return own;
+  };
+}
+
+/** A device that goes while its file is read gives ENODEV; one that has nothing to say there, EINVAL or ENXIO. */
+const absent: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'EINVAL', 'ENXIO']);
+
+/**
+ * What the kernel keeps in memory (/proc, /sys) is read at once: it waits on no device, and a turn through the thread
+ * pool would cost ten times the read.
+ */
+function readText(path: string): string | undefined {
+  // Most of what is asked for among many devices is not there, and an error costs more than a look.
+  if (!existsSync(path)) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (absent.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+async function unless<T, U>(code: string, instead: U, work: Promise<T>): Promise<T | U> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === code) return instead;
+    throw error;
+  }
+}
+
+async function kindOf(path: string): Promise<PathKind> {
+  const stats = await unless('ENOENT', undefined, lstat(path));
+  if (!stats) return 'nothing';
+  if (stats.isSymbolicLink()) return 'link';
+  if (stats.isDirectory()) return 'directory';
+  if (!stats.isFile()) return 'other';
+  return stats.size === 0 ? 'file' : 'filled';
+}
+
+async function makeFile(path: string): Promise<void> {
+  const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const file = await open(path, O_CREAT | O_WRONLY | O_NOFOLLOW, 0o640);
+  await file.close();
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const draft = `${path}.tmp`;
+  const file = await open(draft, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+  const directory = await open(dirname(path), 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

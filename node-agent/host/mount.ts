@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asProblem, Problem } from '../../src/api/problem.ts';
+import type { Agent } from '../volumes/agent.ts';
+import { runWell } from './commands.ts';
+import type { Host } from '../host.ts';
+import { inPhase } from './phases.ts';
+import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+
+/**
+ * The number (`major:minor`) of the block device that a mount shows, as a filesystem or as the bound device node;
+ * undefined when it shows none. btrfs and device nodes are mounted from an anonymous device, so the name decides
+ * there; a device that is gone has no number, and its name is given back instead.
+ */
+export async function deviceNumberOf(mount: Mount, host: Host): Promise<string | undefined> {
+  if (isDeviceNode(mount)) return numberOf(mount.root.slice(1), host);
+  if (!mount.device.startsWith('0:')) return mount.device;
+  if (mount.source.startsWith('/dev/')) return numberOf(mount.source.slice('/dev/'.length), host);
+  return undefined;
+}
+
+async function numberOf(name: string, host: Host): Promise<string> {
+  const kernelName = name.startsWith('mapper/') ? await mappedName(name.slice('mapper/'.length), host) : name;
+  return (await host.readText(`/sys/class/block/${kernelName}/dev`))?.trim() ?? name;
+}
+
+/** The kernel's name of a device-mapper device, which `mount` calls by its name below /dev/mapper. */
+async function mappedName(name: string, host: Host): Promise<string> {
+  for (const kernelName of await host.list('/sys/class/block'))
+    if ((await host.readText(`/sys/class/block/${kernelName}/dm/name`))?.trim() === name) return kernelName;
+  return name;
+}
+
+/** True for a device node that is bound to a file, as a block volume is published. */
+function isDeviceNode({ type, root }: Mount): boolean {
+  return type === 'devtmpfs' && /^\/[^/]+$/.test(root);
+}
+
+/** Runs `mount` and returns what mountinfo shows at the path then, which must show what was to be mounted. */
+export async function mountAndSee(
+  host: Host,
+  args: readonly string[],
+  { path, shows }: { readonly path: string; readonly shows: (mount: Mount) => Promise<boolean> },
+): Promise<Mount> {
+  await runWell(host, { command: 'mount', args });
+  const mount = topMount(await host.mounts(), path);
+  if (!mount) throw new Problem('UNAVAILABLE', `nothing is mounted at "${path}" after mount succeeded`);
+  if (!(await shows(mount)))
+    throw new Problem(
+      'UNAVAILABLE',
+      `${describe(mount)} is at "${path}" after something else was mounted there`,
+    );
+  return mount;
+}
+
+const forceTries = 10;
+const forcePauseMs = 50;
+
+/** How far an unmount may go. */
+export type Unmounting = {
+  /** Something waits on the volume already: what is not forced would only wait as well. */
+  readonly isHung: boolean;
+  /** A mount that does not come off by force may be cut loose, though its filesystem then lives on unseen. */
+  readonly allowsLazy: boolean;
+};
+
+/**
+ * Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a
+ * `Problem`, and stays. What hangs is unmounted by force, what is refused never is.
+ */
+export function unmountAll(agent: Unmounter, path: string, options: readonly string[] = []): Promise<void> {
+  return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
+}
+
+type Unmounter = Pick<Agent, 'host' | 'unmounting' | 'observePhase'>;
+
+async function unmountEach(agent: Unmounter, path: string, options: readonly string[]): Promise<void> {
+  const { host } = agent;
+  for (let before = Number.POSITIVE_INFINITY; ;) {
+    const mounts = await host.mounts();
+    const [below] = mountsBelow(mounts, path);
+    if (below)
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `"${path}" has ${describe(below)} below it, at "${below.path}"`,
+      );
+    const count = mountsAt(mounts, path).length;
+    if (count === 0) return;
+    if (count >= before)
+      throw new Problem('UNAVAILABLE', `"${path}" is still mounted after it was unmounted`);
+    await unmountTop(agent, path, { options, count });
+    before = count;
+  }
+}
+
+type Top = { readonly options: readonly string[]; readonly count: number };
+
+/** Takes the topmost mount off: as usual, by force what hangs, and loose what does not come off even so. */
+async function unmountTop(
+  { host, unmounting }: Unmounter,
+  path: string,
+  { options, count }: Top,
+): Promise<void> {
+  const run = (way: readonly string[]) =>
+    runWell(host, { command: 'umount', args: [...options, ...way, '--', path] });
+  for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
+    const error = await problemOf(run(tries > 0 ? ['--force'] : []));
+    if (!error) return;
+    const hasTimedOut = error.code === 'DEADLINE_EXCEEDED';
+    if (tries === 0 && !hasTimedOut) throw error;
+    // One that hangs may have taken the mount off all the same, and waits for the filesystem to end.
+    if (mountsAt(await host.mounts(), path).length < count) return;
+    // The first force frees who waits on the filesystem; once they are gone, another takes the mount off.
+    const isLast = tries > 0 && (hasTimedOut || tries === forceTries);
+    if (isLast && !unmounting.allowsLazy) throw error;
+    if (isLast) {
+      await run(['--lazy']);
+      return;
+    }
+    await sleep(forcePauseMs);
+  }
+}
+
+async function problemOf(work: Promise<unknown>): Promise<Problem | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return asProblem(error);
+  }
+}
+
+/** A mount in a few words. */
+export function describe({ type, source, device }: Mount): string {
+  return `${type} of "${source}" (${device})`;
+}

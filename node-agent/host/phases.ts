@@ -1,0 +1,24 @@
+import type { Agent } from '../volumes/agent.ts';
+
+/** The parts of bringing a volume to this machine and of taking it away, by the verb of their layer. */
+export type Phase = 'connect' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
+
+/** Told when a phase begins; what it returns is told how the phase ended. */
+export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => void;
+
+/** Runs one phase, and lets it be measured where somebody measures. */
+export async function inPhase<T>(
+  { observePhase }: Pick<Agent, 'observePhase'>,
+  phase: Phase,
+  work: () => Promise<T>,
+): Promise<T> {
+  const ended = observePhase?.(phase);
+  try {
+    const result = await work();
+    ended?.('done');
+    return result;
+  } catch (error) {
+    ended?.('failed');
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import type { Host } from '../host.ts';
+
+/** What must be there for something to work: programs, modules of the kernel, and a service that listens. */
+export type Needs = {
+  readonly tools: readonly string[];
+  /** By the names that sysfs shows, with underscores. */
+  readonly modules: readonly string[];
+  /** A unix socket, as /proc/net/unix shows it. */
+  readonly socket?: string;
+};
+
+/** What is missing of what is needed, in words; undefined when nothing is. Looks, and starts or loads nothing. */
+export async function findReason({ tools, modules, socket }: Needs, host: Host): Promise<string | undefined> {
+  for (const tool of tools)
+    if (!(await isInstalled(tool, host))) return `"${tool}" is not installed on this node`;
+  for (const name of modules)
+    if (!(await hasModule(name, host)))
+      return `the kernel of this node has no module "${name}", neither loaded nor in /lib/modules`;
+  if (socket !== undefined && !(await isListening(socket, host))) return `nothing listens on "${socket}"`;
+  return undefined;
+}
+
+/** True when a program is on the agent's PATH. */
+export async function isInstalled(tool: string, host: Host): Promise<boolean> {
+  for (const directory of new Set((process.env['PATH'] ?? '').split(':')))
+    if (directory.startsWith('/') && (await host.isThere(`${directory}/${tool}`))) return true;
+  return false;
+}
+
+async function hasModule(name: string, host: Host): Promise<boolean> {
+  if (await host.isThere(`/sys/module/${name}`)) return true;
+  const release = (await host.readText('/proc/sys/kernel/osrelease'))?.trim();
+  // Files may have hyphens where the kernel has underscores.
+  const pattern = new RegExp(`/${name.replaceAll('_', '[-_]')}\\.ko`, 'm');
+  for (const list of ['modules.builtin', 'modules.dep'])
+    if (pattern.test((await host.readText(`/lib/modules/${release}/${list}`)) ?? '')) return true;
+  return false;
+}
+
+async function isListening(socket: string, host: Host): Promise<boolean> {
+  const lines = ((await host.readText('/proc/net/unix')) ?? '').split('\n');
+  return lines.some(line => line.endsWith(` ${socket}`));
+}

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import type { RegistrationHandlers } from '../../src/csi/generated/pluginregistration/Registration.ts';
+import { loadRegistration } from '../../src/csi/protocol.ts';
+import { serve } from '../../src/csi/server.ts';
+import type { UnaryHandlers } from '../../src/csi/unary.ts';
+import type { Log } from '../../src/lib/log.ts';
+
+/** Who registers where. */
+export type RegistrationOptions = {
+  /** Kubelet's plugin registry, such as /var/lib/kubelet/plugins_registry; it must exist. */
+  readonly directory: string;
+  readonly driverName: string;
+  /** The CSI socket's path as kubelet sees it. */
+  readonly endpoint: string;
+  readonly log: Log;
+  /** How long to wait after so many refusals in a row before kubelet is asked again, in milliseconds. */
+  readonly pauseMs?: (refusals: number) => number;
+  /** How long kubelet may take to ask at first before that is told, in milliseconds. */
+  readonly patienceMs?: number;
+};
+
+/** How the registration stands: not asked for yet, or what kubelet said last. */
+export type RegistrationState =
+  | { readonly status: 'waiting' }
+  | { readonly status: 'registered' }
+  | { readonly status: 'refused'; readonly reason: string };
+
+/** A registration that is served. */
+export interface Registration {
+  readonly state: RegistrationState;
+  /** How often kubelet refused it since the start. */
+  readonly refusals: number;
+  /** Removes the socket, which is how kubelet learns that the driver is gone. */
+  close(): Promise<void>;
+}
+
+const leastPauseMs = 1_000;
+const mostPauseMs = 60_000;
+const defaultPatienceMs = 60_000;
+/** What is kept of kubelet's reason, in characters. */
+const reasonCap = 500;
+
+/**
+ * Offers the driver to kubelet, as node-driver-registrar does beside other drivers. Kubelet finds the socket
+ * `<directory>/<driver>-reg.sock`, now or when it starts, and nothing else is made there. Kubelet does not ask again by
+ * itself after some refusals, so a refused driver makes its socket anew, after ever longer pauses.
+ */
+export async function startRegistration(options: RegistrationOptions): Promise<Registration> {
+  const { directory, driverName, log } = options;
+  const socketPath = join(directory, `${driverName}-reg.sock`);
+  if (Buffer.byteLength(socketPath) > 107)
+    throw new Error(`"${socketPath}" is longer than the 107 bytes that a UNIX socket's path may have`);
+  const standing = createStanding(options, () => void server.rebind());
+  const handlers: UnaryHandlers<RegistrationHandlers> = {
+    GetInfo: async () => describePlugin(options),
+    async NotifyRegistrationStatus({ plugin_registered, error }) {
+      if (plugin_registered) standing.accept();
+      else standing.refuse(error.slice(0, reasonCap));
+      return {};
+    },
+  };
+  const services = [{ definition: loadRegistration().service, handlers }];
+  const server = await serve({ socketPath, services, log });
+  return {
+    get state() {
+      return standing.state;
+    },
+    get refusals() {
+      return standing.refusals;
+    },
+    close() {
+      standing.end();
+      return server.close();
+    },
+  };
+}
+
+type Standing = {
+  readonly state: RegistrationState;
+  readonly refusals: number;
+  accept(): void;
+  refuse(reason: string): void;
+  end(): void;
+};
+
+/** What kubelet said last; after a refusal `retry` is called once a pause is over. */
+function createStanding(
+  { log, directory, pauseMs = jitteredPauseMs, patienceMs = defaultPatienceMs }: RegistrationOptions,
+  retry: () => void,
+): Standing {
+  let state: RegistrationState = { status: 'waiting' };
+  let refusals = 0;
+  let inARow = 0;
+  const warn = (): void =>
+    log.warn('kubelet has not asked for the registration yet: is this the directory that it watches?', {
+      path: directory,
+    });
+  let timer = setTimeout(warn, patienceMs).unref();
+  return {
+    get state() {
+      return state;
+    },
+    get refusals() {
+      return refusals;
+    },
+    accept() {
+      clearTimeout(timer);
+      if (state.status !== 'registered') log.info('registered with kubelet');
+      state = { status: 'registered' };
+      inARow = 0;
+    },
+    refuse(reason) {
+      clearTimeout(timer);
+      log.error('kubelet refused the registration', { detail: reason });
+      state = { status: 'refused', reason };
+      refusals++;
+      timer = setTimeout(retry, pauseMs(++inARow)).unref();
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
+function describePlugin({ driverName: name, endpoint }: RegistrationOptions) {
+  return { type: 'CSIPlugin', name, endpoint, supported_versions: ['1.0.0'] };
+}
+
+/** Doubled with every refusal, and spread, so that a cluster's nodes do not ask all at once. */
+function jitteredPauseMs(refusals: number): number {
+  const pauseMs = Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(refusals - 1, 10));
+  return pauseMs * (0.5 + Math.random() / 2);
+}

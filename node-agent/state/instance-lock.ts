@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, linkSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { isSocketAnswered } from '../../src/csi/socket.ts';
+
+/** The sockets of those who hold the directory, or held it: `lock.7` comes after `lock.6`. */
+const numbered = /^lock\.(\d{1,15})$/;
+/** A socket that listens and is not yet numbered. */
+const draft = /^lock-[0-9a-f]{8}$/;
+
+/**
+ * Makes this agent the only one on its state directory, for as long as it runs: two would overwrite each other's
+ * records. Throws one line when another agent is there; one that was killed is not. It holds among agents that share
+ * the directory alone, in containers of their own as well.
+ *
+ * Whoever holds it has the highest number, and its socket answers. A number is given once and after the one before is
+ * dead, and a socket listens before it has one, so that no live one is ever taken for dead.
+ */
+export async function becomeOnlyAgent(stateDirectory: string): Promise<void> {
+  // Left open: a path by its descriptor is short, however long the directory's own name is.
+  const descriptor = openSync(stateDirectory, constants.O_RDONLY | constants.O_DIRECTORY);
+  const at = `/proc/self/fd/${descriptor}`;
+  const inUse = new Error(`state directory "${stateDirectory}" is in use by a live agent`);
+  const own = `lock-${randomUUID().slice(0, 8)}`;
+  const server = createServer(socket => socket.destroy()).unref();
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject).listen(`${at}/${own}`, resolve);
+  });
+  try {
+    for (let isHeld = false; !isHeld;) {
+      const last = findLast(at);
+      const path = `${at}/lock.${last}`;
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false)
+        throw new Error(`"${stateDirectory}/lock.${last}" exists and is not a socket`);
+      if (last > 0 && (await isSocketAnswered(path))) throw inUse;
+      isHeld = takeNumber(at, own, last + 1);
+    }
+    await sweep(at);
+  } catch (error) {
+    server.close();
+    closeSync(descriptor);
+    // Its draft was taken for dead by one that holds the directory.
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? inUse : error;
+  }
+}
+
+/** The highest number; 0 when there is none. */
+function findLast(at: string): number {
+  return Math.max(0, ...readdirSync(at).map(name => Number(numbered.exec(name)?.[1] ?? 0)));
+}
+
+/** False when another one was faster. */
+function takeNumber(at: string, own: string, number: number): boolean {
+  try {
+    linkSync(`${at}/${own}`, `${at}/lock.${number}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+  // The number may have been given and swept away meanwhile: then there is a higher one.
+  if (findLast(at) === number) return true;
+  rmSync(`${at}/lock.${number}`);
+  return false;
+}
+
+/** Removes what those before left, by the one who holds the directory. */
+async function sweep(at: string): Promise<void> {
+  const last = `lock.${findLast(at)}`;
+  const own = lstatSync(`${at}/${last}`).ino;
+  for (const name of readdirSync(at)) {
+    if (name === last || !(numbered.test(name) || draft.test(name))) continue;
+    const found = lstatSync(`${at}/${name}`, { throwIfNoEntry: false });
+    const isLeft = found?.ino === own || (found?.isSocket() && !(await isSocketAnswered(`${at}/${name}`)));
+    if (isLeft) rmSync(`${at}/${name}`, { force: true });
+  }
+}

@@ -1,0 +1,25 @@
+import type { EphemeralPool } from './ephemeral.ts';
+import type { Filesystem } from '../filesystem.ts';
+import type { Host } from '../host.ts';
+import type { Memory } from '../state/cache.ts';
+import type { Base } from './target-path.ts';
+import type { ObservePhase } from '../host/phases.ts';
+import type { Unmounting } from '../host/mount.ts';
+import type { Records } from '../state/records.ts';
+import type { Watch } from '../host/stuck-commands.ts';
+
+/** What the work on every volume shares. */
+export type Agent = {
+  readonly host: Host;
+  readonly records: Records;
+  readonly memory: Memory;
+  readonly watch: Watch;
+  readonly unmounting: Unmounting;
+  readonly base: Base;
+  /** What a blank volume is formatted with when no filesystem is asked for. */
+  readonly defaultFilesystem: Filesystem;
+  /** Where inline ephemeral volumes are made; undefined where they are not offered. */
+  readonly ephemeral?: EphemeralPool | undefined;
+  /** Measures the phases of its work; undefined where nobody does. */
+  readonly observePhase?: ObservePhase | undefined;
+};

@@ -1,0 +1,95 @@
+import { Problem } from '../../src/api/problem.ts';
+import type { Host, PathKind } from '../host.ts';
+import { mountsAt, type Mount } from '../../src/lib/linux/mountinfo.ts';
+
+/** The directory below which every path of a caller lies: as the caller names it, and without symbolic links. */
+export type Base = { readonly named: string; readonly real: string };
+
+/** What lies at a path. A mountpoint is not looked at, since its volume may hang. */
+export type Place = {
+  readonly kind: PathKind | 'mountpoint';
+  /** The first directory above it that is not there. */
+  readonly missingParent?: string;
+};
+
+const maxPathBytes = 4_095;
+const maxNameBytes = 255;
+
+/** Reads a caller's path as mountinfo will show it; INVALID_ARGUMENT names the field and what was found. */
+export function readPath(value: string, field: string, base: Base): string {
+  if (value === '') throw invalid(`${field} is missing`);
+  if (!value.startsWith('/')) throw invalid(`${field} "${value}" is not absolute`);
+  if (value.includes('\0')) throw invalid(`${field} holds a NUL character`);
+  if (Buffer.byteLength(value) > maxPathBytes)
+    throw invalid(`${field} has ${Buffer.byteLength(value)} bytes, more than the ${maxPathBytes} allowed`);
+  const path = withoutSlash(value);
+  const parts = path.slice(1).split('/');
+  const odd = parts.find(part => part === '' || part === '.' || part === '..');
+  const long = parts.find(part => Buffer.byteLength(part) > maxNameBytes);
+  if (long !== undefined)
+    throw invalid(
+      `${field} has a component of ${Buffer.byteLength(long)} bytes, more than the ${maxNameBytes} allowed`,
+    );
+  if (odd !== undefined || path === '/') throw invalid(`${field} "${value}" is not normalized`);
+  const root = base.named === '/' ? '' : base.named;
+  if (!path.startsWith(`${root}/`)) throw invalid(`${field} "${value}" does not lie below "${base.named}"`);
+  return realOf(path, base);
+}
+
+/** A path below the base as mountinfo shows it; any other as it is, but for a slash at its end. */
+export function realOf(value: string, { named, real }: Base): string {
+  const path = withoutSlash(value);
+  if (named === real || !path.startsWith(`${named}/`)) return path;
+  return `${real === '/' ? '' : real}${path.slice(named.length)}`;
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/(?<=.)\/$/, '');
+}
+
+/** What is needed to look at a path. */
+export type Look = {
+  readonly host: Host;
+  readonly base: Base;
+  readonly mounts: readonly Mount[];
+  readonly field: string;
+};
+
+/**
+ * Looks at every component from the base down: a symbolic link is INVALID_ARGUMENT, a component that is another
+ * mount FAILED_PRECONDITION, because what lies below it is not the agent's.
+ */
+export async function lookAt(path: string, { host, base, mounts, field }: Look): Promise<Place> {
+  for (const component of componentsOf(path, base)) {
+    const isLast = component === path;
+    if (mountsAt(mounts, component).length > 0) {
+      if (isLast) return { kind: 'mountpoint' };
+      // With the base "/" other mounts of the machine lie on the way; that base is for development only.
+      if (base.real === '/') continue;
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `${field} "${path}" lies on what is mounted at "${component}"`,
+      );
+    }
+    const kind = await host.kindOf(component);
+    if (kind === 'link') throw invalid(`${field} "${path}" has the symbolic link "${component}" in it`);
+    if (isLast) return { kind };
+    if (kind === 'nothing') return { kind: 'nothing', missingParent: component };
+    if (kind !== 'directory')
+      throw new Problem(
+        'FAILED_PRECONDITION',
+        `${field} "${path}" has "${component}" in it, which is no directory`,
+      );
+  }
+  throw new Error(`"${path}" does not lie below "${base.real}"`);
+}
+
+function componentsOf(path: string, base: Base): readonly string[] {
+  const root = base.real === '/' ? '' : base.real;
+  const parts = path.slice(root.length + 1).split('/');
+  return parts.map((_, index) => `${root}/${parts.slice(0, index + 1).join('/')}`);
+}
+
+function invalid(detail: string): Problem {
+  return new Problem('INVALID_ARGUMENT', detail);
+}

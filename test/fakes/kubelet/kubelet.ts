@@ -1,0 +1,177 @@
+import { Problem } from '../../../src/api/problem.ts';
+import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import { pathsBelow, type Paths, type Pod, type VolumeKey, type VolumeSpec } from './paths.ts';
+import { watchPlugins, type PluginWatcher, type WatcherOptions } from './plugin-watcher.ts';
+import { createVolumeManager, type Step, type VolumeManager } from './volume-manager.ts';
+
+/** Where kubelet's directories lie, and how its plug-in manager behaves. */
+export type KubeletOptions = { readonly root: string; readonly refuse?: WatcherOptions['refuse'] };
+
+/** A small kubelet: finds drivers by their sockets, and brings volumes to pods in kubelet's order of calls. */
+export interface Kubelet {
+  readonly paths: Paths;
+  readonly plugins: PluginWatcher;
+  /** The Node calls that were answered well, in order, such as `NodeStageVolume pv-1`. */
+  readonly calls: readonly string[];
+  /** The failures that were tried again. */
+  readonly failures: readonly string[];
+  /** Mounts all volumes of a pod; what fails is tried again until it works or kubelet is stopped. */
+  runPod(pod: Pod): Promise<void>;
+  /** Unmounts all volumes of a pod, and takes from the node those that no other pod uses. */
+  removePod(uid: string): Promise<void>;
+  /**
+   * Has the node use what the volume has gained, under the pods that use it. It is tried again until it works, but not
+   * after FAILED_PRECONDITION: kubelet takes that for a volume that cannot be grown while it is in use.
+   */
+  expandVolume(volume: VolumeSpec, requiredBytes: number): Promise<void>;
+  /** Removes all pods at once. */
+  drain(): Promise<void>;
+  /** After a restart: mounts again what these pods need, and takes away what any other pod has left. */
+  reconstruct(pods: readonly Pod[]): Promise<void>;
+  /** Ends at once, as a killed kubelet does: nothing is unmounted. */
+  stop(): void;
+}
+
+const leastPauseMs = 50;
+const mostPauseMs = 1_000;
+/** How long kubelet waits for one CSI call. */
+const patienceMs = 60_000;
+
+/** Starts a kubelet below its root directory. */
+export function startKubelet({ root, refuse }: KubeletOptions): Kubelet {
+  const paths = pathsBelow(root);
+  const plugins = watchPlugins({ directory: paths.registry, ...(refuse && { refuse }) });
+  const manager = createVolumeManager(root, paths);
+  const runner = createRunner(plugins);
+  const { mount, unmount, expand, adopt } = createMounts(manager, runner);
+  const pods = new Map<string, readonly VolumeKey[]>();
+  const runPod = async ({ uid, volumes }: Pod): Promise<void> => {
+    pods.set(uid, volumes);
+    await Promise.all(volumes.map(volume => mount(volume, uid)));
+  };
+  const removePod = async (uid: string): Promise<void> => {
+    await Promise.all((pods.get(uid) ?? []).map(volume => unmount(volume, uid)));
+    pods.delete(uid);
+  };
+  return {
+    paths,
+    plugins,
+    calls: runner.calls,
+    failures: runner.failures,
+    runPod,
+    removePod,
+    expandVolume: expand,
+    drain: async () => void (await Promise.all([...pods.keys()].map(removePod))),
+    async reconstruct(wanted) {
+      const found = manager.reconstruct();
+      const lost = found.filter(({ podUid }) => !wanted.some(({ uid }) => uid === podUid));
+      for (const { podUid, volume } of lost) adopt(volume, podUid);
+      await Promise.all(wanted.map(runPod));
+      await Promise.all(lost.map(({ podUid, volume }) => unmount(volume, podUid)));
+    },
+    stop() {
+      runner.stop();
+      plugins.stop();
+    },
+  };
+}
+
+type Runner = Pick<Kubelet, 'calls' | 'failures' | 'stop'> & {
+  run(name: string, volume: VolumeKey, step: Step): Promise<void>;
+};
+
+/** Runs steps until they work, with growing pauses. */
+function createRunner(plugins: PluginWatcher): Runner {
+  const calls: string[] = [];
+  const failures: string[] = [];
+  let isStopped = false;
+  return {
+    calls,
+    failures,
+    stop: () => void (isStopped = true),
+    async run(name, volume, step) {
+      const deadlineMs = Date.now() + patienceMs;
+      for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(mostPauseMs, pauseMs * 2)) {
+        if (isStopped) throw new Error('kubelet is stopped');
+        try {
+          await withDriver(plugins, volume.driver, step);
+          calls.push(`${name} ${volume.name}`);
+          return;
+        } catch (error) {
+          const failure = `${name} ${volume.name}: ${(error as Error).message}`;
+          failures.push(failure);
+          if (Date.now() > deadlineMs || isInUse(name, error)) throw new Error(failure, { cause: error });
+          await new Promise(resolve => setTimeout(resolve, pauseMs));
+        }
+      }
+    },
+  };
+}
+
+function isInUse(name: string, error: unknown): boolean {
+  return name === 'NodeExpandVolume' && error instanceof Problem && error.code === 'FAILED_PRECONDITION';
+}
+
+type Mounts = {
+  mount(volume: VolumeSpec, podUid: string): Promise<void>;
+  unmount(volume: VolumeKey, podUid: string): Promise<void>;
+  expand(volume: VolumeSpec, requiredBytes: number): Promise<void>;
+  /** Takes a pod for a user of the volume, as it was before a restart. */
+  adopt(volume: VolumeKey, podUid: string): void;
+};
+
+/** Knows which volumes this kubelet has staged, and which pods use them; one operation at a time for each volume. */
+function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
+  const staged = new Set<string>();
+  const users = new Map<string, Set<string>>();
+  const inTurn = createTurns();
+  const adopt = ({ handle }: VolumeKey, uid: string): void =>
+    void users.set(handle, (users.get(handle) ?? new Set()).add(uid));
+  return {
+    adopt,
+    mount: (volume, uid) =>
+      inTurn(volume.handle, async () => {
+        if (!volume.ephemeral && !staged.has(volume.handle))
+          await run('NodeStageVolume', volume, manager.mountDevice(volume));
+        staged.add(volume.handle);
+        adopt(volume, uid);
+        await run('NodePublishVolume', volume, manager.setUp(volume, uid));
+      }),
+    unmount: (volume, uid) =>
+      inTurn(volume.handle, async () => {
+        await run('NodeUnpublishVolume', volume, manager.tearDown(volume, uid));
+        users.get(volume.handle)?.delete(uid);
+        if (volume.ephemeral || users.get(volume.handle)?.size) return;
+        await run('NodeUnstageVolume', volume, manager.unmountDevice(volume));
+        staged.delete(volume.handle);
+      }),
+    expand: (volume, requiredBytes) =>
+      inTurn(volume.handle, async () => {
+        const [uid] = users.get(volume.handle) ?? [];
+        if (uid === undefined) throw new Error(`no pod uses ${volume.name}`);
+        await run('NodeExpandVolume', volume, manager.expandInUse(volume, uid, requiredBytes));
+      }),
+  };
+}
+
+/** Each call goes over a connection of its own, as kubelet's do. */
+async function withDriver(plugins: PluginWatcher, name: string, step: Step): Promise<void> {
+  const driver = plugins.drivers.get(name);
+  if (!driver) throw new Error(`driver name ${name} not found in the list of registered CSI drivers`);
+  const client: CsiClient = connectCsi(`unix://${driver.endpoint}`);
+  try {
+    await step(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** One operation at a time for each key, in the order asked for. */
+function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
+  const last = new Map<string, Promise<void>>();
+  return (key, work) => {
+    const turn = (last.get(key) ?? Promise.resolve()).catch(() => {}).then(work);
+    last.set(key, turn);
+    return turn;
+  };
+}

@@ -1,0 +1,196 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CsiClient } from '../../../src/csi/client.ts';
+import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
+import type { Paths, VolumeKey, VolumeSpec } from './paths.ts';
+
+/** One step of the volume manager: calls the driver's Node service, and does kubelet's own part around it. */
+export type Step = (client: CsiClient) => Promise<void>;
+
+/** The steps by which kubelet brings volumes to pods and takes them back, in the order of its own code. */
+export interface VolumeManager {
+  /** Stages the volume on the node. */
+  mountDevice(volume: VolumeSpec): Step;
+  /** Publishes the staged volume for a pod. */
+  setUp(volume: VolumeSpec, podUid: string): Step;
+  /** Has the node use what the volume has gained, at the path of one pod that uses it. */
+  expandInUse(volume: VolumeSpec, podUid: string, requiredBytes: number): Step;
+  /** Takes the volume from a pod. */
+  tearDown(volume: VolumeKey, podUid: string): Step;
+  /** Takes the volume from the node. */
+  unmountDevice(volume: VolumeKey): Step;
+  /** What pods use by the directories alone, as after a restart of kubelet. */
+  reconstruct(): readonly { readonly podUid: string; readonly volume: VolumeKey }[];
+}
+
+/** Makes the steps for one root directory; `root` and `paths` belong together. */
+export function createVolumeManager(root: string, paths: Paths): VolumeManager {
+  return {
+    mountDevice: volume => async client => {
+      const staging = paths.staging(volume);
+      mkdirSync(staging, { recursive: true, mode: 0o750 });
+      writeData(paths.data(volume), volume);
+      await client.node.NodeStageVolume({
+        ...(await requestFor(volume, client)),
+        staging_target_path: staging,
+      });
+    },
+    setUp: (volume, podUid) => async client => {
+      const target = paths.target(volume, podUid);
+      mkdirSync(dirname(target), { recursive: true, mode: 0o750 });
+      writeData(paths.data(volume, podUid), volume);
+      await client.node.NodePublishVolume({
+        ...(await requestFor(volume, client)),
+        ...(!volume.ephemeral && { staging_target_path: paths.staging(volume) }),
+        target_path: target,
+      });
+      if (volume.mode === 'Block') mapDevice(paths, volume, podUid);
+    },
+    expandInUse: (volume, podUid, requiredBytes) => async client => {
+      const { volume_id, volume_capability } = await requestFor(volume, client);
+      const { capacity_bytes } = await client.node.NodeExpandVolume({
+        volume_id,
+        volume_capability,
+        volume_path: paths.target(volume, podUid),
+        staging_target_path: paths.staging(volume),
+        capacity_range: { required_bytes: requiredBytes },
+      });
+      if (Number(capacity_bytes) < requiredBytes) throw new Error(`it has ${capacity_bytes} bytes`);
+    },
+    tearDown: (volume, podUid) => async client => {
+      if (volume.mode === 'Block') unmapDevice(paths, volume, podUid);
+      const target_path = paths.target(volume, podUid);
+      await client.node.NodeUnpublishVolume({ volume_id: volume.handle, target_path });
+      if (volume.mode === 'Filesystem') rmSync(paths.data(volume, podUid), { force: true });
+      paths.ofPod(volume, podUid).forEach(removeEmpty);
+    },
+    unmountDevice: volume => async client => {
+      const staging_target_path = paths.staging(volume);
+      await client.node.NodeUnstageVolume({ volume_id: volume.handle, staging_target_path });
+      rmSync(paths.data(volume), { force: true });
+      paths.ofDevice(volume).forEach(removeEmpty);
+    },
+    reconstruct: () => [...reconstructFilesystems(root, paths), ...reconstructDevices(root, paths)],
+  };
+}
+
+async function requestFor(volume: VolumeSpec, client: CsiClient) {
+  const { handle, mode, publishContext, volumeContext = {}, ephemeral = false } = volume;
+  const { capabilities } = await client.node.NodeGetCapabilities({});
+  const offers = new Set(capabilities.map(({ rpc }) => rpc?.type));
+  const isMany = offers.has('SINGLE_NODE_MULTI_WRITER');
+  const access_mode = { mode: isMany ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER' } as const;
+  const mount = mountOf(volume, offers.has('VOLUME_MOUNT_GROUP'));
+  const volume_capability: VolumeCapability =
+    mode === 'Block' ? { block: {}, access_mode } : { mount, access_mode };
+  const volume_context = {
+    ...volumeContext,
+    ...(ephemeral && { 'csi.storage.k8s.io/ephemeral': 'true' }),
+  };
+  return { volume_id: handle, volume_capability, publish_context: publishContext, volume_context };
+}
+
+/** The driver is told of a group only when it offers to give it the files. */
+function mountOf({ fsType: fs_type = 'ext4', fsGroup }: VolumeSpec, offersGroup: boolean) {
+  return { fs_type, ...(offersGroup && fsGroup !== undefined && { volume_mount_group: String(fsGroup) }) };
+}
+
+function writeData(path: string, { name, handle, driver, ephemeral }: VolumeKey): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+  const volumeLifecycleMode = ephemeral ? 'Ephemeral' : 'Persistent';
+  const data: VolumeData = { specVolID: name, volumeHandle: handle, driverName: driver, volumeLifecycleMode };
+  writeFileSync(path, JSON.stringify(data));
+}
+
+type VolumeData = {
+  readonly specVolID: string;
+  readonly volumeHandle: string;
+  readonly driverName: string;
+  readonly volumeLifecycleMode: 'Ephemeral' | 'Persistent';
+};
+
+function readData(path: string, mode: VolumeSpec['mode']): VolumeKey {
+  const data = JSON.parse(readFileSync(path, 'utf8')) as VolumeData;
+  const { specVolID: name, volumeHandle: handle, driverName: driver, volumeLifecycleMode } = data;
+  return { name, handle, driver, mode, ...(volumeLifecycleMode === 'Ephemeral' && { ephemeral: true }) };
+}
+
+/** Binds the published device once more, holds it with a loop device, and links it for the pod. */
+function mapDevice(paths: Paths, volume: VolumeKey, podUid: string): void {
+  const map = paths.deviceMap(volume, podUid);
+  const link = paths.deviceLink(volume, podUid);
+  const target = paths.target(volume, podUid);
+  if (existsSync(map) && holdersOf(map).length > 0) return;
+  mkdirSync(dirname(map), { recursive: true });
+  mkdirSync(dirname(link), { recursive: true });
+  if (!isMounted(map)) {
+    writeFileSync(map, '');
+    execFileSync('mount', ['--bind', '--', target, map]);
+  }
+  execFileSync('losetup', ['--find', '--', map]);
+  rmSync(link, { force: true });
+  symlinkSync(target, link);
+}
+
+function unmapDevice(paths: Paths, volume: VolumeKey, podUid: string): void {
+  const map = paths.deviceMap(volume, podUid);
+  if (existsSync(map)) for (const loop of holdersOf(map)) execFileSync('losetup', ['--detach', loop]);
+  rmSync(paths.deviceLink(volume, podUid), { force: true });
+  if (isMounted(map)) execFileSync('umount', ['--', map]);
+  rmSync(map, { force: true });
+}
+
+function holdersOf(map: string): readonly string[] {
+  const lines = execFileSync('losetup', ['--associated', map], { encoding: 'utf8' }).split('\n');
+  return lines.flatMap(line => /^\/dev\/loop\d+/.exec(line) ?? []);
+}
+
+function isMounted(path: string): boolean {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .some(line => line.split(' ')[4] === path);
+}
+
+/** Only what is empty goes; a directory that others still use stays. */
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTEMPTY') throw error;
+  }
+}
+
+function reconstructFilesystems(root: string, paths: Paths) {
+  return namesIn(join(root, 'pods')).flatMap(podUid => {
+    const dir = join(root, 'pods', podUid, 'volumes/kubernetes.io~csi');
+    return namesIn(dir).flatMap(name => {
+      const data = paths.data({ name, handle: '', driver: '', mode: 'Filesystem' }, podUid);
+      return existsSync(data) ? [{ podUid, volume: readData(data, 'Filesystem') }] : [];
+    });
+  });
+}
+
+function reconstructDevices(root: string, paths: Paths) {
+  return namesIn(join(root, 'pods')).flatMap(podUid => {
+    const dir = join(root, 'pods', podUid, 'volumeDevices/kubernetes.io~csi');
+    return namesIn(dir).map(name => {
+      const data = paths.data({ name, handle: '', driver: '', mode: 'Block' });
+      return { podUid, volume: readData(data, 'Block') };
+    });
+  });
+}
+
+function namesIn(dir: string): readonly string[] {
+  return existsSync(dir) ? readdirSync(dir) : [];
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import { createApp } from '../../gateway/http/app.ts';
+import { createAuthenticate, type Algorithm, type Enrolment } from '../../gateway/http/auth.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
+import type { Room } from '../../gateway/backends/memory/rooms.ts';
+import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
+import { migrate } from '../../gateway/tables/schema.ts';
+import type { Viewer } from '../../gateway/http/docs.ts';
+import { createServices, type Services } from '../../gateway/services.ts';
+import type { Engine } from '../../gateway/store.ts';
+import { openSqlite } from '../../gateway/stores/sqlite.ts';
+import { createWork, type Work } from '../../gateway/operations/operation.ts';
+import type { Capability, VolumeSpec } from '../../src/api/resources.ts';
+import type { Log, LogFields } from '../../src/lib/log.ts';
+
+/** A directory that is gone when the test ends. */
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A log that keeps every line as text. */
+export function createMemoryLog(): { readonly log: Log; readonly lines: string[] } {
+  const lines: string[] = [];
+  const keep =
+    (level: string) =>
+    (message: string, fields: LogFields = {}): void => {
+      lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    };
+  return {
+    lines,
+    log: { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') },
+  };
+}
+
+/** A cluster's key, with what it takes to enrol it and to sign tokens with it. */
+export type Signer = {
+  readonly kid: string;
+  readonly publicKey: CryptoKey;
+  readonly publicJwk: JWK;
+  readonly privateJwk: JWK;
+  readonly algorithm: Algorithm;
+  sign(claims?: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
+};
+
+/** Makes a key; tokens are as a cluster of this name makes them, but for the claims given (undefined leaves one out). */
+export async function createSigner(cluster: string, algorithm: Algorithm = 'EdDSA'): Promise<Signer> {
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
+  const kid = `${cluster}-${algorithm}`;
+  return {
+    kid,
+    publicKey,
+    publicJwk: { ...(await exportJWK(publicKey)), kid },
+    privateJwk: { ...(await exportJWK(privateKey)), kid },
+    algorithm,
+    sign(claims = {}, header = {}) {
+      const now = Math.floor(Date.now() / 1_000);
+      const payload = { iss: cluster, aud: 'fairlead', iat: now, exp: now + 600, ...claims };
+      const given = Object.entries(payload).filter(([, value]) => value !== undefined);
+      return new SignJWT(Object.fromEntries(given))
+        .setProtectedHeader({ alg: algorithm, kid, ...header })
+        .sign(privateKey);
+    },
+  };
+}
+
+/** The enrolment of clusters that are named like their issuers. */
+export function enrol(signers: Readonly<Record<string, Signer>>): Enrolment {
+  return new Map(
+    Object.entries(signers).map(([name, { kid, publicKey: key, algorithm }]) => [
+      kid,
+      { cluster: { name, issuer: name, acceptAnyNode: name === 'any' }, key, algorithm },
+    ]),
+  );
+}
+
+/** What a gateway answered. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  // The shape is what each test is about.
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
+/** One gateway without its listener, with everything that tests look at. */
+export type Gateway = Services & {
+  readonly engine: Engine;
+  readonly backend: Backend;
+  readonly recovery: Recovery;
+  readonly work: Work;
+  readonly logLines: readonly string[];
+  /** Asks as cluster `a`, unless told otherwise. */
+  ask(route: string, options?: AskOptions): Promise<Answer>;
+};
+
+/** `route` is a method and a path, such as `GET /v1/volumes`. */
+export type AskOptions = {
+  readonly as?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** `store` is the path of a database that gateways share; `leaseMs` how long their claims hold. */
+export type GatewayOptions = {
+  readonly backend?: Backend;
+  readonly store?: string;
+  readonly leaseMs?: number;
+  readonly publicDocs?: boolean;
+  readonly keepDeletedMs?: number;
+};
+
+const clusterNames = ['a', 'b', 'any'] as const;
+
+/** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
+export async function makeGateway(t: TestContext, options: GatewayOptions = {}): Promise<Gateway> {
+  const backend = options.backend ?? (await openMemory());
+  const engine = openSqlite(options.store ?? join(temporaryDirectory(t), 'store.sqlite'));
+  t.after(() => engine.close());
+  await migrate(engine);
+  const { log, lines } = createMemoryLog();
+  const work = createWork({ engine, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
+  const services = createServices({ engine, backend, work, keepDeletedMs: options.keepDeletedMs ?? 0 });
+  const signers = await allSigners();
+  const enrolment = enrol(signers);
+  const authenticate = createAuthenticate({ current: async () => enrolment }, 'fairlead');
+  const docs = { isPublic: options.publicDocs ?? false, readViewer };
+  const app = createApp({ backend, ...services, authenticate, version: '1.2.3', log, docs });
+  return {
+    engine,
+    backend,
+    work,
+    ...services,
+    recovery: createRecovery({ engine, services, log }),
+    logLines: lines,
+    async ask(route, { as = 'a', body, headers = {} } = {}) {
+      const [method = 'GET', path = '/'] = route.split(' ');
+      const token = await signers[as]?.sign();
+      const response = await app.request(path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...headers },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+      };
+    },
+  };
+}
+
+/** A memory backend with nothing in it, with so many bytes, or so many in each of several places. */
+export async function openMemory(capacity: number | readonly Room[] = 2 ** 40): Promise<MemoryBackend> {
+  return openMemoryBackend({ 'memory-capacity': capacity });
+}
+
+/** The usual way to use a volume. */
+export const mounted: Capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
+
+/** What is asked of a new volume, with what a test wants otherwise. */
+export function volumeSpec(name: string, spec: Partial<VolumeSpec> = {}): VolumeSpec {
+  return { name, requiredBytes: 2 ** 20, capabilities: [mounted], ...spec };
+}
+
+/** The answer is a problem document with this status and code. */
+export function assertProblem({ status, headers, body }: Answer, expected: number, code: string): void {
+  assert.equal(status, expected, JSON.stringify(body));
+  assert.equal(headers.get('content-type'), 'application/problem+json');
+  assert.equal(body['code'], code);
+  assert.equal(body['status'], expected);
+  assert.equal(body['requestId'], headers.get('x-request-id'));
+  assert.ok(body['type'] && body['title'] && body['detail']);
+}
+
+async function readViewer(): Promise<Viewer> {
+  return { script: '', style: '' };
+}
+
+let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
+
+function allSigners(): Promise<Readonly<Record<string, Signer>>> {
+  signersOnce ??= Promise.all(clusterNames.map(async name => [name, await createSigner(name)] as const)).then(
+    Object.fromEntries,
+  );
+  return signersOnce;
+}

@@ -1,0 +1,169 @@
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { AttachmentOf } from '../../src/api/attachment.ts';
+import type { Agent } from '../../node-agent/volumes/agent.ts';
+import type { Host } from '../../node-agent/host.ts';
+import { createMachine } from '../../node-agent/host/linux.ts';
+import { createMemory } from '../../node-agent/state/cache.ts';
+import { createWatch } from '../../node-agent/host/stuck-commands.ts';
+import { mountsBelow, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
+import { ext4 } from '../../node-agent/filesystems/ext4.ts';
+import type { PathOfVolume } from '../../node-agent/volumes/locate.ts';
+import { createReadings } from '../../node-agent/host/readings.ts';
+import { measure as measureWith, type Usage } from '../../node-agent/volumes/stats.ts';
+import { openRecords } from '../../node-agent/state/records.ts';
+import type { PublishRequest } from '../../node-agent/volumes/publish.ts';
+import type { StageRequest } from '../../node-agent/volumes/stage.ts';
+import { createFakeHost, type FakeHost } from '../fakes/host.ts';
+
+/** A machine to test on: the fake one, or this one below a directory that is cleaned up afterwards. */
+export interface Bench {
+  readonly host: Host;
+  /** Holds `state`, `stage`, `pods` and the images. */
+  readonly directory: string;
+  /** Makes a backing file, blank or holding a format, and returns its path. */
+  makeImage(name: string, image?: ImageOptions): string;
+  /** Gives a backing file another size, and leaves what is on it as it is. */
+  resizeImage(path: string, sizeBytes: number): void;
+  /** Makes a second backing file with the same bytes, and returns its path. */
+  copyImage(path: string): string;
+}
+
+/** `content` is `blank`, a filesystem's name, `garbage`, or `half` for what a killed mkfs left. */
+export type ImageOptions = { readonly sizeBytes?: number; readonly content?: string };
+
+/** Makes a bench for one test. */
+export type OpenBench = (t: TestContext) => Bench;
+
+export const MiB = 1024 * 1024;
+/** Large enough for every filesystem. */
+export const defaultImageBytes = 320 * MiB;
+
+/** Why tests on the real machine cannot run here; undefined when they can. */
+export const whyNoMachine: string | undefined =
+  process.getuid?.() === 0 ? findMissing(['losetup', 'mkfs.ext4', 'blkid', 'cmp']) : 'needs root';
+
+/** The commands of a list that are not installed, as a reason to skip; undefined when all are. */
+export function findMissing(commands: readonly string[]): string | undefined {
+  const missing = commands.filter(command => {
+    try {
+      execFileSync('which', [command], { stdio: 'ignore' });
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  return missing.length > 0 ? `needs ${missing.join(', ')}` : undefined;
+}
+
+/** A bench on the fake machine, with a way to reach into it. */
+export function openFakeBench(): Bench & { readonly host: FakeHost } {
+  const directory = '/bench';
+  const host = createFakeHost(['stage', 'pods', 'state'].map(name => `${directory}/${name}`));
+  return {
+    host,
+    directory,
+    makeImage(name, { sizeBytes = defaultImageBytes, content = 'blank' } = {}) {
+      const path = `${directory}/${name}`;
+      host.state.images.set(path, { sizeBytes, content });
+      return path;
+    },
+    resizeImage(path, sizeBytes) {
+      const image = host.state.images.get(path);
+      if (!image) throw new Error(`no image "${path}"`);
+      if (image.content !== 'blank') image.filesystemBytes ??= image.sizeBytes;
+      image.sizeBytes = sizeBytes;
+    },
+    copyImage(path) {
+      const image = host.state.images.get(path);
+      if (image) host.state.images.set(`${path}-copy`, { ...image });
+      return `${path}-copy`;
+    },
+  };
+}
+
+/** A bench on this machine. */
+export const openRealBench: OpenBench = t => {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'node-agent-')));
+  t.after(() => cleanUp(directory));
+  for (const name of ['stage', 'pods', 'state']) mkdirSync(`${directory}/${name}`);
+  return {
+    host: createMachine({ timeoutMs: 30_000 }),
+    directory,
+    makeImage(name, { sizeBytes = defaultImageBytes, content = 'blank' } = {}) {
+      const path = `${directory}/${name}`;
+      writeFileSync(path, content === 'garbage' || content === 'half' ? 'neither zeros nor a format' : '');
+      truncateSync(path, sizeBytes);
+      if (!['blank', 'garbage', 'half'].includes(content)) execFileSync(`mkfs.${content}`, ['-q', path]);
+      return path;
+    },
+    resizeImage: truncateSync,
+    copyImage(path) {
+      execFileSync('cp', ['--sparse=always', path, `${path}-copy`]);
+      return `${path}-copy`;
+    },
+  };
+};
+
+function cleanUp(directory: string): void {
+  const mounts = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  for (const { path } of mountsBelow(mounts, directory).toReversed())
+    execFileSync('umount', ['--lazy', '--', path]);
+  const loops = execFileSync('losetup', ['--list', '--noheadings', '--output', 'NAME,BACK-FILE'], {
+    encoding: 'utf8',
+  });
+  for (const line of loops.split('\n').filter(text => text.includes(`${directory}/`)))
+    execFileSync('losetup', ['--detach', line.split(/\s+/, 1)[0] ?? '']);
+  rmSync(directory, { recursive: true, force: true });
+}
+
+/** The agent as it is after a start on the bench's state directory. */
+export async function startAgent({ host, directory }: Bench): Promise<Agent> {
+  return {
+    host,
+    records: await openRecords(`${directory}/state/volumes`, host),
+    base: { named: directory, real: directory },
+    defaultFilesystem: ext4,
+    memory: createMemory(),
+    watch: createWatch(),
+    unmounting: { isHung: false, allowsLazy: false },
+  };
+}
+
+/** A request to stage and publish a volume that is an image. */
+export type LoopRequest = StageRequest & PublishRequest & { readonly attachment: AttachmentOf<'loop'> };
+
+/** A request to stage and publish the image as volume `c.v`, as a filesystem for one writer. */
+export function requestFor(bench: Bench, imagePath: string): LoopRequest {
+  return {
+    volumeId: 'c.v',
+    stagingPath: `${bench.directory}/stage/v`,
+    targetPath: `${bench.directory}/pods/v`,
+    readonly: false,
+    capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ext4' },
+    attachment: {
+      protocol: 'loop',
+      path: imagePath,
+      attachmentId: 'attachment-1',
+      sizeBytes: 1 * MiB,
+      readonly: false,
+      mayFormat: true,
+    },
+  };
+}
+
+/** Measures a volume as the node does for its first caller. */
+export function measure(agent: Agent, at: PathOfVolume): Promise<Usage> {
+  return measureWith(agent, createReadings(agent), at);
+}

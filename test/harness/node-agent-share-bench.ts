@@ -1,0 +1,71 @@
+import { mkdirSync } from 'node:fs';
+import type { Attachment, AttachmentOf } from '../../src/api/attachment.ts';
+import type { PublishRequest } from '../../node-agent/volumes/publish.ts';
+import type { StageRequest } from '../../node-agent/volumes/stage.ts';
+import { addDirectory, type FakeHost } from '../fakes/host.ts';
+import { openFakeBench, type Bench } from './node-agent-bench.ts';
+
+const common = { attachmentId: 'attachment-1', sizeBytes: 2 ** 20, readonly: false, mayFormat: true };
+
+/** How to reach a directory of the machine itself. */
+export function toDirectory(path: string): AttachmentOf<'bind'> {
+  return { protocol: 'bind', path, ...common };
+}
+
+/** How to reach a directory of an NFS server. */
+export function toExport(path: string, server = 'nfs.test'): AttachmentOf<'nfs'> {
+  return { protocol: 'nfs', server, path, ...common };
+}
+
+/** A fake machine with a disk mounted below the bench, and what makes volumes on it and on an NFS server. */
+export function openFakeShares(): Bench & {
+  readonly host: FakeHost;
+  readonly bind: (name: string) => AttachmentOf<'bind'>;
+  readonly nfs: (name: string) => AttachmentOf<'nfs'>;
+} {
+  const bench = openFakeBench();
+  const { state } = bench.host;
+  const disk = `${bench.directory}-disk`;
+  addDirectory(state, disk);
+  state.mounts.push({
+    id: 1,
+    parentId: 0,
+    device: '8:17',
+    root: '/',
+    path: disk,
+    options: ['rw'],
+    type: 'ext4',
+    source: '/dev/sdb1',
+    superOptions: ['rw'],
+  });
+  state.texts.set('/proc/filesystems', 'nodev\tnfs\nnodev\tnfs4\n');
+  return {
+    ...bench,
+    bind(name) {
+      addDirectory(state, `${disk}/${name}`);
+      return toDirectory(`${disk}/${name}`);
+    },
+    nfs(name) {
+      state.exports.add(`nfs.test:/export/${name}`);
+      return toExport(`/export/${name}`);
+    },
+  };
+}
+
+/** Makes a directory on this machine and says how to reach it. */
+export function makeDirectoryVolume({ directory }: Bench, name: string): AttachmentOf<'bind'> {
+  mkdirSync(`${directory}/volumes/${name}`, { recursive: true });
+  return toDirectory(`${directory}/volumes/${name}`);
+}
+
+/** A request to stage and publish a share as volume `c.v`, as one that many nodes write. */
+export function shareRequest({ directory }: Bench, attachment: Attachment): StageRequest & PublishRequest {
+  return {
+    volumeId: 'c.v',
+    stagingPath: `${directory}/stage/v`,
+    targetPath: `${directory}/pods/v`,
+    readonly: false,
+    capability: { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+    attachment,
+  };
+}

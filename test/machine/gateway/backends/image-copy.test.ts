@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openDrafts, publishDraft } from '../../../../gateway/backends/image/drafts.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import {
+  allocatedOf,
+  hashOf,
+  makeVolume,
+  MiB,
+  openPool,
+  poolFilesystems,
+  whyNoPool,
+  type Pool,
+} from './image-pool.ts';
+
+for (const filesystem of poolFilesystems) {
+  const skip = whyNoPool(filesystem);
+  const check = (title: string, work: (pool: Pool) => Promise<void>): void => {
+    test(`${filesystem}: ${title}`, skip === undefined ? {} : { skip }, async t =>
+      work(await openPool(t, filesystem, { capacityBytes: 2 ** 40 })),
+    );
+  };
+
+  check(
+    'holes stay holes, and no more is allocated than in the source',
+    async ({ backend, content, directory }) => {
+      const volume = await makeVolume(backend, { requiredBytes: 10 * 1024 * MiB });
+      for (let index = 0; index < 16; index++)
+        await content.write(volume.id, index * 600 * MiB, randomBytes(MiB));
+      const source = { kind: 'volume', volume, attachedForWriting: false } as const;
+      await makeVolume(backend, { id: 'a.clone', source });
+      const [before, after] = ['a.volume.img', 'a.clone.img'].map(name => allocatedOf(join(directory, name)));
+      assert.ok(
+        after !== undefined && before !== undefined && after <= before + MiB,
+        `${after} of ${before}`,
+      );
+      for (let index = 0; index < 16; index++) {
+        const [offset, length] = [index * 600 * MiB, 2 * MiB];
+        assert.deepEqual(
+          await content.read('a.clone', offset, length),
+          await content.read(volume.id, offset, length),
+        );
+      }
+    },
+  );
+
+  check('what a copy that was killed left is removed at the next start and by the next try', async pool => {
+    const { backend, content, directory } = pool;
+    const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
+    await content.write(volume.id, 0, randomBytes(MiB));
+    mkdirSync(join(directory, 'drafts'), { recursive: true });
+    // No process has this number.
+    writeFileSync(join(directory, 'drafts', 'a.other.img.4194999-1'), 'half');
+    const reopened = await pool.reopen();
+    assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
+    // This one belongs to a process that lives, and is replaced by whose turn it is.
+    writeFileSync(join(directory, 'drafts', 'a.clone.img.1-1'), 'half');
+    const source = { kind: 'volume', volume, attachedForWriting: false } as const;
+    await makeVolume(reopened, { id: 'a.clone', source });
+    assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
+    assert.equal(hashOf(join(directory, 'a.clone.img')), hashOf(join(directory, 'a.volume.img')));
+  });
+
+  check('a copy that comes too late does not replace the file that is there', async ({ directory }) => {
+    const target = join(directory, 'a.clone.img');
+    const draft = openDrafts(directory).create(target);
+    writeFileSync(draft.path, 'too late');
+    writeFileSync(target, 'in use');
+    assert.equal(await publishDraft(draft), false);
+    assert.equal(readFileSync(target, 'utf8'), 'in use');
+    assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
+  });
+}
+
+const skipExt4 = whyNoPool('ext4');
+const needsExt4 = skipExt4 === undefined ? {} : { skip: skipExt4 };
+
+test(
+  'a copy that the filesystem has no room for is RESOURCE_EXHAUSTED, and nothing is left',
+  needsExt4,
+  async t => {
+    const { backend, content, directory } = await openPool(t, 'ext4', {
+      sizeBytes: 128 * MiB,
+      capacityBytes: 2 ** 40,
+    });
+    const volume = await makeVolume(backend, { requiredBytes: 100 * MiB });
+    await content.write(volume.id, 0, randomBytes(70 * MiB));
+    const before = [statfsSync(directory).bavail, (await backend.capacity?.({}))?.availableBytes];
+    const source = { kind: 'volume', volume, attachedForWriting: false } as const;
+    await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('RESOURCE_EXHAUSTED'));
+    const cut = { volume, attachedForWriting: false, parameters: {} };
+    await assert.rejects(
+      Promise.resolve(backend.snapshots?.create({ id: 'a.cut', ...cut })),
+      isProblem('RESOURCE_EXHAUSTED'),
+    );
+    assert.deepEqual(
+      readdirSync(directory).filter(name => name.endsWith('.img')),
+      ['a.volume.img'],
+    );
+    const after = [statfsSync(directory).bavail, (await backend.capacity?.({}))?.availableBytes];
+    assert.equal(after[1], before[1]);
+    assert.ok(Number(after[0]) >= Number(before[0]) - 16);
+  },
+);
+
+test(
+  'killed in a copy, the gateway takes the copy along, and the next try makes the volume',
+  needsExt4,
+  async t => {
+    const pool = await openPool(t, 'ext4', { sizeBytes: 1024 * MiB, capacityBytes: 2 ** 40 });
+    const { backend, directory } = pool;
+    const volume = await makeVolume(backend, { requiredBytes: 400 * MiB });
+    writeFileSync(join(directory, 'a.volume.img'), randomBytes(400 * MiB), { flag: 'r+' });
+    const child = spawn(process.execPath, ['--input-type=module', '-e', copying, directory], {
+      stdio: 'inherit',
+    });
+    const drafts = join(directory, 'drafts');
+    const halfWay = (): boolean => draftSizes(drafts).some(size => size > 20 * MiB);
+    for (let tries = 0; tries < 2_000 && !halfWay(); tries++) await sleep(2);
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    let sizes = draftSizes(drafts);
+    for (let isStill = false; !isStill;) {
+      await sleep(300);
+      const next = draftSizes(drafts);
+      isStill = String(next) === String(sizes);
+      sizes = next;
+    }
+    const [size = Number.POSITIVE_INFINITY, ...others] = sizes;
+    assert.ok(size < 400 * MiB, `the copy went on to its end: ${size} bytes`);
+    assert.ok(others.length === 0 && !readdirSync(directory).includes('a.clone.img'));
+    const reopened = await pool.reopen();
+    assert.deepEqual(readdirSync(drafts), []);
+    await makeVolume(reopened, {
+      id: 'a.clone',
+      source: { kind: 'volume', volume, attachedForWriting: false },
+    });
+    assert.equal(hashOf(join(directory, 'a.clone.img')), hashOf(join(directory, 'a.volume.img')));
+  },
+);
+
+const copying = `
+const { image } = await import('${fileURLToPath(new URL('../../../../gateway/backends/image.ts', import.meta.url))}');
+const backend = await image.open({ 'image-dir': process.argv[1], 'image-capacity': 2 ** 40 });
+const volume = { id: 'a.volume', sizeBytes: 400 * 2 ** 20, parameters: {} };
+const source = { kind: 'volume', volume, attachedForWriting: false };
+await backend.create({ id: 'a.clone', requiredBytes: 0, limitBytes: 0, parameters: {}, capabilities: [], source });`;
+
+function draftSizes(drafts: string): readonly number[] {
+  try {
+    return readdirSync(drafts).map(name => statSync(join(drafts, name)).blocks * 512);
+  } catch {
+    return [];
+  }
+}
+
+test('the image of a clone is readable by its owner alone', needsExt4, async t => {
+  const { backend, directory } = await openPool(t, 'ext4');
+  const volume = await makeVolume(backend);
+  const source = { kind: 'volume', volume, attachedForWriting: false } as const;
+  await makeVolume(backend, { id: 'a.clone', source });
+  assert.equal(statSync(join(directory, 'a.clone.img')).mode & 0o777, 0o600);
+  assert.equal(readFileSync(join(directory, 'a.clone.img')).length, MiB);
+});
+
+test('an image without a size gives way to a filled one', needsExt4, async t => {
+  const { backend, directory } = await openPool(t, 'ext4');
+  const volume = await makeVolume(backend, { requiredBytes: 2 * MiB });
+  writeFileSync(join(directory, 'a.clone.img'), '');
+  const source = { kind: 'volume', volume, attachedForWriting: false } as const;
+  assert.equal((await makeVolume(backend, { id: 'a.clone', requiredBytes: 0, source })).sizeBytes, 2 * MiB);
+});
+
+test('a source that is not there is NOT_FOUND, and nothing is left', needsExt4, async t => {
+  const { backend } = await openPool(t, 'ext4');
+  const before = await backend.capacity?.({});
+  const volume = { id: 'a.never', sizeBytes: MiB, parameters: {} };
+  const snapshot = { id: 'a.never', volumeId: 'a.volume', sizeBytes: MiB };
+  for (const source of [
+    { kind: 'volume', volume, attachedForWriting: false },
+    { kind: 'volume', volume, attachedForWriting: true },
+    { kind: 'snapshot', snapshot },
+  ] as const)
+    await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('NOT_FOUND'));
+  assert.deepEqual(await backend.capacity?.({}), before);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { crashPoints, type Target } from '../../../../gateway/backends/faulty/methods.ts';
+import type { StorageClient } from '../../../../src/api/client.ts';
+import type { VolumeSpec } from '../../../../src/api/resources.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import {
+  askAndLose,
+  askPatiently,
+  callWithin,
+  killProcess,
+  prepareDirectory,
+  startProcess,
+  type Ask,
+} from '../process.ts';
+
+const mebibyte = 2 ** 20;
+const copyOf = (volumeId: string): Partial<VolumeSpec> => ({ source: { kind: 'volume', volumeId } });
+const create =
+  (name: string, spec: Partial<VolumeSpec> = {}): Ask =>
+  (client, call) =>
+    client.createVolume(`a.${name}`, volumeSpec(name, spec), call);
+const attach =
+  (name: string, nodeId = 'n1'): Ask =>
+  (client, call) =>
+    client.attachVolume({ volumeId: `a.${name}`, nodeId, capability: mounted, readonly: false }, call);
+const snapshot =
+  (name: string): Ask =>
+  (client, call) =>
+    client.createSnapshot(`a.${name}`, { name, volumeId: 'a.source' }, call);
+const group =
+  (name: string): Ask =>
+  (client, call) =>
+    client.createGroup(`a.${name}`, { name, volumeIds: ['a.source', 'a.tuned'] }, call);
+
+/** What is there before anything goes wrong. */
+const fixtures: readonly Ask[] = [
+  ...['gone', 'source', 'plain', 'held', 'grown', 'tuned', 'moved'].map(name => create(name)),
+  attach('held'),
+  attach('moved', 'n1@9'),
+  snapshot('old'),
+  group('pair'),
+];
+
+/** One of each kind of mutation. No two neighbours have one method, so that a retry does not meet the next crash. */
+const mutations: readonly { readonly method: Target; readonly ask: Ask }[] = [
+  { method: 'create', ask: create('made') },
+  { method: 'delete', ask: (client, call) => client.deleteVolume('a.gone', call) },
+  { method: 'create', ask: create('copy', copyOf('a.source')) },
+  { method: 'attach', ask: attach('plain') },
+  {
+    method: 'detach',
+    ask: (client, call) => client.detachVolume({ volumeId: 'a.held', nodeId: 'n1' }, call),
+  },
+  // The machine that had it is gone, and another has its name.
+  { method: 'attach', ask: attach('moved', 'n1@10') },
+  { method: 'snapshot', ask: snapshot('cut') },
+  { method: 'snapshot-delete', ask: (client, call) => client.deleteSnapshot('a.old', call) },
+  {
+    method: 'expand',
+    ask: (client, call) => client.expandVolume('a.grown', { requiredBytes: 3 * mebibyte }, call),
+  },
+  { method: 'modify', ask: (client, call) => client.modifyVolume('a.tuned', { preallocate: 'true' }, call) },
+  { method: 'group', ask: group('both') },
+  { method: 'group-delete', ask: (client, call) => client.deleteGroup('a.pair', call) },
+];
+
+test('a gateway that is killed in any mutation, at any step, loses nothing and doubles nothing', async t => {
+  const halves = [crashPoints.slice(0, 2), crashPoints.slice(2)];
+  await Promise.all(
+    halves.map(async points => {
+      for (const point of points) await t.test(`killed ${point}`, inner => crashInEach(inner, point));
+    }),
+  );
+});
+
+async function crashInEach(t: TestContext, point: string): Promise<void> {
+  const directory = prepareDirectory(t);
+  const first = await startProcess(t, directory);
+  for (const ask of fixtures) await ask(first.client, callWithin(10_000));
+  const hashes = seed(directory, ['source', 'plain', 'held', 'grown', 'tuned', 'moved']);
+  await killProcess(first.child);
+
+  let unfinished: Ask | undefined;
+  for (const { method, ask } of mutations) {
+    const running = await startProcess(t, directory, `${method} call 1 crash ${point}`);
+    if (unfinished) await askPatiently(running, unfinished);
+    await askAndLose(running, ask);
+    unfinished = ask;
+  }
+  const last = await startProcess(t, directory);
+  for (const { ask } of mutations) {
+    const answer = await askPatiently(last, ask);
+    assert.deepEqual(await askPatiently(last, ask), answer);
+  }
+  await assertWhole(last.client, directory);
+  assertBytes(directory, hashes);
+}
+
+/** What the cluster is told, what is recorded and what is stored are the same. */
+async function assertWhole(client: StorageClient, directory: string): Promise<void> {
+  const { volumes } = await client.listVolumes({}, callWithin(10_000));
+  const names = ['copy', 'grown', 'held', 'made', 'moved', 'plain', 'source', 'tuned'];
+  assert.deepEqual(
+    volumes.map(({ id, name, state, pending, sizeBytes }) => ({ id, name, state, pending, sizeBytes })),
+    names.map(name => ({
+      id: `a.${name}`,
+      name,
+      state: 'ready',
+      pending: undefined,
+      sizeBytes: name === 'grown' ? 3 * mebibyte : mebibyte,
+    })),
+  );
+  const attached = volumes.flatMap(({ name, attachments }) =>
+    attachments.map(({ nodeId, state }) => `${name} ${nodeId} ${state}`),
+  );
+  assert.deepEqual(attached, ['moved n1@10 attached', 'plain n1 attached']);
+  assert.deepEqual(volumes.find(({ name }) => name === 'tuned')?.mutableParameters, { preallocate: 'true' });
+  const images = readdirSync(join(directory, 'images')).filter(name => name.endsWith('.img'));
+  assert.deepEqual(
+    images.sort(),
+    names.map(name => `a.${name}.img`),
+  );
+  const both = await client.getGroup('a.both', callWithin(10_000));
+  const { snapshots } = await client.listSnapshots({}, callWithin(10_000));
+  const ids = ['a.cut', ...both.snapshots.map(({ id }) => id)].sort();
+  assert.deepEqual(snapshots.map(({ id }) => id).sort(), ids);
+  assert.deepEqual(new Set([both, ...snapshots].map(({ state }) => state)), new Set(['ready']));
+  assert.deepEqual(
+    readdirSync(join(directory, 'images/snapshots')).sort(),
+    ids.map(id => `${id}.snap`),
+  );
+  assert.deepEqual(readdirSync(join(directory, 'images/drafts')), []);
+}
+
+/** Every volume holds the bytes that it had, and every copy those of its source. */
+function assertBytes(directory: string, hashes: ReadonlyMap<string, string>): void {
+  const images = join(directory, 'images');
+  for (const [name, hash] of hashes) assert.equal(hashOf(join(images, `a.${name}.img`)), hash, name);
+  for (const copy of ['a.copy.img', 'snapshots/a.cut.snap'])
+    assert.equal(hashOf(join(images, copy)), hashes.get('source'), copy);
+  assert.equal(statSync(join(images, 'a.grown.img')).size, 3 * mebibyte);
+  assert.ok(statSync(join(images, 'a.tuned.img')).blocks * 512 >= mebibyte);
+}
+
+/** Writes to volumes as nodes would, and tells the hash of the first mebibyte of each. */
+function seed(directory: string, names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    names.map(name => {
+      const path = join(directory, 'images', `a.${name}.img`);
+      const bytes = Buffer.alloc(mebibyte);
+      randomBytes(64 * 1_024).copy(bytes, 128 * 1_024);
+      writeFileSync(path, bytes, { flag: 'r+' });
+      return [name, hashOf(path)];
+    }),
+  );
+}
+
+function hashOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path).subarray(0, mebibyte)).digest('hex');
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call } from '../../../src/api/call.ts';
+import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import { Problem, problemTable } from '../../../src/api/problem.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+
+const signer = await createSigner('a');
+const cli = join(import.meta.dirname, '../../../src/fairlead.mjs');
+/** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
+const lease = '1s';
+/** How often a sidecar's retry is made here; it is seconds in a cluster. */
+const retryMs = 100;
+const patienceMs = 30_000;
+
+/** A gateway in a process of its own, over image files. */
+export type GatewayProcess = { readonly child: ChildProcess; readonly client: StorageClient };
+
+/** One thing that a cluster asks, whatever it answers. */
+export type Ask = (client: StorageClient, call: Call) => Promise<unknown>;
+
+/** A directory with all that such gateways need; they share it. */
+export function prepareDirectory(t: TestContext): string {
+  const directory = temporaryDirectory(t);
+  mkdirSync(join(directory, 'images'));
+  writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
+  const clusters = [{ name: 'a', issuer: 'a', jwksFile: 'a.jwks.json', acceptAnyNode: true }];
+  writeFileSync(join(directory, 'clusters.json'), JSON.stringify({ clusters }));
+  return directory;
+}
+
+/** Starts a gateway that ends with the test; `rules` lays faults around its images and keeps a journal. */
+export async function startProcess(
+  t: TestContext,
+  directory: string,
+  rules?: string,
+): Promise<GatewayProcess> {
+  const faulty = {
+    '--backend': 'faulty',
+    '--faulty-backend': 'image',
+    '--faulty-rules': rules ?? '',
+    '--faulty-journal': join(directory, 'journal'),
+  };
+  const flags = {
+    '--listen': '127.0.0.1:0',
+    ...(rules === undefined ? { '--backend': 'image' } : faulty),
+    '--image-dir': join(directory, 'images'),
+    '--image-capacity': '1Ti',
+    '--claim-lease': lease,
+    '--topology': 'zone=a',
+    '--store': join(directory, 'store.sqlite'),
+    '--clusters-file': join(directory, 'clusters.json'),
+    '--log-level': 'error',
+  };
+  const child = fork(cli, ['gateway', ...Object.entries(flags).flat()], { silent: true });
+  const problems: string[] = [];
+  child.stderr?.on('data', chunk => problems.push(String(chunk)));
+  t.after(() => killProcess(child));
+  const exit = once(child, 'exit').then(() => assert.fail(problems.join('')));
+  exit.catch(() => undefined);
+  const [message] = (await Promise.race([once(child, 'message'), exit])) as [{ ready: { gateway: string } }];
+  const client = createClient({ url: message.ready.gateway, token: () => signer.sign() });
+  t.after(() => client.close());
+  return { child, client };
+}
+
+/** Ends the process at once and waits until it is gone. */
+export async function killProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+/** Asks once; an answer may not come, because the gateway dies. */
+export async function askAndLose({ client, child }: GatewayProcess, ask: Ask): Promise<void> {
+  const gone = once(child, 'exit');
+  const asked = ask(client, callWithin(patienceMs)).then(
+    () => assert.fail('it answered and should have died before'),
+    () => undefined,
+  );
+  const [, signal] = (await gone) as [number | null, string | null];
+  assert.equal(signal, 'SIGKILL');
+  await client.close();
+  await asked;
+}
+
+/** Asks until it is done, as sidecars do: again after every failure that is not final. */
+export async function askPatiently<T>(
+  { client }: Pick<GatewayProcess, 'client'>,
+  ask: (client: StorageClient, call: Call) => Promise<T>,
+): Promise<T> {
+  const deadlineMs = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      return await ask(client, { deadlineMs });
+    } catch (error) {
+      const tryAgain = error instanceof Problem && !problemTable[error.code].final;
+      if (!tryAgain || Date.now() > deadlineMs) throw error;
+      await sleep(retryMs);
+    }
+  }
+}
+
+/** What the journal says that the storage has done, as `method id`. */
+export function effectsOf(directory: string): readonly string[] {
+  const lines = readFileSync(join(directory, 'journal'), 'utf8').trim().split('\n');
+  return lines
+    .map(line => JSON.parse(line) as { method: string; id: string; done: boolean })
+    .filter(({ done }) => done)
+    .map(({ method, id }) => `${method} ${id}`);
+}
+
+/** A call that may take so long. */
+export function callWithin(ms: number): Call {
+  return { deadlineMs: Date.now() + ms };
+}

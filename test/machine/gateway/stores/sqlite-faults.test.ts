@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
+import { makeGateway, openMemory, temporaryDirectory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { isProblemThat } from '../../../harness/gateway-problems.ts';
+
+const needsRoot = { skip: process.getuid?.() === 0 ? false : 'only root can mount' };
+
+test(
+  'on a full disk every call is UNAVAILABLE and leaves nothing half done, and all goes on once there is room',
+  needsRoot,
+  async t => {
+    const disk = mountTiny(t);
+    const backend = await openMemory();
+    const gateway = await makeGateway(t, { backend, store: join(disk, 'store.sqlite') });
+    const isFull = isProblemThat('UNAVAILABLE', /database or disk is full/);
+    const names = Array.from({ length: 4_000 }, (_, index) => `pvc-${index}`);
+    const make = (name: string): Promise<unknown> =>
+      gateway.volumes.create('a', `a.${name}`, volumeSpec(name, { parameters: {} }));
+    const made: string[] = [];
+    let full: unknown;
+    for (const name of names) {
+      full = await make(name).then(
+        () => void made.push(name),
+        (error: unknown) => error,
+      );
+      if (full) break;
+    }
+    assert.ok(made.length > 10 && isFull(full), String(full));
+    await assert.rejects(make('late'), isFull);
+    await assert.rejects(gateway.volumes.delete('a', 'a.pvc-0'), isFull);
+    assert.match((await gateway.volumes.get('a', 'a.pvc-0')).state, /^(ready|deleting)$/);
+
+    execFileSync('mount', ['-o', 'remount,size=64m', '--', disk]);
+    await gateway.volumes.delete('a', 'a.pvc-0');
+    await Promise.all(['late', ...made.slice(1), ...names.slice(made.length, made.length + 20)].map(make));
+    const { volumes } = await gateway.volumes.list('a', { limit: 4_000 });
+    assert.deepEqual(new Set(volumes.map(({ state }) => state)), new Set(['ready']));
+    assert.equal(volumes.length, made.length + 20);
+    assert.deepEqual(
+      (await Array.fromAsync(backend.list?.() ?? [])).sort(),
+      volumes.map(({ id }) => id),
+    );
+  },
+);
+
+test('a process that is killed in a transaction leaves the store whole, with all that it was told is durable', async t => {
+  const path = join(temporaryDirectory(t), 'store.sqlite');
+  const engine = openSqlite(path);
+  t.after(() => engine.close());
+  await engine.transaction(sql =>
+    sql.run('create table halves (pair integer not null, half integer not null, text text)'),
+  );
+  for (const lifeMs of [5, 20, 60, 120]) {
+    const writer = fork(join(import.meta.dirname, 'pair-writer.ts'), [path], { silent: true });
+    let durable = -1;
+    writer.on('message', pair => (durable = Number(pair)));
+    await once(writer, 'message');
+    await sleep(lifeMs);
+    writer.kill('SIGKILL');
+    await once(writer, 'close');
+    const half = await engine.reader.all('select pair from halves group by pair having count(*) <> 2');
+    assert.deepEqual(half, []);
+    const [last] = await engine.reader.all('select max(pair) as pair from halves');
+    assert.ok(Number(last?.pair) >= durable, `${last?.pair} is less than ${durable}`);
+    const [check] = await engine.reader.all('pragma integrity_check');
+    assert.equal(check?.integrity_check, 'ok');
+  }
+});
+
+test('with 50000 volumes the event loop is never held up for long', async t => {
+  const gateway = await makeGateway(t);
+  await gateway.volumes.create('a', 'a.v', volumeSpec('v'));
+  await gateway.engine.transaction(sql =>
+    sql.run(`insert into volumes (id, cluster, name, state, spec, size_bytes, context, created_at)
+      with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 50000)
+      select printf('a.many-%06d', n), 'a', 'many', 'ready', spec, size_bytes, '{}', n from volumes, numbers`),
+  );
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  let seen = 0;
+  let query = '';
+  do {
+    const { status, body } = await gateway.ask(`GET /v1/volumes${query}`);
+    assert.equal(status, 200);
+    seen += (body['volumes'] as readonly unknown[]).length;
+    const token = body['nextPageToken'];
+    query = token === undefined ? '' : `?pageToken=${String(token)}`;
+  } while (query !== '');
+  await gateway.recovery.sweep();
+  delay.disable();
+  assert.equal(seen, 50_001);
+  assert.ok(delay.percentile(99) < 250e6, `99% of ${delay.count}: ${delay.percentile(99) / 1e6} ms`);
+});
+
+function mountTiny(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-tiny-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', '--', 'tmpfs', directory]);
+  // The store closes later and keeps its files until then.
+  t.after(() => {
+    execFileSync('umount', ['--lazy', '--', directory]);
+    rmdirSync(directory);
+  });
+  return directory;
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { exec } from '../../../src/lib/exec.ts';
+
+const timeoutMs = 10_000;
+const script = (source: string): readonly string[] => ['-e', source];
+
+test('a command that succeeds has status 0 and its output', async () => {
+  const result = await exec('echo', ['hello'], { timeoutMs });
+  assert.deepEqual(result, { status: 0, stdout: 'hello\n', stderr: '', timedOut: false, missing: false });
+});
+
+test('a command that fails has its exit status and what it said', async () => {
+  const result = await exec('sh', ['-c', 'echo why >&2; exit 3'], { timeoutMs });
+  assert.deepEqual(result, { status: 3, stdout: '', stderr: 'why\n', timedOut: false, missing: false });
+});
+
+test('a command that a signal ended has no status', async () => {
+  const { status, timedOut } = await exec('sh', ['-c', 'kill -9 $$'], { timeoutMs });
+  assert.deepEqual({ status, timedOut }, { status: undefined, timedOut: false });
+});
+
+test('a command that is not installed is missing', async () => {
+  const { status, missing, fault } = await exec('no-such-command-fairlead', [], { timeoutMs });
+  assert.deepEqual({ status, missing, fault }, { status: undefined, missing: true, fault: 'ENOENT' });
+});
+
+test('a file that may not be run is not missing, and the result tells why', async () => {
+  const { status, missing, fault } = await exec('/etc', [], { timeoutMs });
+  assert.deepEqual({ status, missing, fault }, { status: undefined, missing: false, fault: 'EACCES' });
+});
+
+test('an argument that no command line can hold is a failure and not an exception', async () => {
+  const { status, missing, fault } = await exec('echo', ['a\0b'], { timeoutMs });
+  assert.deepEqual({ status, missing, fault }, { status: undefined, missing: false, fault: 'EINVAL' });
+});
+
+test('arguments never meet a shell', async () => {
+  const args = ['$(id)', '`id`', ';id', '|id', '*', '"', "'", '\\', '\n', '$HOME'];
+  const { stdout } = await exec('printf', ['%s\\0', ...args], { timeoutMs });
+  assert.deepEqual(stdout.split('\0').slice(0, -1), args);
+});
+
+test('standard input is what was given, and empty otherwise', async () => {
+  assert.equal((await exec('cat', [], { timeoutMs, stdin: 'secret' })).stdout, 'secret');
+  assert.equal((await exec('cat', [], { timeoutMs })).stdout, '');
+});
+
+test('a command that does not read its input is no failure', async () => {
+  const { status } = await exec('true', [], { timeoutMs, stdin: 'x'.repeat(1_000_000) });
+  assert.equal(status, 0);
+});
+
+test('the environment is this process’s as it is now', async t => {
+  const name = 'FAIRLEAD_EXEC_TEST';
+  t.after(() => delete process.env[name]);
+  process.env[name] = 'now';
+  const { stdout } = await exec('/usr/bin/env', [], { timeoutMs });
+  const lines = Object.entries(process.env).map(([key, value]) => `${key}=${value}`);
+  assert.deepEqual(stdout.trimEnd().split('\n').toSorted(), lines.toSorted());
+});
+
+test('a command has no open file of this process, no blocked signal and none that is ignored', async () => {
+  const { stdout } = await exec('ls', ['/proc/self/fd'], { timeoutMs });
+  // The last is the directory that it reads.
+  assert.deepEqual(stdout.trim().split('\n').toSorted(), ['0', '1', '2', '3', ...inherited()].toSorted());
+  const signals = await exec('grep', ['-E', '^Sig(Blk|Ign)', '/proc/self/status'], { timeoutMs });
+  assert.equal(signals.stdout, 'SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n');
+});
+
+test('a command leads a session and a group of its own', async () => {
+  const { stdout } = await exec('sh', ['-c', 'cut -d" " -f1,5,6 "/proc/$$/stat"; echo $$'], { timeoutMs });
+  const [ids, pid] = stdout.trimEnd().split('\n');
+  assert.equal(ids, `${pid} ${pid} ${pid}`);
+});
+
+test('a hundred commands at once each have their own output and status', async () => {
+  const numbers = Array.from({ length: 100 }, (_, index) => index);
+  const results = await Promise.all(
+    numbers.map(number =>
+      exec('sh', ['-c', 'echo "$1"; exit "$1"', 'sh', String(number)], { timeoutMs: 60_000 }),
+    ),
+  );
+  assert.deepEqual(
+    results.map(({ status, stdout }) => [status, stdout]),
+    numbers.map(number => [number, `${number}\n`]),
+  );
+});
+
+test('a command that closes its output and goes on is waited for', async () => {
+  const { status } = await exec('sh', ['-c', 'exec >&- 2>&-; sleep 0.3; exit 4'], { timeoutMs });
+  assert.equal(status, 4);
+});
+
+test('no command leaves an open file or a dead process behind', async () => {
+  await exec('true', [], { timeoutMs });
+  const before = countOpen();
+  for (let round = 0; round < 20; round++) {
+    await exec('cat', [], { timeoutMs, stdin: 'x' });
+    await exec('no-such-command-fairlead', [], { timeoutMs, stdin: 'x' });
+  }
+  assert.equal(countOpen(), before);
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
+  assert.equal(children.trim(), '');
+});
+
+test('of each stream no more than 64 KiB is kept, and the command still ends', async () => {
+  const source = 'process.stdout.write("x".repeat(1e6)); process.stderr.write("y".repeat(1e6))';
+  const { status, stdout, stderr } = await exec(process.execPath, script(source), { timeoutMs });
+  assert.deepEqual([status, stdout.length, stderr.length], [0, 65_536, 65_536]);
+});
+
+test('at the deadline the command and its grandchildren are killed', async () => {
+  const source = 'sh -c "echo \\$\\$; exec sleep 600" & echo $$; sleep 600';
+  const startMs = performance.now();
+  const { status, timedOut, stdout } = await exec('sh', ['-c', source], { timeoutMs: 500 });
+  assert.deepEqual({ status, timedOut }, { status: undefined, timedOut: true });
+  assert.ok(performance.now() - startMs < 5_000);
+  const pids = stdout.trim().split('\n').map(Number);
+  assert.equal(pids.length, 2);
+  for (const pid of pids) assert.ok(await isGone(pid), `process ${pid} is still there`);
+});
+
+test('a child that ignores SIGTERM is killed too', async () => {
+  const { timedOut } = await exec('sh', ['-c', 'trap "" TERM; while :; do sleep 0.05; done'], {
+    timeoutMs: 300,
+  });
+  assert.equal(timedOut, true);
+});
+
+test('a grandchild that left the group and holds the output open does not hold up the result', async () => {
+  const source = 'setsid sh -c "echo \\$\\$; exec sleep 600" & wait';
+  const startMs = performance.now();
+  const { timedOut, stdout } = await exec('sh', ['-c', source], { timeoutMs: 500 });
+  assert.equal(timedOut, true);
+  assert.ok(performance.now() - startMs < 5_000);
+  process.kill(Number(stdout.trim()), 'SIGKILL');
+});
+
+function countOpen(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+/** What whoever started this process leaves open for all below it. */
+function inherited(): readonly string[] {
+  return readdirSync('/proc/self/fd').filter(
+    descriptor => Number(descriptor) > 2 && existsSync(`/proc/self/fd/${descriptor}`) && isKept(descriptor),
+  );
+}
+
+function isKept(descriptor: string): boolean {
+  const flags = /^flags:\t(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1];
+  return (Number.parseInt(flags ?? '', 8) & 0o2000000) === 0;
+}
+
+/** Gone, or dead and waiting for whoever must collect it; a killed process may take a moment for that. */
+async function isGone(pid: number): Promise<boolean> {
+  for (let tries = 0; tries < 200; tries++) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    if (stat === '' || /\) [ZX] /.test(stat)) return true;
+    await setTimeout(10);
+  }
+  return false;
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+
+const log = new URL('../../../src/lib/log.ts', import.meta.url).href;
+
+/** Runs statements that know `log`, in a process of its own, so that what it really writes is seen. */
+function run(level: string, statements: string): Promise<ExecResult> {
+  const source = `import { createLog } from '${log}'; const log = createLog('controller', '${level}'); ${statements}`;
+  return exec(process.execPath, ['--input-type=module', '-e', source], { timeoutMs: 20_000 });
+}
+
+const all = "log.debug('d'); log.info('i'); log.warn('w'); log.error('e');";
+
+for (const [level, messages] of [
+  ['debug', 'diwe'],
+  ['info', 'iwe'],
+  ['warn', 'we'],
+  ['error', 'e'],
+  ['silent', ''],
+] as const) {
+  test(`at level ${level} the lines written are "${messages}", on standard error alone`, async () => {
+    const { status, stdout, stderr } = await run(level, all);
+    assert.deepEqual([status, stdout], [0, '']);
+    assert.equal(
+      linesOf(stderr)
+        .map(line => line['msg'])
+        .join(''),
+      messages,
+    );
+  });
+}
+
+test('a line is JSON with level, time, program and its fields', async () => {
+  const { stderr } = await run('info', "log.warn('refused', { rpc: 'Probe', status: 5 })");
+  const [line = {}] = linesOf(stderr);
+  const { time, ...rest } = line;
+  assert.ok(!Number.isNaN(Date.parse(String(time))));
+  assert.deepEqual(rest, { level: 'warn', program: 'controller', rpc: 'Probe', status: 5, msg: 'refused' });
+});
+
+test('what is not on the list of fields is dropped, whatever the types say', async () => {
+  const fields =
+    "{ rpc: 'Probe', token: 'canary', headers: { authorization: 'canary' }, err: new Error('canary') }";
+  const { stderr } = await run(
+    'debug',
+    ['debug', 'info', 'warn', 'error'].map(level => `log.${level}('m', ${fields});`).join(''),
+  );
+  assert.equal(linesOf(stderr).length, 4);
+  assert.doesNotMatch(stderr, /canary/);
+});
+
+test('a line is one line, whatever it tells', async () => {
+  const { stderr } = await run('info', "log.info('a\\nb', { detail: 'c\\nd' })");
+  assert.deepEqual(
+    linesOf(stderr).map(({ msg, detail }) => [msg, detail]),
+    [['a\nb', 'c\nd']],
+  );
+});
+
+test('a program whose standard error nobody reads any more goes on', async () => {
+  const source = `import { createLog } from '${log}';
+    import { writeSync } from 'node:fs';
+    const log = createLog('node', 'info');
+    process.stdin.once('data', () => {
+      for (let i = 0; i < 100; i++) log.info('unheard');
+      setTimeout(() => { writeSync(1, 'alive'); process.exit(0); }, 100);
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
+  child.stderr.destroy();
+  child.stdin.end('go');
+  assert.equal(await text(child.stdout), 'alive');
+});
+
+test('what waits for a reader who has stopped is bounded, and whole lines come once there is one again', async t => {
+  const source = `import { createLog } from '${log}';
+    import { writeSync } from 'node:fs';
+    const log = createLog('node', 'info');
+    for (let i = 0; i < 5_000; i++) log.info('x'.repeat(1_000));
+    writeSync(1, process.stderr.writableLength + ' ');
+    process.stdin.once('data', () => {
+      if (process.stderr.writableLength === 0) log.info('heard again');
+      else process.stderr.once('drain', () => log.info('heard again'));
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
+  t.after(() => child.kill());
+  const [waiting] = (await once(child.stdout, 'data')) as [Buffer];
+  assert.ok(Number(waiting) > 2 ** 20 && Number(waiting) < 2 ** 21, `${Number(waiting)} characters wait`);
+  child.stdin.end('go');
+  const lines = linesOf(await text(child.stderr));
+  assert.ok(lines.length < 5_000);
+  assert.equal(lines.at(-1)?.['msg'], 'heard again');
+});
+
+function linesOf(lines: string): Record<string, unknown>[] {
+  return lines
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Record<string, unknown>);
+}

@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { AttachmentOf } from '../../../../src/api/attachment.ts';
+import { nbd } from '../../../../node-agent/connectors/nbd.ts';
+import { createRepair } from '../../../../node-agent/connectors/nbd/repair.ts';
+import type { Host } from '../../../../node-agent/host.ts';
+import { createMachine } from '../../../../node-agent/host/linux.ts';
+import { openNbdWorld } from '../../../fakes/disks.ts';
+import { mountFake, type SysfsHost } from '../../../fakes/sysfs.ts';
+import { testConnector } from '../../../suites/connector.ts';
+import { testConnectorFaults } from '../../../suites/connector-faults.ts';
+
+const MiB = 2 ** 20;
+
+function attachmentTo(name: string, sizeBytes = MiB): AttachmentOf<'nbd'> {
+  return {
+    protocol: 'nbd',
+    server: 'nbd.test',
+    port: 10_809,
+    export: name,
+    attachmentId: 'a',
+    sizeBytes,
+    readonly: false,
+    mayFormat: true,
+  };
+}
+
+function open() {
+  const { host, volumes } = openNbdWorld();
+  return {
+    host,
+    attach: (name: string, sizeBytes: number) => {
+      volumes.set(name, { name, sizeBytes });
+      return attachmentTo(name, sizeBytes);
+    },
+    resize: (attachment: AttachmentOf<'nbd'>, sizeBytes: number) =>
+      void volumes.set(attachment.export, { name: attachment.export, sizeBytes }),
+    use: async (path: string) => {
+      const release = mountFake(host, path);
+      return async () => release();
+    },
+  };
+}
+
+testConnector({ name: 'nbd on the fake machine', skip: undefined, connector: nbd, open });
+
+testConnectorFaults({
+  connector: nbd,
+  open() {
+    const { host, attach } = open();
+    const left = () =>
+      host.names('/sys/block').filter(name => host.get(`/sys/block/${name}/pid`) !== undefined);
+    return { host, attachment: attach('vol1', MiB), left };
+  },
+});
+
+test('nbd hands the connection to the kernel with the name of what it leads to', async () => {
+  const { host, attach } = open();
+  const attachment = { ...attach('a b/ü', MiB), server: '2001:db8::7', readonly: true };
+  const { identity, readonly } = await nbd.connect(attachment, host);
+  assert.equal(identity, 'nbd://[2001:db8::7]:10809/a%20b%2F%C3%BC');
+  assert.equal(readonly, true);
+  const [modprobe, line = ''] = host.lines;
+  assert.equal(modprobe, 'modprobe --quiet -- nbd');
+  assert.match(
+    line,
+    /^node --disable-warning=ExperimentalWarning \S+\/nbd\/link.ts connect 2001:db8::7 10809 a b\/ü nbd:\S+ ro$/,
+  );
+});
+
+test('nbd refuses an export that is connected twice, and lets both go', async () => {
+  const { host, attach } = open();
+  const attachment = attach('v', MiB);
+  const { identity } = await nbd.connect(attachment, host);
+  host.put('/sys/block/nbd1/backend', identity);
+  await assert.rejects(nbd.connect(attachment, host), {
+    code: 'FAILED_PRECONDITION',
+    detail: /more than once/,
+  });
+  await nbd.disconnect(attachment, host);
+  assert.deepEqual(host.lines.filter(line => line.includes('disconnect')).length, 2);
+});
+
+test('nbd has a device that is in use grow under its connection, and one that is not in use be connected anew', async () => {
+  const { host, attach, resize, use } = open();
+  const attachment = attach('v', MiB);
+  const { path } = await nbd.connect(attachment, host);
+  const done = (): readonly string[] => host.lines.flatMap(line => /link.ts (\S+)/.exec(line)?.[1] ?? []);
+  const release = await use(path);
+  await nbd.rescan?.(attachment, host);
+  resize(attachment, 2 * MiB);
+  await nbd.rescan?.(attachment, host);
+  assert.equal(host.get('/sys/block/nbd0/size'), String((2 * MiB) / 512));
+  await release();
+  resize(attachment, 3 * MiB);
+  await nbd.rescan?.(attachment, host);
+  assert.equal(host.get('/sys/block/nbd0/size'), String((3 * MiB) / 512));
+  assert.deepEqual(done(), ['connect', 'size', 'size', 'grow', 'size', 'disconnect', 'connect']);
+});
+
+for (const [status, code] of [
+  [2, 'FAILED_PRECONDITION'],
+  [1, 'UNAVAILABLE'],
+] as const)
+  test(`nbd tells why a device that is in use did not grow: ${code}`, async () => {
+    const { host, attach, resize, use } = open();
+    const attachment = attach('v', MiB);
+    const { path } = await nbd.connect(attachment, host);
+    const node = host.tools.get('node');
+    host.tools.set('node', (args, input) =>
+      args[2] === 'grow' ? { status, stderr: 'the reason\n' } : (node?.(args, input) ?? 1),
+    );
+    resize(attachment, 2 * MiB);
+    const release = await use(path);
+    await assert.rejects(nbd.rescan?.(attachment, host) ?? Promise.resolve(), {
+      code,
+      detail: /the reason$/,
+    });
+    assert.equal(host.get('/sys/block/nbd0/size'), String(MiB / 512));
+    await release();
+  });
+
+test('nbd names the kernel that it needs where devices show no export, and leaves none connected', async () => {
+  const { host, attach } = open();
+  const attachment = attach('v', MiB);
+  const node = host.tools.get('node');
+  assert.ok(node);
+  host.tools.set('node', (args, input) => {
+    const result = node(args, input);
+    host.drop('/sys/block/nbd0/backend');
+    return result;
+  });
+  for (let i = 0; i < 2; i++)
+    await assert.rejects(nbd.connect(attachment, host), {
+      code: 'FAILED_PRECONDITION',
+      detail: /Linux 5\.14/,
+    });
+  assert.deepEqual(host.names('/sys/block'), ['nbd0']);
+  assert.equal(host.get('/sys/block/nbd0/pid'), undefined);
+});
+
+test('nbd hands the kernel no name that is longer than it can show, or that is none', async () => {
+  const { host, attach } = open();
+  for (const name of ['ü'.repeat(170), '/'.repeat(400), 'v'.repeat(1024), 'a\0b', '\ud800']) {
+    const attachment = attach(name, MiB);
+    await assert.rejects(nbd.connect(attachment, host), { code: 'INVALID_ARGUMENT' });
+    await nbd.disconnect(attachment, host);
+    assert.equal(await nbd.owns(attachment, '43:0', host), false);
+  }
+  assert.deepEqual(host.lines, ['modprobe --quiet -- nbd']);
+  await nbd.connect(attach('v'.repeat(1000), MiB), host);
+});
+
+const remote = '07026EC0:2A39';
+const established = `  0: 01026EC0:9C40 ${remote} 01 00000000:00000000 00:00000000 00000000     0        0 1\n`;
+const closing = established.replace(' 01 ', ' 08 ');
+
+test('nbd has the kernel write what it holds before a device is let go, but not once its server is lost', async () => {
+  for (const [text, flushes] of [
+    [established, ['blockdev --flushbufs /dev/nbd0']],
+    [closing, []],
+  ] as const) {
+    const { host, attach } = open();
+    const attachment = attach('v', MiB);
+    await nbd.connect(attachment, host);
+    host.state.texts.set('/proc/net/tcp', text);
+    await nbd.disconnect(attachment, host);
+    const lines = host.lines.filter(line => /blockdev|disconnect/.test(line));
+    assert.deepEqual(lines.slice(0, -1), flushes);
+  }
+});
+
+test('nbd connects again what has lost its connection, and nothing else', async () => {
+  const { host, attach } = open();
+  const attachment = attach('v', MiB);
+  await nbd.repair?.([attachment], host);
+  assert.deepEqual(host.lines, []);
+  await nbd.connect(attachment, host);
+  const before = host.lines.length;
+  for (const [text, lines] of [
+    [established, 0],
+    [closing, 1],
+    [established, 1],
+  ] as const) {
+    host.state.texts.set('/proc/net/tcp', text);
+    await nbd.repair?.([attachment], host);
+    assert.equal(host.lines.length - before, lines);
+  }
+  assert.match(host.lines.at(-1) ?? '', /link.ts reconnect nbd.test 10809 v \S+ rw 0$/);
+});
+
+/** Connects volumes, and counts what is done from then on. */
+async function connectAll(attachments: readonly AttachmentOf<'nbd'>[]) {
+  const { host, attach } = open();
+  for (const attachment of attachments) {
+    attach(attachment.export, MiB);
+    await nbd.connect(attachment, host);
+  }
+  host.lines.length = 0;
+  return host;
+}
+
+function reconnected(host: SysfsHost): readonly string[] {
+  return host.lines.flatMap(line => / reconnect \S+ \S+ (\S+)/.exec(line)?.[1] ?? []);
+}
+
+test('nbd connects again behind every other port and server when one of them is dead', async () => {
+  const attachments = [1, 2, 3].map(number =>
+    Object.assign(attachmentTo(`v${number}`), { port: 10_808 + number }),
+  );
+  const host = await connectAll(attachments);
+  const node = host.tools.get('node');
+  host.tools.set('node', (args, input) =>
+    args[4] === '10809' ? { status: 1, stderr: 'dead' } : (node?.(args, input) ?? 1),
+  );
+  await assert.rejects(nbd.repair?.(attachments, host) ?? Promise.resolve(), { detail: /dead/ });
+  assert.deepEqual(reconnected(host), ['v1', 'v2', 'v3']);
+});
+
+test('nbd connects a few volumes again at a time, and looks at each device once', async () => {
+  const attachments = Array.from({ length: 12 }, (_, index) => attachmentTo(`v${index}`));
+  const host = await connectAll(attachments);
+  const [running, most, reads] = [new Set<symbol>(), { count: 0 }, new Map<string, number>()];
+  const counting: Host = {
+    ...host,
+    readText: path => {
+      reads.set(path, (reads.get(path) ?? 0) + 1);
+      return host.readText(path);
+    },
+    run: async (...command) => {
+      const run = Symbol('run');
+      most.count = Math.max(most.count, running.add(run).size);
+      await new Promise(setImmediate);
+      running.delete(run);
+      return host.run(...command);
+    },
+  };
+  await nbd.repair?.(attachments, counting);
+  assert.deepEqual([most.count, reconnected(host).length], [4, 12]);
+  assert.deepEqual(
+    [...reads].filter(([path, count]) => path.endsWith('/backend') && count > 1),
+    [],
+  );
+});
+
+const foreign = established.replace(remote, '0100007F:2A39');
+const overIpv6 = established.replace(remote, 'B80D0120000000000000000007000000:2A39');
+
+for (const [server, own] of [
+  ['192.110.2.7', established],
+  ['2001:DB8:0::7', overIpv6],
+] as const)
+  test(`nbd takes no connection of somebody else's for its own to ${server}`, async () => {
+    const attachment = { ...attachmentTo('v'), server };
+    const host = await connectAll([attachment]);
+    for (const [text, count] of [
+      [own, 0],
+      [own + foreign, 0],
+      [foreign, 1],
+    ] as const) {
+      host.state.texts.set('/proc/net/tcp', text);
+      await nbd.repair?.([attachment], host);
+      assert.equal(reconnected(host).length, count);
+    }
+  });
+
+test("nbd connects again now and then what somebody else's connection to a named host may hide", async () => {
+  const attachment = attachmentTo('v');
+  const host = await connectAll([attachment]);
+  host.state.texts.set('/proc/net/tcp', foreign);
+  const repair = createRepair();
+  for (let round = 1; round <= 60; round++) await repair([attachment], host);
+  assert.equal(reconnected(host).length, 2);
+});
+
+const link = fileURLToPath(new URL('../../../../node-agent/connectors/nbd/link.ts', import.meta.url));
+
+/** A server that says one thing after another, each once it is spoken to; its port. */
+async function serve(t: TestContext, ...sayings: readonly Buffer[]): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer(socket => {
+    sockets.add(socket);
+    const [hello, ...rest] = sayings;
+    if (hello) socket.write(hello);
+    socket
+      .on('error', () => {})
+      .on('data', () => {
+        const next = rest.shift();
+        if (next) socket.end(next);
+      });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+function askSize(port: number) {
+  const args = ['--disable-warning=ExperimentalWarning', link, 'size', 'localhost', String(port), 'v'];
+  return createMachine({ timeoutMs: 30_000 }).run(process.execPath, args);
+}
+
+const hello = Buffer.concat([Buffer.from('NBDMAGICIHAVEOPT'), Buffer.from([0, 3])]);
+
+function reply(type: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(20);
+  head.writeBigUInt64BE(0x3e889045565a9n, 0);
+  head.writeUInt32BE(7, 8);
+  head.writeUInt32BE(type, 12);
+  head.writeUInt32BE(data.length, 16);
+  return Buffer.concat([head, data]);
+}
+
+const info = Buffer.alloc(12);
+info.writeBigUInt64BE(BigInt(5 * MiB), 2);
+
+test('an export is opened, and its size is told', async t => {
+  const port = await serve(t, hello, Buffer.concat([reply(3, info), reply(1, Buffer.alloc(0))]));
+  const { status, stdout, stderr } = await askSize(port);
+  assert.deepEqual([status, stdout, stderr], [0, `${5 * MiB}\n`, '']);
+});
+
+const refusals: readonly (readonly [name: string, sayings: readonly Buffer[], says: RegExp])[] = [
+  ['that does not speak NBD', [Buffer.from('HTTP/1.1 400 Bad Request\r\n')], /does not speak NBD/],
+  [
+    'that speaks an old form of it',
+    [Buffer.concat([hello.subarray(0, 16), Buffer.from([0, 0])])],
+    /old form/,
+  ],
+  ['without the export', [hello, reply(2 ** 31 + 6, Buffer.alloc(0))], /has no such export/],
+  ['that asks for TLS', [hello, reply(2 ** 31 + 5, Buffer.alloc(0))], /asks for TLS/],
+  ['that tells no size', [hello, reply(1, Buffer.alloc(0))], /tells no size/],
+  ['that answers something else', [hello, Buffer.alloc(20)], /does not speak NBD/],
+  ['that ends in the middle', [hello, reply(3, info).subarray(0, 25)], /closed/],
+];
+
+for (const [name, sayings, says] of refusals)
+  test(`a server ${name} is refused`, async t => {
+    const { status, stderr } = await askSize(await serve(t, ...sayings));
+    assert.equal(status, 1);
+    assert.match(stderr, says);
+  });

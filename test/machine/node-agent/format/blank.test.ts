@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { proveBlank, superblockRanges, type Range } from '../../../../node-agent/format/prove-blank.ts';
+import { loop } from '../../../../node-agent/connectors/loop.ts';
+import { ext4 } from '../../../../node-agent/filesystems/ext4.ts';
+import { ensureFilesystem } from '../../../../node-agent/format/format.ts';
+import type { AttachmentOf } from '../../../../src/api/attachment.ts';
+import {
+  findMissing,
+  MiB,
+  openFakeBench,
+  openRealBench,
+  whyNoMachine,
+} from '../../../harness/node-agent-bench.ts';
+
+/** A device that must not be formatted: its size, and how it came to hold what it holds. */
+type Held = { readonly sizeBytes: number; readonly tool?: string; readonly fill: (path: string) => void };
+
+const held: Readonly<Record<string, Held>> = {
+  'an ext4 of 1 KiB blocks whose start is gone': wiped('mkfs.ext4', ['-q', '-b', '1024'], 64 * MiB),
+  'an ext4 of 2 KiB blocks whose start is gone': wiped('mkfs.ext4', ['-q', '-b', '2048'], 128 * MiB),
+  'an ext4 of 4 KiB blocks whose start is gone': wiped('mkfs.ext4', ['-q', '-b', '4096'], 256 * MiB),
+  'an xfs whose start is gone': wiped('mkfs.xfs', ['-q'], 320 * MiB),
+  'an xfs of an odd size whose start is gone': wiped('mkfs.xfs', ['-q'], 333 * MiB + 4096 * 3),
+  'a btrfs whose start is gone': wiped('mkfs.btrfs', ['-q'], 320 * MiB),
+  swap: { sizeBytes: 16 * MiB, tool: 'mkswap', fill: path => void execFileSync('mkswap', ['-q', path]) },
+  'a LUKS header': written('LUKS\u00ba\u00be', 0),
+  'the second header of a LUKS2 whose first is gone': written('SKUL\u00ba\u00be', 4 * MiB),
+  'an LVM label': written('LABELONE', 512),
+  'a GPT whose first copy is gone': written('EFI PART', 64 * MiB - 512),
+  'an md superblock at the end': written('\u00fc\u004e\u002b\u00a9', 64 * MiB - 8 * 1024),
+  'one byte in the first 4 MiB': written('x', 3 * MiB + 17),
+  'one byte at the very end': written('x', 64 * MiB - 1),
+  // A sixteenth of the device, where no format that is known keeps anything.
+  'data of no known format at 40 %': filled({ sizeBytes: 200 * MiB, offset: 80 * MiB, length: 12.5 * MiB }),
+};
+
+function filled({ sizeBytes, offset, length }: Range & { readonly sizeBytes: number }): Held {
+  return {
+    sizeBytes,
+    fill: path => {
+      const file = openSync(path, 'r+');
+      writeSync(file, randomBytes(length), 0, length, offset);
+      closeSync(file);
+    },
+  };
+}
+
+function wiped(tool: string, args: readonly string[], sizeBytes: number): Held {
+  return {
+    sizeBytes,
+    tool,
+    fill: path => {
+      execFileSync(tool, [...args, path], { stdio: 'ignore' });
+      execFileSync('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M', 'count=8', 'conv=notrunc', 'status=none']);
+    },
+  };
+}
+
+function written(text: string, offset: number): Held {
+  return {
+    sizeBytes: 64 * MiB,
+    fill: path => {
+      const file = openSync(path, 'r+');
+      writeSync(file, Buffer.from(text, 'latin1'), 0, undefined, offset);
+      closeSync(file);
+    },
+  };
+}
+
+for (const [name, { sizeBytes, tool, fill }] of Object.entries(held)) {
+  const skip = whyNoMachine ?? findMissing(tool === undefined ? [] : [tool]);
+  test(`${name} is never formatted`, skip === undefined ? {} : { skip }, async t => {
+    const { host, makeImage } = openRealBench(t);
+    const path = makeImage('image', { sizeBytes });
+    fill(path);
+    execFileSync('cp', ['--sparse=always', path, `${path}-before`]);
+    const attachment = attachmentTo(path);
+    const device = await loop.connect(attachment, host);
+    const task = {
+      host,
+      device,
+      attachment,
+      wanted: ext4,
+      fallback: ext4,
+      mark: undefined,
+      setMark: () => assert.fail('mkfs was about to start'),
+    };
+    await assert.rejects(ensureFilesystem(task), { code: 'FAILED_PRECONDITION' });
+    execFileSync('cmp', [path, `${path}-before`]);
+    await loop.disconnect(attachment, host);
+  });
+}
+
+test(
+  'a device that reads as zeros is blank',
+  whyNoMachine === undefined ? {} : { skip: whyNoMachine },
+  async t => {
+    const { host, makeImage } = openRealBench(t);
+    const attachment = attachmentTo(makeImage('image'));
+    await proveBlank(await loop.connect(attachment, host), host);
+    await loop.disconnect(attachment, host);
+  },
+);
+
+test('a device that cannot be read is not blank', async () => {
+  const { host } = openFakeBench();
+  const device = { path: '/dev/loop9', number: '7:9', sizeBytes: MiB, readonly: false, identity: 'none' };
+  await assert.rejects(proveBlank(device, host), { code: 'UNAVAILABLE' });
+});
+
+test('the ranges lie on the device, in order and apart, and hold its start and its end', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 64 * 1024 ** 4 }), sizeBytes => {
+      const ranges = superblockRanges(sizeBytes);
+      assert.equal(ranges[0]?.offset, 0);
+      assert.equal((ranges.at(-1)?.offset ?? 0) + (ranges.at(-1)?.length ?? 0), sizeBytes);
+      let end = -1;
+      for (const { offset, length } of ranges) {
+        assert.ok(Number.isInteger(offset) && Number.isInteger(length) && offset > end && length > 0);
+        end = offset + length;
+      }
+    }),
+  );
+});
+
+test('no sixteenth of a device, and no more than 1 MiB of rounding, is without a stretch that is read', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 64 * 1024 ** 4 }), sizeBytes => {
+      let end = 0;
+      for (const { offset, length } of superblockRanges(sizeBytes)) {
+        assert.ok(offset - end <= sizeBytes / 16 + MiB, `nothing is read from ${end} to ${offset}`);
+        end = offset + length;
+      }
+    }),
+  );
+});
+
+/** The first group boundary that mkfs.xfs 6.1 chose, alone and on stripes, by size of device and in bytes. */
+const xfsGroups: readonly (readonly [number, number])[] = [
+  [20 * 1024 * MiB, 1_310_720 * 4096],
+  [333 * 1024 * MiB, 21_823_488 * 4096],
+  [100 * 1024 * MiB, 1_638_384 * 4096],
+  [600 * 1024 * MiB, 4_915_136 * 4096],
+  [1024 * 1024 * MiB, 8_388_592 * 4096],
+  [5 * 1024 * 1024 * MiB, 268_435_455 * 4096],
+];
+
+for (const [sizeBytes, start] of xfsGroups) {
+  test(`the ranges of a device of ${sizeBytes} bytes hold the second superblock of its xfs`, () => {
+    const isHeld = superblockRanges(sizeBytes).some(
+      ({ offset, length }) => offset <= start && start + 512 <= offset + length,
+    );
+    assert.ok(isHeld);
+  });
+}
+
+function attachmentTo(path: string): AttachmentOf<'loop'> {
+  return { protocol: 'loop', path, attachmentId: 'a', sizeBytes: 1, readonly: false, mayFormat: true };
+}

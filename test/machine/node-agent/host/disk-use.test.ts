@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { findUser, readDisk, settleDisk } from '../../../../node-agent/host/disk.ts';
+import { findMissing, openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+
+const only = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
+
+/** An image as a loop device, and the name of the disk that it is. */
+async function openDisk(t: TestContext, content: string) {
+  const bench = openRealBench(t);
+  const image = bench.makeImage('image', { content });
+  const args = ['--find', '--show', '--', image];
+  const path = execFileSync('losetup', args, { encoding: 'utf8' }).trim();
+  const disk = await readDisk(path.slice('/dev/'.length), bench.host);
+  assert.ok(disk);
+  return { ...bench, image, path, disk };
+}
+
+/** Runs a script until the returned function is called; it has said so when it is ready. */
+async function hold(t: TestContext, command: string, args: readonly string[]): Promise<() => Promise<void>> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const end = async (): Promise<void> => {
+    child.stdin.end();
+    await ended;
+  };
+  t.after(end);
+  await once(child.stdout, 'data');
+  return end;
+}
+
+for (const type of ['ext4', 'xfs', 'btrfs']) {
+  const skip = whyNoMachine ?? findMissing([`mkfs.${type}`]);
+  test(`a disk whose ${type} another mount namespace still has is in use`, skip ? { skip } : {}, async t => {
+    const { host, directory, disk, path } = await openDisk(t, type);
+    const target = `${directory}/stage/v`;
+    mkdirSync(target);
+    execFileSync('mount', ['-t', type, '--', path, target]);
+    const apart = ['--mount', '--propagation', 'private', 'sh', '-c', 'echo ready; read _'];
+    const release = await hold(t, 'unshare', apart);
+    execFileSync('umount', ['--', target]);
+    assert.equal(await findUser(disk, host), `${type}, mounted where the agent does not see it`);
+    await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE' });
+    await release();
+    await settleDisk(disk, host);
+  });
+}
+
+test('what a process that still has a disk open wrote to it lies on it once it is settled', only, async t => {
+  const { host, image, path, disk } = await openDisk(t, 'blank');
+  const script = 'exec 3<>"$0" && printf precious >&3 && echo ready && read _';
+  await hold(t, 'sh', ['-c', script, path]);
+  await settleDisk(disk, host);
+  assert.equal(execFileSync('head', ['--bytes=8', image], { encoding: 'utf8' }), 'precious');
+});

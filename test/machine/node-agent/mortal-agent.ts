@@ -1,0 +1,89 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../../../src/api/problem.ts';
+import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import type { TestNode } from '../../harness/agent.ts';
+
+const program = join(import.meta.dirname, 'killed-agent.ts');
+const patienceMs = 60_000;
+
+/** A node agent that is started when there is none, and that can be told when to die. */
+export interface MortalAgent {
+  kill(): Promise<void>;
+  client(): Promise<CsiClient>;
+  /** True when the call was done before the step at which the agent was to die. */
+  tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean>;
+}
+
+/** Makes one for a node, with more settings, and with commands of the test's own before the machine's. */
+export function createMortalAgent(
+  node: TestNode,
+  more: Readonly<Record<string, string>> = {},
+  commandDir = '',
+): MortalAgent {
+  let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
+  async function start() {
+    const settings = {
+      endpoint: node.socket,
+      'node-id': 'n1',
+      'state-dir': node.state,
+      'kubelet-dir': node.root,
+      ...more,
+    };
+    const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+    const env = { ...process.env, PATH: `${commandDir}:${process.env['PATH']}` };
+    const child = fork(program, argv, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env });
+    await once(child, 'message');
+    return { child, client: connectCsi(`unix://${node.socket}`) };
+  }
+  async function kill(): Promise<void> {
+    if (!running) return;
+    const { child, client } = running;
+    running = undefined;
+    client.close();
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  return {
+    kill,
+    client: async () => (running ??= await start()).client,
+    async tryKilledAt(left, call) {
+      const { child, client } = (running ??= await start());
+      const armed = once(child, 'message');
+      child.send({ left });
+      await armed;
+      const error: unknown = await call(client).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      const disarmed = once(child, 'message').then(() => true);
+      if (child.connected) child.send({}, () => undefined);
+      const ended = child.exitCode ?? child.signalCode;
+      const isAlive =
+        ended === null && (await Promise.race([disarmed, once(child, 'exit').then(() => false)]));
+      if (!isAlive) await kill();
+      if (isAlive && error !== undefined) throw error;
+      return isAlive;
+    },
+  };
+}
+
+/** Repeats a call as kubelet does; what a killed agent had begun may still run, and is no reason to give up. */
+export async function untilDone(
+  agent: Pick<MortalAgent, 'client'>,
+  call: (client: CsiClient) => Promise<unknown>,
+): Promise<void> {
+  const deadlineMs = Date.now() + patienceMs;
+  for (;;)
+    try {
+      await call(await agent.client());
+      return;
+    } catch (error) {
+      const isTemporary = error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
+      if (!isTemporary || Date.now() > deadlineMs) throw error;
+      await sleep(50);
+    }
+}

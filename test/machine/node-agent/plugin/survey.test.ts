@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts';
+import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
+import { openNode } from '../../../harness/agent.ts';
+import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
+
+const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
+
+function openMachine(capabilities: string, tools: readonly string[] = baseTools): SysfsHost {
+  const host = createSysfsHost();
+  for (const tool of tools) host.put(`/usr/bin/${tool}`, '');
+  host.put('/proc/self/status', `Name:\tnode\nCapPrm:\t0000000000000000\nCapEff:\t${capabilities}\n`);
+  return host;
+}
+
+/** What is told of a machine, line by line. */
+async function told(host: SysfsHost): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const line =
+    (level: string) =>
+    (text: string, { detail }: LogFields = {}): void =>
+      void lines.push(`${level}: ${text}${detail === undefined ? '' : `: ${detail}`}`);
+  const log: Log = { ...silentLog, info: line('info'), warn: line('warn') };
+  await report({ host, survey: createSurvey(host), log });
+  return lines;
+}
+
+const all = '000001ffffffffff';
+
+test('what a node can attach, and why it cannot the rest, is one line', async () => {
+  const host = openMachine(all);
+  host.put('/sys/module/loop/parameters/max_loop', '0');
+  const lines = await told(host);
+  assert.equal(lines.length, 1);
+  assert.match(
+    lines[0] ?? '',
+    /^info: looked at what attach protocols need: usable: loop, bind, device; nfs is not: "mount\.nfs" is not installed on this node; /,
+  );
+  assert.deepEqual(host.lines, []);
+});
+
+test('tools that every volume needs, and the capability to mount, are missed aloud', async () => {
+  const host = openMachine('0000010000000000', ['mount', 'losetup', 'cmp', 'dd', 'stat']);
+  const [tools, capability] = await told(host);
+  assert.equal(tools, 'warn: tools are not installed that volumes need: umount, blkid, blockdev');
+  assert.match(capability ?? '', /^warn: the agent lacks CAP_SYS_ADMIN/);
+});
+
+test('the lists of modules are read once for all protocols', async () => {
+  const host = openMachine(all, [...baseTools, 'nvme', 'iscsiadm', 'mount.nfs', 'tee']);
+  host.put('/proc/sys/kernel/osrelease', '6.1.0');
+  const read: string[] = [];
+  const { readText } = host;
+  host.readText = path => {
+    read.push(path);
+    return readText(path);
+  };
+  await createSurvey(host).ask();
+  assert.equal(read.filter(path => path.endsWith('/modules.dep')).length, 1);
+});
+
+test('an agent tells soon after its start what it can attach, in its log and in its metrics', async t => {
+  const agent = openNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
+  const url = `http://${(await agent.ready)['metrics']}/metrics`;
+  while (!agent.stderr().includes('looked at what attach protocols need')) await sleep(20);
+  const texts = agent
+    .stderr()
+    .split('\n')
+    .map(line => /"msg":"([^"]*)"/.exec(line)?.[1]);
+  assert.ok(texts.indexOf('ready') < texts.indexOf('looked at what attach protocols need'));
+  const text = await (await fetch(url)).text();
+  assert.match(text, /^fairlead_node_protocol_usable\{protocol="bind"\} 1$/m);
+  assert.match(text, /^fairlead_node_protocol_usable\{protocol="iscsi"\} [01]$/m);
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Agent } from '../../../../node-agent/volumes/agent.ts';
+import { createReadings } from '../../../../node-agent/host/readings.ts';
+import { lookAtStanding } from '../../../../node-agent/volumes/standing.ts';
+import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { connectCsi } from '../../../../src/csi/client.ts';
+import { assertNothingLeft, driverName, openNode } from '../../../harness/agent.ts';
+import { noRoot } from '../../../harness/machine.ts';
+import { mountFuse, type HangingFuse } from '../../../harness/node-agent-fuse.ts';
+import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
+
+const skip = noRoot || (existsSync('/dev/fuse') ? false : 'needs /dev/fuse');
+
+test(
+  'a volume that hangs shows in the metrics with its stuck command, and recovers there',
+  { skip },
+  async t => {
+    const covers: HangingFuse[] = [];
+    // Before anything else at the end: to unmount what hangs would wait for ever.
+    t.after(() => covers.forEach(cover => cover.end()));
+    const node = openNode(t);
+    const agent = node.startAgent({ 'metrics-listen': '127.0.0.1:0' });
+    const url = `http://${(await agent.ready)['metrics']}/metrics`;
+    const kubelet = node.startKubelet();
+    await kubelet.plugins.registered(driverName);
+    const [hung, well] = [node.makeVolume('hung'), node.makeVolume('well')];
+    await kubelet.runPod({ uid: 'pod', volumes: [hung, well] });
+    const lines = [
+      'fairlead_node_stuck_children 0',
+      'fairlead_node_volume_healthy{volume_id="c.hung"} 1',
+      'fairlead_node_volume_healthy{volume_id="c.well"} 1',
+    ];
+    await untilLines(url, lines);
+    const target = kubelet.paths.target(hung, 'pod');
+    const fuse = await mountFuse(t, [{ image: hung.publishContext['path'] ?? '', target }]);
+    covers.push(fuse);
+    const client = connectCsi(`unix://${node.socket}`);
+    t.after(() => client.close());
+    const request = { volume_id: 'c.hung', volume_path: target };
+    await client.node.NodeGetVolumeStats(request);
+    await fuse.hang();
+    await client.node.NodeGetVolumeStats(request);
+    await untilLines(url, [
+      'fairlead_node_stuck_children 1',
+      'fairlead_node_volume_healthy{volume_id="c.hung"} 0',
+      'fairlead_node_volume_faults{volume_id="c.hung",reason="Hung"} 1',
+      'fairlead_node_volume_healthy{volume_id="c.well"} 1',
+    ]);
+    await fuse.end();
+    await untilLines(url, ['fairlead_node_stuck_children 0']);
+    execFileSync('umount', ['--lazy', '--', target]);
+    await client.node.NodeGetVolumeStats(request);
+    const after = await untilLines(url, lines);
+    assert.doesNotMatch(after, /volume_faults\{/);
+    await kubelet.drain();
+    assertNothingLeft(node);
+  },
+);
+
+async function untilLines(url: string, lines: readonly string[]): Promise<string> {
+  let text = '';
+  for (let tries = 0; tries < 200; tries++) {
+    text = await (await fetch(url)).text();
+    if (lines.every(line => text.split('\n').includes(line))) return text;
+    await sleep(50);
+  }
+  const seen = text.split('\n').filter(line => /^fairlead_node_(stuck|volume)/.test(line));
+  return assert.fail(`not all of ${lines.join(' ')} in ${seen.join(' ')}`);
+}
+
+async function openPublished() {
+  const bench = openFakeBench();
+  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
+  const request = { ...base, volumeId: 'c."odd"\n\\v' };
+  const agent = await startAgent(bench);
+  await stage(agent, request);
+  await publish(agent, request);
+  return { bench, request, agent };
+}
+
+/** No command may be run to tell how volumes are: a volume that hangs would hold it. */
+function withoutCommands(agent: Agent): Agent {
+  return { ...agent, host: { ...agent.host, run: () => assert.fail('a command was run') } };
+}
+
+test('how volumes stand is told without a command, by mounts, devices and the last reading', async () => {
+  const { bench, request, agent } = await openPublished();
+  const { volumeId } = request;
+  const look = () => lookAtStanding(withoutCommands(agent));
+  assert.deepEqual(await look(), [{ volumeId, faults: [] }]);
+
+  const readings = createReadings(agent);
+  const reading = { volumeId, operation: 'NodeGetVolumeStats', command: 'stat', args: ['/nowhere'] };
+  await readings(reading);
+  assert.deepEqual(await look(), [{ volumeId, faults: ['ReadFailed'] }]);
+  await readings({ ...reading, args: [request.targetPath] });
+  assert.deepEqual(await look(), [{ volumeId, faults: [] }]);
+
+  const staged = bench.host.state.mounts[0] ?? assert.fail();
+  bench.host.state.mounts[0] = { ...staged, superOptions: ['ro'] };
+  assert.deepEqual(await look(), [{ volumeId, faults: ['TurnedReadOnly'] }]);
+  bench.host.state.loops.clear();
+  assert.deepEqual(await look(), [{ volumeId, faults: ['DeviceGone'] }]);
+  bench.host.state.mounts = [];
+  assert.deepEqual(await look(), [{ volumeId, faults: ['NotMounted'] }]);
+});
+
+test('a volume that is not here any more has no standing, nor has one that never came', async () => {
+  const { request, agent } = await openPublished();
+  await unpublish(agent, request);
+  await unstage(agent, request);
+  assert.deepEqual(await lookAtStanding(agent), []);
+  const { attachment, capability } = request;
+  await agent.records.put({
+    volumeId: 'c.w',
+    stagingPath: '/bench/stage/w',
+    attachment,
+    capability,
+    targets: [],
+  });
+  assert.deepEqual(await lookAtStanding(agent), []);
+});
+
+test('a volume whose device cannot be looked at shows as such, and hides no other', async () => {
+  const { request, agent } = await openPublished();
+  const readText: typeof agent.host.readText = async path => {
+    if (path.startsWith('/sys/dev/block/')) throw Object.assign(new Error('i/o error'), { code: 'EIO' });
+    return agent.host.readText(path);
+  };
+  const standing = await lookAtStanding({ ...agent, host: { ...agent.host, readText } });
+  assert.deepEqual(standing, [{ volumeId: request.volumeId, faults: ['ReadFailed'] }]);
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { assertNothingLeft, driverName, openNode, type TestNode } from '../../../harness/agent.ts';
+import { loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
+
+test(
+  'an agent whose volumes were taken away while it was down stages, publishes and unstages as ever',
+  { skip: noRoot },
+  async t => {
+    const node = openNode(t);
+    const settings = { 'ephemeral-dir': `${node.dir}/ephemeral`, 'metrics-listen': '127.0.0.1:0' };
+    const first = node.startAgent(settings);
+    const kubelet = node.startKubelet();
+    await kubelet.plugins.registered(driverName);
+    const inline = {
+      ...node.makeVolume('inline'),
+      handle: 'csi-0123',
+      publishContext: {},
+      volumeContext: { 'csi.storage.k8s.io/ephemeral': 'true', size: '32Mi' },
+      ephemeral: true,
+    } as const;
+    const kept = {
+      uid: 'kept',
+      volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' }), inline],
+    };
+    const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
+    await Promise.all([kubelet.runPod(kept), kubelet.runPod(lost)]);
+    kubelet.stop();
+    await first.end('SIGKILL');
+    takeAway(node);
+
+    const idle = node.startAgent({ ...settings, 'shutdown-grace': '600s' });
+    const text = await (await fetch(`http://${(await idle.ready)['metrics']}/metrics`)).text();
+    assert.match(text, /^fairlead_node_records 0$/m);
+    assert.doesNotMatch(text, /^fairlead_node_volume_healthy\{/m);
+    assert.match(idle.stderr(), /"count":5,"msg":"volumes are recorded that are not here any more/);
+    await idle.end('SIGTERM');
+
+    node.startAgent(settings);
+    const after = node.startKubelet();
+    await after.plugins.registered(driverName);
+    await after.reconstruct([kept]);
+    assert.deepEqual(after.failures, []);
+    await after.drain();
+    assertNothingLeft(node);
+  },
+);
+
+/** As a reboot does: mounts and devices go, directories stay. */
+function takeAway({ dir }: TestNode): void {
+  const detach = (): void =>
+    loopDevicesOf(dir).forEach(device => execFileSync('losetup', ['--detach', device]));
+  // Kubelet's own device of a block volume holds its mount, and goes at once.
+  detach();
+  for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', ['--', path]);
+  detach();
+  assert.deepEqual([mountsBelow(dir), loopDevicesOf(dir)], [[], []]);
+}

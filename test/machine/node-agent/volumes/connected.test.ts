@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Agent } from '../../../../node-agent/volumes/agent.ts';
+import type { Host } from '../../../../node-agent/host.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { mountsBelow } from '../../../harness/machine.ts';
+import {
+  openFakeBench,
+  openRealBench,
+  requestFor,
+  startAgent,
+  whyNoMachine,
+} from '../../../harness/node-agent-bench.ts';
+
+/** The agent on a machine where something else is done right before or after one command. */
+function withMischief(agent: Agent, mischief: { before?: string; after?: string; work: () => void }): Agent {
+  const run: Host['run'] = async (command, args, options) => {
+    if (command === mischief.before) mischief.work();
+    const result = await agent.host.run(command, args, options);
+    if (command === mischief.after) mischief.work();
+    return result;
+  };
+  return { ...agent, host: { ...agent.host, run } };
+}
+
+async function openTwo(content = 'ext4') {
+  const bench = openFakeBench();
+  const request = requestFor(bench, bench.makeImage('image', { content }));
+  const foreign = bench.makeImage('foreign', { content: 'ext4' });
+  const { state } = bench.host;
+  /** Gives the volume's device number to the other file, as after a detach and an attach. */
+  const replace = (backing: string): void => {
+    const [index = 0, loop] = [...state.loops][0] ?? [];
+    if (loop) state.loops.set(index, { ...loop, backing, diskseq: ++state.diskseq });
+  };
+  return { bench, request, foreign, replace, agent: await startAgent(bench) };
+}
+
+test('a device number that another file took right before the mount is refused, and the mount taken off', async () => {
+  const { bench, request, foreign, replace, agent } = await openTwo();
+  const disturbed = withMischief(agent, { before: 'mount', work: () => replace(foreign) });
+  await assert.rejects(stage(disturbed, request), {
+    code: 'UNAVAILABLE',
+    detail: 'device "/dev/loop0" was no longer volume "c.v" when it was mounted',
+  });
+  assert.deepEqual(bench.host.state.mounts, []);
+  assert.equal(bench.host.state.loops.get(0)?.backing, foreign);
+});
+
+test('a device that was away and came back with the same file is connected anew, and not trusted meanwhile', async () => {
+  for (const mischief of [{ after: 'blkid' }, { before: 'mount' }]) {
+    const { bench, request, replace, agent } = await openTwo();
+    const disturbed = withMischief(agent, { ...mischief, work: () => replace(request.attachment.path) });
+    await assert.rejects(stage(disturbed, request), {
+      code: 'UNAVAILABLE',
+      detail: /no longer volume "c\.v"/,
+    });
+    assert.deepEqual(bench.host.state.mounts, []);
+    await stage(agent, request);
+    await unstage(agent, request);
+  }
+});
+
+test('what took the device after all was prepared for the mount is never mounted, and not even looked at', async () => {
+  for (const isForeign of [true, false]) {
+    const { bench, request, foreign, replace, agent } = await openTwo();
+    let isPrepared = false;
+    const host: Host = {
+      ...agent.host,
+      async makeDirectory(path) {
+        await agent.host.makeDirectory(path);
+        if (path !== request.stagingPath) return;
+        replace(isForeign ? foreign : request.attachment.path);
+        isPrepared = true;
+      },
+      run: (...line) => (isPrepared ? assert.fail(`"${line[0]}" was run`) : agent.host.run(...line)),
+    };
+    await assert.rejects(stage({ ...agent, host }, request), {
+      code: 'UNAVAILABLE',
+      detail: 'device "/dev/loop0" is no longer volume "c.v"',
+    });
+    assert.deepEqual(bench.host.state.mounts, []);
+  }
+});
+
+test('nothing is formatted on a device that was away since it was proved blank', async () => {
+  const { bench, request, replace, agent } = await openTwo('blank');
+  const disturbed = withMischief(agent, { after: 'cmp', work: () => replace(request.attachment.path) });
+  await assert.rejects(stage(disturbed, request), { code: 'UNAVAILABLE', detail: /changed while/ });
+  assert.deepEqual(bench.host.state.formatted, []);
+});
+
+test('the sequence number is recorded with the device, and a record without one is fine', async () => {
+  const { bench, request, agent } = await openTwo();
+  await stage(agent, request);
+  const record = agent.records.get('c.v');
+  assert.equal(record?.device?.diskseq, '1');
+  await agent.records.put(record ?? assert.fail());
+  assert.equal((await startAgent(bench)).records.get('c.v')?.device?.diskseq, '1');
+  const { diskseq: _, ...device } = record.device ?? assert.fail();
+  await agent.records.put({ ...record, device });
+  await unstage(await startAgent(bench), request);
+});
+
+test(
+  'on this machine, too, a device that another file took is refused, and only its mount is taken off',
+  whyNoMachine ? { skip: whyNoMachine } : {},
+  async t => {
+    const bench = openRealBench(t);
+    const request = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
+    const foreign = bench.makeImage('foreign', { content: 'ext4' });
+    // Of a number that nobody else is given soon, so that it is free between the detach and the attach.
+    const device = attachHigh(request.attachment.path);
+    const agent = await startAgent(bench);
+    const replace = (): void => {
+      execFileSync('losetup', ['--detach', device]);
+      execFileSync('losetup', [device, foreign]);
+    };
+    await assert.rejects(stage(withMischief(agent, { before: 'mount', work: replace }), request), {
+      code: 'UNAVAILABLE',
+      detail: `device "${device}" was no longer volume "c.v" when it was mounted`,
+    });
+    assert.deepEqual(mountsBelow(bench.directory), []);
+    const name = device.slice('/dev/'.length);
+    assert.equal(readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8').trim(), foreign);
+    execFileSync('losetup', ['--detach', device]);
+    await stage(agent, request);
+    await unstage(agent, request);
+  },
+);
+
+/** Connects a file to a free device of a high number, and returns the device. */
+function attachHigh(path: string): string {
+  const numbers = readdirSync('/sys/block')
+    .filter(name => /^loop\d+$/.test(name) && !readdirSync(`/sys/block/${name}`).includes('loop'))
+    .map(name => Number(name.slice('loop'.length)))
+    .toSorted((one, other) => other - one);
+  // Another run of this test looks from another number on.
+  const start = process.pid % Math.max(1, Math.floor(numbers.length / 2));
+  for (const number of numbers.slice(start)) {
+    const device = `/dev/loop${number}`;
+    if (spawnSync('losetup', [device, path]).status === 0) return device;
+  }
+  return assert.fail('no loop device is free');
+}

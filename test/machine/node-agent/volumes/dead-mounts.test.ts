@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { mountsBelow } from '../../../harness/machine.ts';
+import { openRealBench, requestFor, startAgent, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+import { mountFuse } from '../../../harness/node-agent-fuse.ts';
+
+const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
+const only = skip === undefined ? {} : { skip };
+
+/** Two staged volumes, one of them published. */
+async function open(t: TestContext) {
+  const bench = openRealBench(t);
+  const agent = await startAgent(bench);
+  const request = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
+  const base = requestFor(bench, bench.makeImage('other', { content: 'ext4' }));
+  const other = { ...base, volumeId: 'c.other', stagingPath: `${base.stagingPath}-other` };
+  for (const each of [request, other]) await stage(agent, each);
+  await publish(agent, request);
+  /** Covers a path with a filesystem that passes for one of the two volumes, and kills what serves it. */
+  const cover = async (target: string, { attachment } = request): Promise<void> => {
+    const fuse = await mountFuse(t, [{ image: attachment.path, target }]);
+    await fuse.end();
+    const { stderr } = spawnSync('ls', ['--', target], { encoding: 'utf8', env: { LC_ALL: 'C' } });
+    assert.match(stderr, /not connected/);
+  };
+  return { bench, agent, request, other, cover };
+}
+
+test('a target whose filesystem died is unpublished, and then unstaged', only, async t => {
+  const { bench, agent, request, other, cover } = await open(t);
+  await cover(request.targetPath);
+  await unpublish(agent, request);
+  assert.equal(existsSync(request.targetPath), false);
+  for (const each of [request, other]) await unstage(agent, each);
+  assert.deepEqual(mountsBelow(bench.directory), []);
+});
+
+test('a staging path whose filesystem died is staged as it is, and unstaged', only, async t => {
+  const { bench, agent, request, other, cover } = await open(t);
+  await unpublish(agent, request);
+  await cover(request.stagingPath);
+  await stage(agent, request);
+  for (const each of [request, other]) await unstage(agent, each);
+  assert.deepEqual(mountsBelow(bench.directory), []);
+  await stage(agent, request);
+  await unstage(agent, request);
+});
+
+test('a target that died is unpublished by an agent that has no record of it', only, async t => {
+  const { agent, bench, request, other, cover } = await open(t);
+  await cover(request.targetPath);
+  await agent.records.remove(request.volumeId);
+  const next = await startAgent(bench);
+  await unpublish(next, request);
+  assert.equal(existsSync(request.targetPath), false);
+  await stage(next, request);
+  for (const each of [request, other]) await unstage(next, each);
+});
+
+test("what died and is another volume's is refused and left alone, whatever is called for", only, async t => {
+  const { bench, agent, request, other, cover } = await open(t);
+  await cover(request.targetPath, other);
+  await cover(request.stagingPath, other);
+  const before = mountsBelow(bench.directory);
+  for (const call of [stage, publish, unpublish, unstage])
+    await assert.rejects(call(agent, request), { code: 'FAILED_PRECONDITION', detail: /holds fuse of/ });
+  assert.deepEqual(mountsBelow(bench.directory), before);
+});
+
+test('a path below a filesystem that died is refused, and not looked at', only, async t => {
+  const { agent, request, cover } = await open(t);
+  await cover(request.targetPath);
+  const below = `${request.targetPath}/below`;
+  const refusal = { code: 'FAILED_PRECONDITION', detail: /lies on what is mounted at/ };
+  await assert.rejects(publish(agent, { ...request, targetPath: below }), refusal);
+  await assert.rejects(unpublish(agent, { ...request, targetPath: below }), refusal);
+  await assert.rejects(unstage(agent, { ...request, stagingPath: below }), refusal);
+});

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CsiClient } from '../../../../src/csi/client.ts';
+import { countAbandoned } from '../../../../src/lib/exec.ts';
+import { mountFuse } from '../../../harness/node-agent-fuse.ts';
+import { MiB, openRealBench, whyNoMachine, type Bench } from '../../../harness/node-agent-bench.ts';
+import { serveBench, volumeOf } from '../served.ts';
+
+const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
+const only = skip === undefined ? {} : { skip };
+const room = { total: '409600', used: '163840', available: '204800' };
+
+test('fifty hung volumes stall themselves alone, and come off once they are unpublished', only, async t => {
+  const bench = openRealBench(t);
+  const { client, close } = await serveBench(bench);
+  t.after(close);
+  const image = bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' });
+  const volumes = Array.from({ length: 50 }, (_, index) => volumeOf(bench, image, `v${index}`));
+  const healthy = volumeOf(bench, image, 'healthy');
+  for (const volume of volumes) await bringUp(client, volume);
+  const calmMs = await timed(() => cycle(client, healthy));
+  const fuse = await coverTargets(t, volumes);
+  for (const volume of volumes) await assertRoom(client, volume);
+
+  await fuse.hang();
+  const asked = volumes.map(volume => timed(() => assertRoom(client, volume)));
+  const examined = volumes.map(volume => timed(() => assertHung(client, volume)));
+  const probesMs: number[] = [];
+  for (let i = 0; i < 20; i++) probesMs.push(await timed(() => client.identity.Probe({})));
+  const cycleMs = await timed(() => cycle(client, healthy));
+  const slowestMs = Math.max(...(await Promise.all([...asked, ...examined])));
+  assert.ok(Math.max(...probesMs) < 1_000, `Probe took up to ${Math.max(...probesMs)} ms`);
+  assert.ok(slowestMs < 2_000, `stats and health took up to ${slowestMs} ms`);
+  assert.ok(cycleMs < 10 * calmMs + 500, `a healthy volume took ${cycleMs} ms, and ${calmMs} ms before`);
+
+  await until(() => countAbandoned() === 50);
+  const againMs = await timed(() =>
+    Promise.all(volumes.flatMap(volume => [assertRoom(client, volume), assertHung(client, volume)])),
+  );
+  assert.ok(againMs < 1_000, `stats and health took ${againMs} ms`);
+  const [first] = volumes;
+  assert.ok(first);
+  await assert.rejects(client.node.NodePublishVolume({ ...first, target_path: `${first.target_path}-2` }), {
+    code: 'UNAVAILABLE',
+    message: /volume "c\.v0" hangs: NodeGetVolumeStats waits since \d{4}-\S+ on "stat /,
+  });
+  assert.equal(countAbandoned(), 50);
+
+  const offMs = await timed(() =>
+    Promise.all(volumes.map(volume => client.node.NodeUnpublishVolume(volume))),
+  );
+  await until(() => countAbandoned() === 0);
+  for (const volume of volumes) await client.node.NodeUnstageVolume(volume);
+  assert.deepEqual(mountedBelow(bench), []);
+  t.diagnostic(
+    `probe up to ${ms(Math.max(...probesMs))}, stats and health up to ${ms(slowestMs)}, again all ${ms(againMs)}, ` +
+      `healthy cycle ${ms(cycleMs)} (calm ${ms(calmMs)}), 50 unpublished in ${ms(offMs)}`,
+  );
+});
+
+test('a volume that hangs when it is first measured says so, and recovers once it answers', only, async t => {
+  const bench = openRealBench(t);
+  const { client, close } = await serveBench(bench);
+  t.after(close);
+  const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
+  await bringUp(client, volume);
+  const fuse = await coverTargets(t, [volume]);
+  await fuse.hang();
+  const refuse = () =>
+    assert.rejects(client.node.NodeGetVolumeStats(volume), {
+      code: 'UNAVAILABLE',
+      message: /volume "c\.v" hangs: NodeGetVolumeStats waits on "stat /,
+    });
+  // Of three tries the best one: the machine may be busy with something else.
+  const tookMs: number[] = [];
+  for (let tries = 0; tries < 3; tries++)
+    tookMs.push(await timed(() => Promise.all([refuse(), assertHung(client, volume)])));
+  assert.ok(Math.min(...tookMs) < 1_000, `stats and health took ${tookMs.join(' ms, ')} ms`);
+  await fuse.end();
+  await bench.host.run('umount', ['--lazy', '--', volume.target_path]);
+  await until(() => countAbandoned() === 0);
+  await sleep(100);
+  assert.equal((await client.node.NodeGetVolumeStats(volume)).usage.length, 2);
+  await client.node.NodeUnpublishVolume(volume);
+  await client.node.NodeUnstageVolume(volume);
+});
+
+type Volume = ReturnType<typeof volumeOf>;
+
+async function bringUp(client: CsiClient, volume: Volume): Promise<void> {
+  await client.node.NodeStageVolume(volume);
+  await client.node.NodePublishVolume(volume);
+}
+
+async function cycle(client: CsiClient, volume: Volume): Promise<void> {
+  await bringUp(client, volume);
+  await client.node.NodeUnpublishVolume(volume);
+  await client.node.NodeUnstageVolume(volume);
+}
+
+async function assertRoom(client: CsiClient, volume: Volume): Promise<void> {
+  const { usage } = await client.node.NodeGetVolumeStats(volume);
+  assert.deepEqual(usage[0], { ...room, unit: 'BYTES' });
+}
+
+async function assertHung(client: CsiClient, volume: Volume): Promise<void> {
+  const { volume_id, target_path: volume_publish_path } = volume;
+  const answer = await client.node.NodeGetVolumeHealth({ volume_id, volume_publish_path });
+  const [entry] = answer.volume_health?.health_statuses ?? [];
+  assert.deepEqual([entry?.status, entry?.reason], ['INACCESSIBLE', 'Hung']);
+}
+
+/** Covers the targets with filesystems that name the volumes' devices as their source, and so pass for the volumes. */
+function coverTargets(t: TestContext, volumes: readonly Volume[]) {
+  return mountFuse(
+    t,
+    volumes.map(({ publish_context: { path = '' }, target_path: target }) => ({ image: path, target })),
+  );
+}
+
+function mountedBelow({ directory }: Bench): readonly string[] {
+  const all = execFileSync('cat', ['/proc/self/mountinfo'], { encoding: 'utf8' });
+  return all.split('\n').filter(line => line.includes(`${directory}/`));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 100 && !holds(); tries++) await sleep(100);
+  assert.ok(holds(), holds.toString());
+}
+
+function ms(value: number): string {
+  return `${Math.round(value)} ms`;
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { examine, examineStorage } from '../../../../node-agent/volumes/health.ts';
+import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { createReadings } from '../../../../node-agent/host/readings.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import {
+  findMissing,
+  openFakeBench,
+  openRealBench,
+  requestFor,
+  startAgent,
+  whyNoMachine,
+} from '../../../harness/node-agent-bench.ts';
+import type { Bench } from '../../../harness/node-agent-bench.ts';
+
+async function open(bench: Bench, change: object = {}) {
+  const made = requestFor(bench, bench.makeImage('image'));
+  const accessMode = 'SINGLE_NODE_MULTI_WRITER' as const;
+  const request = { ...made, capability: { ...made.capability, accessMode, ...change } };
+  const agent = await startAgent(bench);
+  await stage(agent, request);
+  await publish(agent, request);
+  const readings = createReadings(agent);
+  const unknown = { volumeId: request.volumeId, publishPath: '', stagingPath: '' };
+  const look = async (at: object = {}) => {
+    const faults = await examine(agent, readings, { ...unknown, ...at });
+    return faults.map(({ status, reason }) => `${status} ${reason}`);
+  };
+  return { agent, request, look };
+}
+
+const real = (commands: readonly string[] = []) => {
+  const skip = whyNoMachine ?? findMissing(commands);
+  return skip === undefined ? {} : { skip };
+};
+
+test('nothing is wrong with a volume that works, at each of its paths', async () => {
+  for (const accessType of ['mount', 'block']) {
+    const { look, request, agent } = await open(openFakeBench(), { accessType });
+    assert.deepEqual(await look(), []);
+    assert.deepEqual(await look({ publishPath: request.targetPath, stagingPath: request.stagingPath }), []);
+    assert.deepEqual(examineStorage(agent), []);
+  }
+});
+
+test('a volume that is not on this node, or elsewhere on it, is NOT_FOUND', async () => {
+  const { look } = await open(openFakeBench());
+  for (const at of [{ volumeId: 'c.none' }, { publishPath: '/other' }, { stagingPath: '/other' }])
+    await assert.rejects(look(at), { code: 'NOT_FOUND' });
+});
+
+test('a mount that is missing is seen', async () => {
+  const bench = openFakeBench();
+  const { look, request } = await open(bench);
+  await bench.host.run('umount', ['--', request.targetPath]);
+  const publishPath = request.targetPath;
+  assert.deepEqual(await look({ publishPath }), ['INACCESSIBLE NotMounted']);
+  assert.deepEqual(await look(), []);
+});
+
+test('a device that is gone is seen', async () => {
+  for (const accessType of ['mount', 'block']) {
+    const bench = openFakeBench();
+    const { look } = await open(bench, { accessType });
+    bench.host.state.loops.clear();
+    assert.deepEqual(await look(), ['INACCESSIBLE DeviceGone']);
+  }
+});
+
+test(
+  'an ext4 that turned read-only is degraded, takes no further writer, and is mended when it is next staged',
+  real(),
+  async t => {
+    const bench = openRealBench(t);
+    const { agent, look, request } = await open(bench, { fsType: 'ext4' });
+    const device = agent.records.get(request.volumeId)?.device?.path ?? '';
+    execFileSync('tee', [`/sys/fs/ext4/${device.slice('/dev/'.length)}/trigger_fs_error`], {
+      input: 'error of a test',
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    assert.deepEqual(await look(), ['DEGRADED TurnedReadOnly']);
+    const second = { ...request, targetPath: `${request.targetPath}-2` };
+    await assert.rejects(publish(agent, second), {
+      code: 'FAILED_PRECONDITION',
+      detail: /the ext4 of volume "c\.v" turned read-only after an error/,
+    });
+    await unpublish(agent, request);
+    await unstage(agent, request);
+    await stage(agent, request);
+    assert.deepEqual(await look(), []);
+    const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', device]);
+    assert.doesNotMatch(stdout, /with errors/);
+    await publish(agent, request);
+    await unpublish(agent, request);
+    await unstage(agent, request);
+  },
+);
+
+test('an xfs that was shut down is inaccessible', real(['mkfs.xfs', 'xfs_io']), async t => {
+  const bench = openRealBench(t);
+  const { agent, look, request } = await open(bench, { fsType: 'xfs' });
+  execFileSync('xfs_io', ['-x', '-c', 'shutdown', request.targetPath]);
+  assert.deepEqual(await look(), ['INACCESSIBLE ReadFailed']);
+  await unpublish(agent, request);
+  await unstage(agent, request);
+  await stage(agent, request);
+  assert.deepEqual(await look(), []);
+  await unstage(agent, request);
+});
+
+test("another volume's mount in its place is seen", async () => {
+  const bench = openFakeBench();
+  const { look, request } = await open(bench);
+  const args = ['--find', '--show', '--nooverlap', '--', bench.makeImage('other', { content: 'ext4' })];
+  const { stdout } = await bench.host.run('losetup', args);
+  await bench.host.run('mount', ['-t', 'ext4', '--', stdout.trim(), request.targetPath]);
+  assert.deepEqual(await look({ publishPath: request.targetPath }), ['INACCESSIBLE ForeignMount']);
+});
+
+test('a command that does not die makes the volume inaccessible until it is gone', async () => {
+  const bench = openFakeBench();
+  const opened = await open(bench);
+  const { promise: gone, resolve: die } = Promise.withResolvers<void>();
+  const dead = { status: undefined, stdout: '', stderr: '', timedOut: true, missing: false, gone };
+  let runs = 0;
+  const host = {
+    ...bench.host,
+    run: async () => {
+      runs++;
+      return dead;
+    },
+  };
+  const agent = { ...opened.agent, host };
+  const readings = createReadings(agent);
+  const at = { volumeId: 'c.v', publishPath: '', stagingPath: '' };
+  for (let i = 0; i < 3; i++) {
+    const [fault] = await examine(agent, readings, at);
+    assert.equal(fault?.reason, 'Hung');
+  }
+  assert.equal(runs, 1);
+  assert.deepEqual(
+    examineStorage(agent).map(({ message }) => message),
+    ['commands that cannot be killed wait on volume "c.v"'],
+  );
+  die();
+  await gone;
+  assert.deepEqual(examineStorage(agent), []);
+  assert.deepEqual(await opened.look(), []);
+});

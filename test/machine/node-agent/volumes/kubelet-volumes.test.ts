@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assertNothingLeft, driverName, openNode, type TestNode } from '../../../harness/agent.ts';
+import { noRoot } from '../../../harness/machine.ts';
+import type { VolumeSpec } from '../../../fakes/kubelet/paths.ts';
+import { startWriting } from '../../../fakes/kubelet/pod-process.ts';
+import { findMissing } from '../../../harness/node-agent-bench.ts';
+
+const MiB = 1024 * 1024;
+const skip = noRoot;
+
+async function start(node: TestNode, settings: Readonly<Record<string, string>> = {}) {
+  const agent = node.startAgent(settings);
+  const kubelet = node.startKubelet();
+  await kubelet.plugins.registered(driverName);
+  return { agent, kubelet };
+}
+
+/** An inline volume of a pod. */
+const scratch: VolumeSpec = {
+  name: 'scratch',
+  handle: `csi-${'0'.repeat(64)}`,
+  driver: driverName,
+  mode: 'Filesystem',
+  ephemeral: true,
+  publishContext: {},
+  volumeContext: { size: '32Mi', 'csi.storage.k8s.io/pod.uid': 'pod' },
+};
+
+/** As a controller does it: the file of the volume becomes larger under the node. */
+function grow(volume: VolumeSpec, sizeBytes: number): void {
+  truncateSync(volume.publishContext['path'] ?? '', sizeBytes);
+}
+
+for (const fsType of ['xfs', 'btrfs'] as const) {
+  const reason = skip || findMissing([`mkfs.${fsType}`]) || false;
+  test(`a ${fsType} is expanded under two pods, one of which writes`, { skip: reason }, async t => {
+    const node = openNode(t);
+    const { kubelet } = await start(node);
+    const volume: VolumeSpec = { ...node.makeVolume('v', { sizeBytes: 320 * MiB }), fsType };
+    for (const uid of ['pod-1', 'pod-2']) await kubelet.runPod({ uid, volumes: [volume] });
+    const path = join(kubelet.paths.target(volume, 'pod-2'), 'file');
+    writeFileSync(path, '');
+    const writer = await startWriting(path);
+    const before = sizeOf(kubelet.paths.target(volume, 'pod-1'));
+    grow(volume, 480 * MiB);
+    await kubelet.expandVolume(volume, 480 * MiB);
+    for (const uid of ['pod-1', 'pod-2'])
+      assert.ok(sizeOf(kubelet.paths.target(volume, uid)) > before + 100 * MiB);
+    await kubelet.expandVolume(volume, 480 * MiB);
+    assert.ok((await writer.finish()) > 0);
+    assert.deepEqual(expansionsIn(kubelet.failures), []);
+    await kubelet.drain();
+    assertNothingLeft(node);
+  });
+}
+
+test('a raw block volume is expanded under a pod that writes to it', { skip }, async t => {
+  const node = openNode(t);
+  const { kubelet } = await start(node);
+  const volume = node.makeVolume('raw', { mode: 'Block' });
+  await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+  const writer = await startWriting(kubelet.paths.deviceLink(volume, 'pod'));
+  grow(volume, 96 * MiB);
+  await kubelet.expandVolume(volume, 96 * MiB);
+  const device = kubelet.paths.deviceLink(volume, 'pod');
+  assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 96 * MiB);
+  assert.ok((await writer.finish()) > 0);
+  await kubelet.drain();
+  assertNothingLeft(node);
+});
+
+test(
+  'an ext4 grows under its pod, or when it is next staged where the agent may not do it before',
+  { skip },
+  async t => {
+    const node = openNode(t);
+    const { kubelet } = await start(node);
+    const volume = node.makeVolume('v');
+    await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+    const before = sizeOf(kubelet.paths.target(volume, 'pod'));
+    grow(volume, 128 * MiB);
+    if (mayUse(24n)) await kubelet.expandVolume(volume, 128 * MiB);
+    else {
+      await assert.rejects(
+        kubelet.expandVolume(volume, 128 * MiB),
+        /CAP_SYS_RESOURCE.*when it is next staged/,
+      );
+      assert.equal(expansionsIn(kubelet.failures).length, 1);
+      await kubelet.removePod('pod');
+      await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+    }
+    assert.ok(sizeOf(kubelet.paths.target(volume, 'pod')) > before + 50 * MiB);
+    await kubelet.drain();
+    assertNothingLeft(node);
+  },
+);
+
+test('an expansion waits until the device shows the new size', { skip }, async t => {
+  const node = openNode(t);
+  const { kubelet } = await start(node);
+  const volume = node.makeVolume('raw', { mode: 'Block' });
+  await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+  const expanded = kubelet.expandVolume(volume, 96 * MiB);
+  while (expansionsIn(kubelet.failures).length === 0) await sleep(10);
+  assert.match(
+    expansionsIn(kubelet.failures)[0] ?? '',
+    /has 67108864 bytes and not yet the 100663296 asked for/,
+  );
+  grow(volume, 96 * MiB);
+  await expanded;
+  await kubelet.drain();
+  assertNothingLeft(node);
+});
+
+test(
+  'an inline volume comes and goes with its pod, over kills of the agent and of kubelet',
+  { skip },
+  async t => {
+    const node = openNode(t);
+    const images = join(node.dir, 'ephemeral');
+    mkdirSync(images);
+    const settings = { 'ephemeral-dir': images };
+    const before = await start(node, settings);
+    const pod = { uid: 'pod', volumes: [scratch] };
+    await before.kubelet.runPod(pod);
+    const path = join(before.kubelet.paths.target(scratch, 'pod'), 'file');
+    writeFileSync(path, '');
+    const writer = await startWriting(path);
+    await before.agent.end('SIGKILL');
+    before.kubelet.stop();
+    const { kubelet } = await start(node, settings);
+    await kubelet.reconstruct([pod]);
+    assert.ok((await writer.finish()) > 0);
+    kubelet.stop();
+    const last = node.startKubelet();
+    await last.plugins.registered(driverName);
+    await last.reconstruct([]);
+    assert.deepEqual(last.calls, ['NodeUnpublishVolume scratch']);
+    assert.deepEqual(readdirSync(images), []);
+    assertNothingLeft(node);
+  },
+);
+
+test(
+  "an agent that is set to it gives a pod's group its volumes, inline ones too, and else is not asked",
+  { skip },
+  async t => {
+    for (const [who, groups] of [
+      ['agent', [4_242, 4_242]],
+      ['kubelet', [0, 0]],
+    ] as const) {
+      const node = openNode(t);
+      const images = join(node.dir, 'ephemeral');
+      mkdirSync(images);
+      const { kubelet } = await start(node, { 'mount-group': who, 'ephemeral-dir': images });
+      const kept: VolumeSpec = { ...node.makeVolume('kept'), fsGroup: 4_242 };
+      const inline: VolumeSpec = { ...scratch, fsGroup: 4_242 };
+      await kubelet.runPod({ uid: 'pod', volumes: [kept, inline] });
+      const found = [kept, inline].map(volume => statSync(kubelet.paths.target(volume, 'pod')).gid);
+      assert.deepEqual(found, groups);
+      await kubelet.drain();
+      assertNothingLeft(node);
+      kubelet.stop();
+    }
+  },
+);
+
+/** The expansions that the driver refused: kubelet may miss the driver for a moment while it registers it anew. */
+function expansionsIn(failures: readonly string[]): readonly string[] {
+  return failures.filter(
+    failure => failure.startsWith('NodeExpandVolume') && !failure.includes('not found in'),
+  );
+}
+
+function sizeOf(path: string): number {
+  const { blocks, bsize } = statfsSync(path);
+  return blocks * bsize;
+}
+
+/** True when this process, and so its agent, has a capability (capabilities(7)). */
+function mayUse(bit: bigint): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> bit) & 1n) === 1n;
+}

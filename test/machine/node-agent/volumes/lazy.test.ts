@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findUser, readDisk } from '../../../../node-agent/host/disk.ts';
+import { countAbandoned } from '../../../../src/lib/exec.ts';
+import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
+import { MiB, openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+import { mountFuse } from '../../../harness/node-agent-fuse.ts';
+import { serveBench, volumeOf } from '../served.ts';
+
+const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
+const only = skip === undefined ? {} : { skip };
+
+/** A published volume that a process uses, with a filesystem over it that hangs and has hung the agent's question. */
+async function openHung(t: TestContext, settings: Readonly<Record<string, string>>) {
+  const bench = openRealBench(t);
+  const { client, close } = await serveBench(bench, settings);
+  t.after(close);
+  const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
+  await client.node.NodeStageVolume(volume);
+  await client.node.NodePublishVolume(volume);
+  const user = spawn('sh', ['-c', 'echo ready && read _'], {
+    cwd: volume.target_path,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(user, 'exit');
+  t.after(() => user.kill('SIGKILL'));
+  await once(user.stdout, 'data');
+  const fuse = await mountFuse(t, [
+    { image: volume.publish_context['path'] ?? '', target: volume.target_path },
+  ]);
+  await client.node.NodeGetVolumeStats(volume);
+  await fuse.hang();
+  await client.node.NodeGetVolumeStats(volume);
+  for (let tries = 0; tries < 100 && countAbandoned() === 0; tries++) await sleep(100);
+  assert.equal(countAbandoned(), 1);
+  const endUse = async (): Promise<void> => {
+    user.stdin.end();
+    await ended;
+  };
+  return { ...bench, client, volume, endUse };
+}
+
+test('what hangs and is in use stays mounted where nothing may be cut loose', only, async t => {
+  const { client, volume, endUse } = await openHung(t, {});
+  await assert.rejects(client.node.NodeUnpublishVolume(volume), { code: 'UNAVAILABLE' });
+  assert.deepEqual(mountsBelow(volume.target_path), [volume.target_path]);
+  await endUse();
+  await client.node.NodeUnpublishVolume(volume);
+  await client.node.NodeUnstageVolume(volume);
+});
+
+test('what is cut loose keeps its device until its last user is gone', only, async t => {
+  const { client, volume, directory, host, endUse } = await openHung(t, { 'lazy-unmount': 'true' });
+  await client.node.NodeUnpublishVolume(volume);
+  assert.deepEqual(mountsBelow(volume.target_path), []);
+  const [device = ''] = loopDevicesOf(directory);
+  const disk = await readDisk(device.slice('/dev/'.length), host);
+  assert.ok(disk);
+  for (let tries = 1; tries <= 2; tries++)
+    await assert.rejects(client.node.NodeUnstageVolume(volume), { code: 'UNAVAILABLE' });
+  assert.deepEqual(mountsBelow(directory), []);
+  assert.equal(await findUser(disk, host), 'ext4, mounted where the agent does not see it');
+  await endUse();
+  await client.node.NodeUnstageVolume(volume);
+  assert.deepEqual(loopDevicesOf(directory), []);
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { publish } from '../../../../node-agent/volumes/publish.ts';
+import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
+import { Crash, type FakeHost } from '../../../fakes/host.ts';
+import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
+
+async function open(content = 'blank') {
+  const bench = openFakeBench();
+  const request = requestFor(bench, bench.makeImage('image', { content }));
+  return { bench, request, agent: await startAgent(bench) };
+}
+
+function assertClean({ state }: FakeHost): void {
+  assert.deepEqual(
+    { mounts: state.mounts, loops: [...state.loops], records: [...state.texts.keys()] },
+    { mounts: [], loops: [], records: [] },
+  );
+}
+
+test('stage again with the same arguments is fine and changes nothing', async () => {
+  const { bench, request, agent } = await open();
+  await stage(agent, request);
+  const { mounts } = bench.host.state;
+  await stage(agent, request);
+  assert.deepEqual(bench.host.state.mounts, mounts);
+  assert.deepEqual(bench.host.state.formatted, ['blank']);
+});
+
+const changes: Readonly<Record<string, (request: StageRequest) => Partial<StageRequest>>> = {
+  'another filesystem': ({ capability }) => ({ capability: { ...capability, fsType: 'xfs' } }),
+  'another access mode': ({ capability }) => ({
+    capability: { ...capability, accessMode: 'SINGLE_NODE_MULTI_WRITER' },
+  }),
+  'other mount flags': ({ capability }) => ({ capability: { ...capability, mountFlags: ['noatime'] } }),
+  'block access': () => ({ capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } }),
+  'another path': ({ stagingPath }) => ({ stagingPath: `${stagingPath}-other` }),
+  'another attachment': ({ attachment }) => ({ attachment: { ...attachment, attachmentId: 'attachment-2' } }),
+  'a read-only attachment': ({ attachment }) => ({ attachment: { ...attachment, readonly: true } }),
+};
+
+for (const [name, change] of Object.entries(changes)) {
+  test(`stage of a staged volume with ${name} is ALREADY_EXISTS`, async () => {
+    const { request, agent } = await open();
+    await stage(agent, request);
+    await assert.rejects(stage(agent, { ...request, ...change(request) }), { code: 'ALREADY_EXISTS' });
+    await unstage(agent, request);
+  });
+}
+
+test('a stage that fails for good leaves nothing behind', async () => {
+  for (const content of ['garbage', 'xfs', 'swap', 'gpt']) {
+    const { bench, request, agent } = await open(content);
+    await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION' });
+    assertClean(bench.host);
+    assert.deepEqual(bench.host.state.formatted, []);
+  }
+});
+
+test('a filesystem on a device is not staged for several nodes that write, but for readers and as a block volume', async () => {
+  for (const fsType of ['ext4', 'xfs', 'btrfs', undefined]) {
+    const { bench, request, agent } = await open();
+    const { accessType } = request.capability;
+    const capability = {
+      accessType,
+      accessMode: 'MULTI_NODE_MULTI_WRITER',
+      ...(fsType && { fsType }),
+    } as const;
+    await assert.rejects(stage(agent, { ...request, capability }), {
+      code: 'INVALID_ARGUMENT',
+      detail: /^several nodes cannot write to a filesystem on one device/,
+    });
+    assertClean(bench.host);
+    assert.deepEqual(bench.host.state.formatted, []);
+  }
+  const fine = [
+    { content: 'ext4', readonly: true, accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+    { content: 'ext4', readonly: false, accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' },
+    { content: 'blank', readonly: false, accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+  ] as const;
+  for (const { content, readonly, ...capability } of fine) {
+    const { request, agent } = await open(content);
+    await stage(agent, { ...request, capability, attachment: { ...request.attachment, readonly } });
+  }
+});
+
+test('a command that is not installed is named', async () => {
+  const { bench, request, agent } = await open();
+  bench.host.state.missing.add('mkfs.ext4');
+  await assert.rejects(stage(agent, request), {
+    code: 'FAILED_PRECONDITION',
+    detail: '"mkfs.ext4" is not installed on this node',
+  });
+});
+
+test('a command that cannot be started is named with the reason', async () => {
+  const { bench, request, agent } = await open();
+  bench.host.state.extra.set('mkfs.ext4', () => ({ status: undefined, fault: 'EMFILE' }));
+  await assert.rejects(stage(agent, request), {
+    code: 'UNAVAILABLE',
+    detail: /^"mkfs\.ext4 .*" could not be started: EMFILE$/,
+  });
+});
+
+test('an unknown filesystem is INVALID_ARGUMENT and names those that are known', async () => {
+  const { request, agent } = await open();
+  await assert.rejects(stage(agent, { ...request, capability: { ...request.capability, fsType: 'ntfs' } }), {
+    code: 'INVALID_ARGUMENT',
+    detail: 'filesystem "ntfs" is not one of ext4, xfs, btrfs',
+  });
+});
+
+test('a staging path whose parent is missing is FAILED_PRECONDITION and names the parent', async () => {
+  const { bench, request, agent } = await open();
+  const stagingPath = `${bench.directory}/stage/none/v`;
+  await assert.rejects(stage(agent, { ...request, stagingPath }), {
+    code: 'FAILED_PRECONDITION',
+    detail: `staging_target_path "${stagingPath}": "${bench.directory}/stage/none" is not there`,
+  });
+  assertClean(bench.host);
+});
+
+test('a record that is lost is made again from what is mounted', async () => {
+  const { bench, request, agent } = await open();
+  await stage(agent, request);
+  bench.host.state.texts.clear();
+  for (const path of bench.host.state.paths.keys())
+    if (path.endsWith('.json')) bench.host.state.paths.delete(path);
+  const another = await startAgent(bench);
+  await assert.rejects(unstage(another, request), { code: 'FAILED_PRECONDITION' });
+  await stage(another, request);
+  await unstage(another, request);
+  assertClean(bench.host);
+});
+
+test('unstage at another path names the path at which the volume is staged', async () => {
+  const { request, agent } = await open();
+  await stage(agent, request);
+  await assert.rejects(unstage(agent, { ...request, stagingPath: `${request.stagingPath}-other` }), {
+    code: 'FAILED_PRECONDITION',
+    detail: `volume "c.v" is staged at "${request.stagingPath}" and not at "${request.stagingPath}-other"`,
+  });
+});
+
+test('stage and publish run one command for each thing that is needed', async () => {
+  const { bench, request, agent } = await open('ext4');
+  await stage(agent, request);
+  await unstage(agent, request);
+  const commands: string[] = [];
+  const host = {
+    ...bench.host,
+    run: (command: string, args: readonly string[]) => {
+      commands.push(command);
+      return bench.host.run(command, args);
+    },
+  };
+  await stage({ ...agent, host }, request);
+  await publish({ ...agent, host }, request);
+  assert.deepEqual(commands, ['losetup', 'blkid', 'mount', 'mount']);
+});
+
+test('a filesystem that an interrupted mkfs left unfinished is explained, and made again once it is wiped', async () => {
+  const { bench, request, agent } = await open();
+  const image = bench.host.state.images.get(request.attachment.path);
+  assert.ok(image);
+  const host = {
+    ...bench.host,
+    run: async (command: string, args: readonly string[]) => {
+      const result = await bench.host.run(command, args);
+      if (command === 'mkfs.ext4') throw new Crash('the agent ended here');
+      return result;
+    },
+  };
+  await assert.rejects(stage({ ...agent, host }, request), Crash);
+  image.unfinished = true;
+  const restarted = await startAgent(bench);
+  for (let i = 0; i < 2; i++)
+    await assert.rejects(stage(restarted, request), {
+      code: 'UNAVAILABLE',
+      detail: /may have left it unfinished/,
+    });
+  image.content = 'blank';
+  await stage(restarted, request);
+  await unstage(restarted, request);
+  assertClean(bench.host);
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { status } from '@grpc/grpc-js';
+import {
+  asProblem,
+  isProblemCode,
+  Problem,
+  problemTable,
+  toDocument,
+  type ProblemCode,
+} from '../../../src/api/problem.ts';
+
+const codes = Object.keys(problemTable) as ProblemCode[];
+
+test('every code has the number of the gRPC code that it is named after, and no two share one', () => {
+  for (const code of codes) assert.equal(problemTable[code].grpc, status[code], code);
+  assert.equal(new Set(codes.map(code => problemTable[code].grpc)).size, codes.length);
+});
+
+test('every code has an HTTP status of an error and a title', () => {
+  for (const code of codes) {
+    const { http, title } = problemTable[code];
+    assert.ok(http >= 400 && http < 600, code);
+    assert.notEqual(title, '');
+  }
+});
+
+test('the codes that are not final are exactly those that sidecars take for still running', () => {
+  assert.deepEqual(
+    codes.filter(code => !problemTable[code].final),
+    ['CANCELLED', 'DEADLINE_EXCEEDED', 'ABORTED', 'UNAVAILABLE'],
+  );
+});
+
+for (const unknown of [new Error('secret inside'), new TypeError('x'), 'text', undefined, null, 5, {}]) {
+  test(`a failure that nobody named (${Object.prototype.toString.call(unknown)}) is UNAVAILABLE and tells nothing of itself`, () => {
+    const problem = asProblem(unknown);
+    assert.equal(problem.code, 'UNAVAILABLE');
+    assert.equal(problem.detail, 'unexpected failure; the operation may still be running');
+    assert.equal(problem.cause, unknown);
+  });
+}
+
+test('a problem stays what it is', () => {
+  const problem = new Problem('NOT_FOUND', 'no volume "a.x"');
+  assert.equal(asProblem(problem), problem);
+  assert.equal(problem.message, problem.detail);
+});
+
+for (const value of ['UNKNOWN', 'OK', 'toString', '__proto__', 5, undefined, null]) {
+  test(`${String(value)} is no code`, () => assert.equal(isProblemCode(value), false));
+}
+
+test('a document carries code, status and detail, and a request id only when there is one', () => {
+  const problem = new Problem('FAILED_PRECONDITION', 'volume "a.x" is attached', new Error('cause'));
+  const document = {
+    type: 'urn:fairlead:problem:failed-precondition',
+    title: 'the resource is in a state that forbids this',
+    status: 409,
+    code: 'FAILED_PRECONDITION',
+    detail: 'volume "a.x" is attached',
+  };
+  assert.deepEqual(toDocument(problem), document);
+  assert.deepEqual(toDocument(problem, 'r-1'), { ...document, requestId: 'r-1' });
+});

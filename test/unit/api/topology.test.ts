@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { segmentsSchema } from '../../../src/api/fields.ts';
+import {
+  isReachable,
+  meetsTerm,
+  parseSegments,
+  showSegments,
+  withoutEmpty,
+  type Segments,
+} from '../../../src/api/topology.ts';
+
+const key = fc.constantFrom('zone', 'rack', 'x.example/zone', 'x.example/protocol-nfs');
+const value = fc.constantFrom('a', 'b', 'c');
+const segments: fc.Arbitrary<Segments> = fc.dictionary(key, value, { minKeys: 1, noNullPrototype: true });
+const any: fc.Arbitrary<Segments> = fc.dictionary(key, value, { noNullPrototype: true });
+
+test('a place is reached from wherever all its segments are, whatever else is there', () => {
+  fc.assert(
+    fc.property(segments, any, (place, others) => {
+      assert.ok(isReachable(place, { ...others, ...place }));
+      const [first = ''] = Object.keys(place);
+      assert.ok(!isReachable(place, { ...others, ...place, [first]: 'elsewhere' }));
+      const { [first]: _, ...without } = { ...others, ...place };
+      assert.ok(!isReachable(place, without));
+    }),
+  );
+});
+
+test('a place that is reached from somewhere meets a term about that, also about a part of it', () => {
+  fc.assert(
+    fc.property(segments, any, (place, others) => {
+      const from = { ...others, ...place };
+      assert.ok(meetsTerm(place, from));
+      for (const [name, segment] of Object.entries(place))
+        assert.ok(meetsTerm(place, { [name]: segment, unknown: 'x' }));
+    }),
+  );
+});
+
+test('a place does not meet a term that has another value, or no key of its own', () => {
+  fc.assert(
+    fc.property(segments, any, (place, others) => {
+      for (const name of Object.keys(place))
+        assert.ok(!meetsTerm(place, { ...others, ...place, [name]: 'no' }));
+      assert.ok(!meetsTerm(place, { unknown: 'x' }));
+      assert.ok(!meetsTerm(place, {}));
+    }),
+  );
+});
+
+test('keys are compared without regard to case, values with it', () => {
+  assert.ok(isReachable({ Zone: 'a' }, { zone: 'a' }));
+  assert.ok(meetsTerm({ Zone: 'a' }, { ZONE: 'a' }));
+  assert.ok(!isReachable({ zone: 'a' }, { zone: 'A' }));
+});
+
+test('segments are read as they are shown', () => {
+  fc.assert(fc.property(segments, given => assert.deepEqual(parseSegments(showSegments(given)), given)));
+  assert.deepEqual(parseSegments(' zone=a , x.example/rack=r1 '), { zone: 'a', 'x.example/rack': 'r1' });
+});
+
+const bad = [
+  ['', /"" is not key=value/],
+  ['zone', /"zone" is not key=value/],
+  ['zone=', /"zone=" is not key=value/],
+  ['zone=a=b', /"zone=a=b" is not key=value/],
+  ['zone=a,', /"" is not key=value/],
+  ['-zone=a', /"-zone" is not a topology key/],
+  ['X.example/zone=a', /"X.example\/zone" is not a topology key/],
+  ['a/b/zone=a', /"a\/b\/zone" is not a topology key/],
+  [`${'p'.repeat(64)}/zone=a`, /is not a topology key/],
+  [`${'z'.repeat(64)}=a`, /is not a topology key/],
+  ['zone=-a', /"-a" is not a topology value/],
+  [`zone=${'v'.repeat(64)}`, /is not a topology value/],
+  ['zone=a,zone=b', /"zone" is given twice/],
+  ['zone=a,Zone=b', /differ in case alone/],
+] as const;
+for (const [text, says] of bad) {
+  test(`"${text.slice(0, 20)}" is no topology`, () => assert.throws(() => parseSegments(text), says));
+}
+
+function takes(given: object): boolean {
+  return segmentsSchema.safeParse(given).success;
+}
+
+test('the API takes the same segments, and values that are empty', () => {
+  assert.ok(takes({ zone: '', 'x.example/rack': 'r1' }));
+  for (const given of [{ '': 'a' }, { 'a b': 'a' }, { zone: 'a b' }, { zone: 'a', Zone: 'a' }, { zone: 1 }])
+    assert.ok(!takes(given), JSON.stringify(given));
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key-${at}`, 'v'.repeat(60)]));
+  assert.ok(!takes(many));
+  assert.deepEqual(withoutEmpty({ zone: '', rack: 'r1' }), { rack: 'r1' });
+});

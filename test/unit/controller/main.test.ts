@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { decodeJwt, jwtVerify } from 'jose';
+import { controllerSettings } from '../../../src/controller/config.ts';
+import { startController } from '../../../src/controller/main.ts';
+import type { CsiClient } from '../../../src/csi/client.ts';
+import type { Running } from '../../../src/lib/lifecycle.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { clientOf, temporaryDir } from '../../harness/csi-serving.ts';
+import { json, ownHost, problem, sampleVolume, startStorageApi } from '../../fakes/storage-api.ts';
+import { keyFileOf, makeKey } from './keys.ts';
+import { offered } from './serving.ts';
+
+const key = await makeKey('EdDSA', 'k1');
+const create = {
+  name: 'pvc-1',
+  volume_capabilities: [{ block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } }],
+};
+
+type Started = {
+  readonly csi: CsiClient;
+  readonly socketPath: string;
+  readonly running: Running;
+  readonly warnings: readonly string[];
+};
+
+/** Starts the whole controller against a storage API; it ends with its test. */
+async function start(t: TestContext, gateway: string, more: readonly string[] = []): Promise<Started> {
+  const lines: string[] = [];
+  const log = { ...silentLog, warn: (message: string) => void lines.push(message) };
+  const socketPath = join(await temporaryDir(t), 'csi.sock');
+  const keyFile = await keyFileOf(t, key.jwk);
+  const argv = [
+    '--endpoint',
+    `unix://${socketPath}`,
+    '--gateway',
+    gateway,
+    '--cluster',
+    'a',
+    '--key-file',
+    keyFile,
+    ...more,
+  ];
+  const { values, faults } = readSettings(controllerSettings, { argv, env: {} });
+  assert.ok(values, String(faults));
+  const running = await startController(values, log);
+  t.after(() => running.close());
+  return { csi: clientOf(t, socketPath), socketPath, running, warnings: lines };
+}
+
+async function untilReady(csi: CsiClient): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if ((await csi.identity.Probe({})).ready?.value) return;
+    await setTimeout(20);
+  }
+  assert.fail('it never became ready');
+}
+
+test('a controller becomes ready, signs what it asks, and names the request to the API', async t => {
+  const api = await startStorageApi(t, [json(200, offered), json(200, sampleVolume())]);
+  const { csi } = await start(t, api.url, ['--issuer', 'me', '--audience', 'you']);
+  await untilReady(csi);
+  const { volume } = await csi.controller.CreateVolume(create);
+  assert.equal(volume?.volume_id, 'a.pvc-1');
+  const request = api.received.at(-1);
+  const token = request?.headers.authorization?.replace('Bearer ', '') ?? '';
+  await jwtVerify(token, key.publicKey, { issuer: 'me', audience: 'you', algorithms: ['EdDSA'] });
+  assert.match(String(request?.headers['x-request-id']), /^[0-9a-f]{12}$/);
+});
+
+test('the plugin is what is set, and where the storage differs it is said once that is known', async t => {
+  const api = await startStorageApi(t, [
+    json(200, { ...offered, features: ['groups', 'changes', 'topology'] }),
+  ]);
+  const { csi, warnings } = await start(t, api.url, ['--plugin-capabilities', 'group-snapshots']);
+  const { capabilities } = await csi.identity.GetPluginCapabilities({});
+  const types = capabilities.map(({ service }) => service?.type);
+  assert.deepEqual(types.filter(Boolean), ['CONTROLLER_SERVICE', 'GROUP_CONTROLLER_SERVICE']);
+  assert.match((await csi.identity.GetPluginInfo({})).vendor_version, /^[0-9.]+\+group-snapshots$/);
+  await untilReady(csi);
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0] ?? '', /^the storage has "changed-blocks"/);
+  assert.match(warnings[1] ?? '', /^the storage has "topology"/);
+});
+
+test('a service that is not among the plugin capabilities is not there', async t => {
+  const api = await startStorageApi(t, [json(200, offered)]);
+  const { csi } = await start(t, api.url, ['--plugin-capabilities', 'none']);
+  await untilReady(csi);
+  const group = csi.groupController.GroupControllerGetCapabilities({});
+  await assert.rejects(group, { code: 'UNIMPLEMENTED' });
+  const blocks = Array.fromAsync(csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }));
+  await assert.rejects(blocks, { code: 'UNIMPLEMENTED' });
+});
+
+test('without an issuer the tokens bear the name of the cluster', async t => {
+  const api = await startStorageApi(t, [json(200, offered)]);
+  await untilReady((await start(t, api.url)).csi);
+  const token = api.received[0]?.headers.authorization?.replace('Bearer ', '') ?? '';
+  assert.partialDeepStrictEqual(decodeJwt(token), { iss: 'a', aud: 'fairlead' });
+});
+
+test('a controller whose gateway is down starts, is not ready, says why, and heals when the gateway comes up', async t => {
+  const place = { host: ownHost(), port: 0 };
+  const gone = await startStorageApi(t, [json(200, offered)], place);
+  await gone.close();
+  const { csi } = await start(t, gone.url);
+  assert.equal((await csi.identity.Probe({})).ready?.value, false);
+  assert.equal((await csi.identity.GetPluginInfo({})).name, 'csi.fairlead.dev');
+  await assert.rejects(csi.controller.ControllerGetCapabilities({}), {
+    code: 'UNAVAILABLE',
+    detail: /the gateway has not told what it can do/,
+  });
+  await startStorageApi(t, [json(200, { ...offered, features: [] })], { ...place, port: gone.port });
+  await untilReady(csi);
+  const { capabilities } = await csi.controller.ControllerGetCapabilities({});
+  const types = capabilities.map(({ rpc }) => rpc?.type);
+  assert.ok(types.includes('CREATE_DELETE_VOLUME') && !types.includes('GET_CAPACITY'), String(types));
+});
+
+test('a controller whose gateway answers nonsense at first heals too', async t => {
+  const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>' };
+  const api = await startStorageApi(t, [page, json(200, { backend: 'x' }), json(200, offered)]);
+  const { csi } = await start(t, api.url);
+  await untilReady(csi);
+  assert.equal(api.received.length, 3);
+});
+
+test('an error of the API comes out at the socket with its code, its detail and one request id', async t => {
+  const api = await startStorageApi(t, [
+    json(200, offered),
+    problem('OUT_OF_RANGE', 'a volume has at most 5 bytes'),
+  ]);
+  const { csi } = await start(t, api.url);
+  await untilReady(csi);
+  await assert.rejects(csi.controller.CreateVolume(create), {
+    code: 'OUT_OF_RANGE',
+    detail: 'a volume has at most 5 bytes (request r-1)',
+  });
+});
+
+test('DeleteVolume of an id that no volume can have succeeds', async t => {
+  const api = await startStorageApi(t, [json(200, offered)]);
+  const { csi } = await start(t, api.url);
+  await untilReady(csi);
+  for (const volume_id of ['..', '.']) {
+    await csi.controller.DeleteVolume({ volume_id });
+    await csi.controller.ControllerUnpublishVolume({ volume_id, node_id: 'n' });
+  }
+  assert.equal(api.received.length, 1);
+});
+
+test('a controller whose gateway takes connections and never answers ends at once all the same', async t => {
+  const sockets = new Set<{ destroy(): void }>();
+  const silent = createServer(socket => sockets.add(socket));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  const { port } = silent.address() as AddressInfo;
+  const asked = once(silent, 'connection');
+  const { running, socketPath } = await start(t, `http://127.0.0.1:${port}`);
+  await asked;
+  const startMs = performance.now();
+  await running.close();
+  assert.ok(performance.now() - startMs < 2_000);
+  assert.equal(existsSync(socketPath), false);
+});
+
+for (const [name, argv, says] of [
+  ['a key file that is missing', ['--key-file', '/nowhere/key'], /key file "\/nowhere\/key" cannot be read/],
+  ['a socket in a directory that is missing', ['--endpoint', '/nowhere/csi.sock'], /directory "\/nowhere"/],
+] as const) {
+  test(`a controller with ${name} does not start, and says so`, async t => {
+    const api = await startStorageApi(t, [json(200, offered)]);
+    const given = {
+      gateway: api.url,
+      cluster: 'a',
+      'key-file': await keyFileOf(t, key.jwk),
+      endpoint: '/nowhere/x.sock',
+    };
+    const settings = { ...given, [argv[0].slice(2)]: argv[1] };
+    const flags = Object.entries(settings).flatMap(([flag, value]) => [`--${flag}`, value]);
+    const { values } = readSettings(controllerSettings, { argv: flags, env: {} });
+    assert.ok(values);
+    await assert.rejects(startController(values, silentLog), says);
+  });
+}

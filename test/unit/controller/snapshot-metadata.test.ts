@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StorageClient } from '../../../src/api/client.ts';
+import { Problem } from '../../../src/api/problem.ts';
+import { everything, offered, serveController } from './serving.ts';
+
+const sizeBytes = 1_000_000;
+
+/** A snapshot of which every tenth of 100 bytes is written; pages have at most `pageSize` stretches. */
+function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageClient['getBlocks'] {
+  return async (_id, { offset, limit = 1_000 }) => {
+    const all = Array.from({ length: count }, (_, i) => ({ offset: i * 100, length: 10 }));
+    const left = all.filter(block => block.offset + block.length > offset);
+    const blocks = left.slice(0, Math.min(limit, pageSize));
+    const last = blocks.at(-1);
+    return blocks.length < left.length && last
+      ? { sizeBytes, blocks, nextOffset: last.offset + last.length }
+      : { sizeBytes, blocks };
+  };
+}
+
+test('all pages come as one stream, with one type and one size, in increasing order', async t => {
+  const { csi, asked } = await serveController(t, { getBlocks: blocksOf(25) }, everything);
+  const messages = await Array.fromAsync(
+    csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s', max_results: 10 }),
+  );
+  assert.equal(messages.length, 3);
+  for (const message of messages) {
+    assert.equal(message.block_metadata_type, 'VARIABLE_LENGTH');
+    assert.equal(message.volume_capacity_bytes, String(sizeBytes));
+    assert.ok(message.block_metadata.length <= 10);
+  }
+  assert.deepEqual(
+    messages.flatMap(({ block_metadata }) => block_metadata.map(({ byte_offset }) => Number(byte_offset))),
+    Array.from({ length: 25 }, (_, i) => i * 100),
+  );
+  assert.deepEqual(
+    asked.map(([, id, range]) => [id, range]),
+    [0, 910, 1_910].map(offset => ['a.s', { base: undefined, offset, limit: 10 }]),
+  );
+});
+
+test('GetMetadataDelta names the base, and both go on from the offset asked for', async t => {
+  const { csi, asked } = await serveController(t, { getBlocks: blocksOf(3) }, everything);
+  const messages = await Array.fromAsync(
+    csi.snapshotMetadata.GetMetadataDelta({
+      base_snapshot_id: 'a.base',
+      target_snapshot_id: 'a.target',
+      starting_offset: 110,
+    }),
+  );
+  assert.deepEqual(
+    messages.flatMap(({ block_metadata }) => block_metadata.map(({ byte_offset }) => byte_offset)),
+    ['200'],
+  );
+  assert.partialDeepStrictEqual(asked, [['getBlocks', 'a.target', { base: 'a.base', offset: 110 }]]);
+});
+
+test('a snapshot without blocks is a stream that ends regularly', async t => {
+  const { csi } = await serveController(t, {}, everything);
+  const messages = await Array.fromAsync(csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }));
+  assert.deepEqual(
+    messages.flatMap(({ block_metadata }) => block_metadata),
+    [],
+  );
+});
+
+test('a page that cannot be had ends the stream with an error after what was told', async t => {
+  const whole = blocksOf(25, 5);
+  const getBlocks: StorageClient['getBlocks'] = (id, range, call) =>
+    range.offset > 500
+      ? Promise.reject(new Problem('UNAVAILABLE', 'the storage API cannot be reached'))
+      : whole(id, range, call);
+  const { csi } = await serveController(t, { getBlocks }, everything);
+  const seen: unknown[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const message of csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }))
+        seen.push(...message.block_metadata);
+    },
+    { code: 'UNAVAILABLE', detail: /cannot be reached/ },
+  );
+  assert.equal(seen.length, 10);
+});
+
+test('a next offset that leads nowhere is an error, not a stream without end', async t => {
+  const page = { sizeBytes, blocks: [{ offset: 0, length: 1 }], nextOffset: 0 };
+  const { csi } = await serveController(t, { getBlocks: async () => page }, everything);
+  const stream = csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' });
+  await assert.rejects(Array.fromAsync(stream), { code: 'UNAVAILABLE' });
+});
+
+test('a caller that goes away is asked for no more', async t => {
+  const { csi, asked } = await serveController(t, { getBlocks: blocksOf(1_000, 1) }, everything);
+  for await (const message of csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }))
+    if (message.block_metadata.length > 0) break;
+  await sleep(100);
+  const { length } = asked;
+  await sleep(100);
+  assert.equal(asked.length, length);
+});
+
+const bad = [
+  { what: 'no snapshot', request: {}, code: 'INVALID_ARGUMENT' },
+  { what: 'a negative offset', request: { snapshot_id: 'a.s', starting_offset: -1 }, code: 'OUT_OF_RANGE' },
+  {
+    what: 'an offset beyond all snapshots',
+    request: { snapshot_id: 'a.s', starting_offset: '9223372036854775807' },
+    code: 'OUT_OF_RANGE',
+  },
+  {
+    what: 'a negative number of results',
+    request: { snapshot_id: 'a.s', max_results: -1 },
+    code: 'INVALID_ARGUMENT',
+  },
+];
+for (const { what, request, code } of bad) {
+  test(`GetMetadataAllocated with ${what} is ${code}, and the gateway hears nothing of it`, async t => {
+    const { csi, asked } = await serveController(t, {}, everything);
+    const stream = csi.snapshotMetadata.GetMetadataAllocated(request);
+    await assert.rejects(Array.fromAsync(stream), { code });
+    assert.deepEqual(asked, []);
+  });
+}
+
+test('GetMetadataDelta without a base or a target is INVALID_ARGUMENT', async t => {
+  const { csi } = await serveController(t, {}, everything);
+  for (const request of [{ base_snapshot_id: 'a.b' }, { target_snapshot_id: 'a.t' }]) {
+    const stream = csi.snapshotMetadata.GetMetadataDelta(request);
+    await assert.rejects(Array.fromAsync(stream), { code: 'INVALID_ARGUMENT' });
+  }
+});
+
+test('without changes both RPCs are UNIMPLEMENTED', async t => {
+  const { csi } = await serveController(t, {}, offered);
+  const { GetMetadataAllocated, GetMetadataDelta } = csi.snapshotMetadata;
+  for (const stream of [GetMetadataAllocated({}), GetMetadataDelta({})])
+    await assert.rejects(Array.fromAsync(stream), { code: 'UNIMPLEMENTED' });
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assert as check, nat, property } from 'fast-check';
+import { chooseSize, type SizeBounds } from '../../../../../gateway/backends/files/sizes.ts';
+import { Problem } from '../../../../../src/api/problem.ts';
+
+const bounds: SizeBounds = { minimumBytes: 4, maximumBytes: 1_000, stepBytes: 4, defaultBytes: 100 };
+
+const rows = [
+  { requiredBytes: 0, limitBytes: 0, size: 100 },
+  { requiredBytes: 0, limitBytes: 50, size: 48 },
+  { requiredBytes: 1, limitBytes: 0, size: 4 },
+  { requiredBytes: 5, limitBytes: 8, size: 8 },
+  { requiredBytes: 5, limitBytes: 7, size: undefined },
+  { requiredBytes: 0, limitBytes: 3, size: undefined },
+  { requiredBytes: 1_000, limitBytes: 0, size: 1_000 },
+  { requiredBytes: 1_001, limitBytes: 0, size: undefined },
+];
+for (const { requiredBytes, limitBytes, size } of rows) {
+  test(`from ${requiredBytes} to ${limitBytes} bytes ${size === undefined ? 'is OUT_OF_RANGE' : `gives ${size}`}`, () => {
+    assert.equal(choose({ requiredBytes, limitBytes }), size);
+  });
+}
+
+test('a size that is chosen is always within what was asked and what can be', () => {
+  check(
+    property(nat(1_200), nat(1_200), (requiredBytes, limitBytes) => {
+      const size = choose({ requiredBytes, limitBytes });
+      const candidates = Array.from({ length: 250 }, (_, index) => 4 * (index + 1));
+      const fitting = candidates.filter(
+        candidate => candidate >= requiredBytes && (limitBytes === 0 || candidate <= limitBytes),
+      );
+      if (size === undefined) assert.deepEqual(fitting, []);
+      else assert.ok(fitting.includes(size));
+    }),
+  );
+});
+
+function choose(asked: { requiredBytes: number; limitBytes: number }): number | undefined {
+  try {
+    return chooseSize(asked, bounds);
+  } catch (error) {
+    assert.ok(error instanceof Problem && error.code === 'OUT_OF_RANGE');
+    return undefined;
+  }
+}

@@ -1,0 +1,13 @@
+import { backends } from '../../../../gateway/backends/index.ts';
+import { openMemory } from '../../../../gateway/backends/memory.ts';
+import { testBackend } from '../../../suites/backend.ts';
+import { testBackendMembers } from '../../../suites/backend-members.ts';
+
+const roomBytes = 4 * 2 ** 30;
+
+testBackend(() => backends.memory.open({ 'memory-capacity': roomBytes }), roomBytes);
+
+testBackendMembers(async () => {
+  const backend = openMemory({ 'memory-capacity': roomBytes });
+  return { backend, content: backend, mutableParameters: { tier: 'fast' } };
+});

@@ -1,0 +1,83 @@
+import type { Backend } from '../../../gateway/backend.ts';
+import type { Target } from '../../../gateway/backends/faulty/methods.ts';
+import { wrapBackend, type Called } from '../../../gateway/backends/faulty/wrap.ts';
+
+/** What methods that change something are called in tests. */
+const names = {
+  create: 'create',
+  delete: 'delete',
+  attach: 'attach',
+  detach: 'detach',
+  expand: 'expand',
+  modify: 'modify',
+  snapshot: 'cut',
+  'snapshot-delete': 'uncut',
+  group: 'cutGroup',
+} as const satisfies Partial<Record<Target, string>>;
+
+/** A method that can be made to fail. */
+export type Method = (typeof names)[keyof typeof names];
+
+/** When a call goes wrong: before the storage changes, or after it has, when the answer is lost. */
+export type Moment = 'before' | 'after';
+
+/** A backend that fails, waits and counts as it is told. */
+export interface FaultyBackend extends Backend {
+  /** All calls since the start, as `method id`. */
+  readonly calls: string[];
+  /** The next call of the method throws this once for each time this is called. */
+  failNext(method: Method, moment: Moment, error: unknown): void;
+  /** Calls of the method wait, before the storage changes, until what is returned is called. */
+  hold(method: Method): () => void;
+  /** Resolves once the method is called while held. */
+  entered(method: Method): Promise<void>;
+}
+
+/** Wraps a backend. */
+export function createFaultyBackend(inner: Backend): FaultyBackend {
+  const calls: string[] = [];
+  const faults: { method: Method; moment: Moment; error: unknown }[] = [];
+  const held = new Map<Method, { readonly gate: Promise<void>; readonly enter: () => void }>();
+  const entries = new Map<Method, Promise<void>>();
+
+  function takeFault(method: Method, moment: Moment): void {
+    const index = faults.findIndex(fault => fault.method === method && fault.moment === moment);
+    if (index < 0) return;
+    const [fault] = faults.splice(index, 1);
+    throw fault?.error;
+  }
+
+  async function call<T>({ target, id }: Called, run: () => Promise<T>): Promise<T> {
+    const method = (names as Partial<Record<Target, Method>>)[target];
+    if (!method) return run();
+    calls.push(`${method} ${id}`);
+    const hold = held.get(method);
+    hold?.enter();
+    await hold?.gate;
+    takeFault(method, 'before');
+    const value = await run();
+    takeFault(method, 'after');
+    return value;
+  }
+
+  return {
+    ...wrapBackend(inner, { call, stream: (_called, run) => run() }),
+    calls,
+    failNext(method, moment, error) {
+      faults.push({ method, moment, error });
+    },
+    hold(method) {
+      const gate = Promise.withResolvers<void>();
+      const entry = Promise.withResolvers<void>();
+      held.set(method, { gate: gate.promise, enter: entry.resolve });
+      entries.set(method, entry.promise);
+      return () => {
+        held.delete(method);
+        gate.resolve();
+      };
+    },
+    async entered(method) {
+      await entries.get(method);
+    },
+  };
+}

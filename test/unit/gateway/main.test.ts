@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { readGatewayConfig, type GatewayConfig } from '../../../gateway/config.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import type { Call } from '../../../src/api/call.ts';
+import { describeStartFault, type Running } from '../../../src/lib/lifecycle.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import {
+  createMemoryLog,
+  createSigner,
+  mounted,
+  temporaryDirectory,
+  volumeSpec,
+} from '../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../harness/gateway-problems.ts';
+
+const signer = await createSigner('a');
+
+test('the client and the gateway speak the same language, from the first create to the last delete', async t => {
+  const { client } = await start(t, prepare(t));
+  const id = 'a.pvc-1';
+  const capabilities = await client.getCapabilities(call());
+  assert.equal(capabilities.backend, 'image');
+  const { availableBytes } = await client.getCapacity({}, call());
+  const volume = await client.createVolume(id, volumeSpec('pvc-1'), call());
+  assert.deepEqual(await client.createVolume(id, volumeSpec('pvc-1'), call()), volume);
+  assert.equal((await client.getCapacity({}, call())).availableBytes, availableBytes - volume.sizeBytes);
+  await client.putNode('n1', { maxVolumes: 2 }, call());
+  assert.deepEqual(await client.getNode('n1', call()), { id: 'n1', maxVolumes: 2 });
+  const key = { volumeId: id, nodeId: 'n1', capability: mounted, readonly: false };
+  const { attachment } = await client.attachVolume(key, call());
+  assert.equal(attachment?.protocol, 'loop');
+  const { volumes } = await client.listVolumes({ limit: 5 }, call());
+  assert.deepEqual(volumes, [await client.getVolume(id, call())]);
+  assert.deepEqual(await client.validateVolume(id, { capabilities: [mounted] }, call()), { confirmed: true });
+  await assert.rejects(client.deleteVolume(id, call()), isProblem('FAILED_PRECONDITION'));
+  await client.detachVolume({ volumeId: id }, call());
+  await client.deleteVolume(id, call());
+  await client.deleteNode('n1', call());
+  await assert.rejects(client.getVolume(id, call()), isProblem('NOT_FOUND'));
+});
+
+test('what was made is there after the gateway was started again', async t => {
+  const directory = prepare(t);
+  const first = await start(t, directory);
+  const volume = await first.client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
+  await first.running.close();
+  const second = await start(t, directory);
+  assert.deepEqual(await second.client.getVolume('a.pvc-1', call()), volume);
+});
+
+test('a gateway that is told where its storage is says so of all that it makes', async t => {
+  const { client } = await start(t, prepare(t), { '--topology': 'x.example/zone=a' });
+  const place = { 'x.example/zone': 'a' };
+  assert.ok((await client.getCapabilities(call())).features.includes('topology'));
+  const here = volumeSpec('here', {
+    topology: { requisite: [{ ...place, 'x.example/protocol-loop': 'true' }] },
+  });
+  assert.deepEqual((await client.createVolume('a.here', here, call())).topology, [place]);
+  const away = volumeSpec('away', { topology: { requisite: [{ 'x.example/zone': 'b' }] } });
+  await assert.rejects(client.createVolume('a.away', away, call()), isProblem('RESOURCE_EXHAUSTED'));
+  const cut = await client.createSnapshot('a.cut', { name: 'cut', volumeId: 'a.here' }, call());
+  assert.deepEqual(cut.topology, [place]);
+  assert.ok((await client.getCapacity({ topology: place }, call())).availableBytes > 0);
+  const none = await client.getCapacity({ topology: { 'x.example/zone': 'b' } }, call());
+  assert.deepEqual(none, { availableBytes: 0 });
+});
+
+test('a gateway that is told of another place warns of volumes that are where it was before', async t => {
+  const directory = prepare(t);
+  const { client, running } = await start(t, directory, { '--topology': 'zone=a' });
+  await client.createVolume('a.one', volumeSpec('one'), call());
+  await running.close();
+  for (const [zone, warned] of [
+    ['zone=b', [/^warn volumes are in places .*"detail":"\\"zone=a\\" \(1\)"/]],
+    ['zone=a', []],
+  ] as const) {
+    const { log, lines } = createMemoryLog();
+    const again = await startGateway(configOf(directory, { '--topology': zone }), log);
+    t.after(() => again.close());
+    const found = lines.filter(line => line.startsWith('warn'));
+    assert.equal(found.length, warned.length, found.join('\n'));
+    for (const [index, says] of warned.entries()) assert.match(found[index] ?? '', says);
+  }
+});
+
+test('many clients that create at once get as many volumes', async t => {
+  const { client } = await start(t, prepare(t));
+  const names = Array.from({ length: 64 }, (_, index) => `pvc-${index}`);
+  await Promise.all(names.map(name => client.createVolume(`a.${name}`, volumeSpec(name), call())));
+  assert.equal((await client.listVolumes({}, call())).volumes.length, names.length);
+});
+
+test('a token that is not accepted tells which claim is wrong', async t => {
+  const { running } = await start(t, prepare(t));
+  const client = createClient({ url: urlOf(running), token: () => signer.sign({ aud: 'other' }) });
+  t.after(() => client.close());
+  await assert.rejects(client.getCapabilities(call()), isProblemThat('UNAVAILABLE', /"aud" is not accepted/));
+});
+
+test('a caller that goes away in the middle of a request leaves nothing half done', async t => {
+  const { running, client } = await start(t, prepare(t));
+  const { port } = new URL(urlOf(running));
+  const token = await signer.sign();
+  const body = JSON.stringify(volumeSpec('pvc-1'));
+  const head = `PUT /v1/volumes/a.pvc-1 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const request = head + body;
+  for (const sent of [20, head.length, head.length + 10, request.length]) {
+    await new Promise<void>(resolve => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(request.slice(0, sent), () => socket.destroy());
+      });
+      socket.once('close', () => resolve());
+    });
+  }
+  const volume = await client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
+  assert.equal(volume.state, 'ready');
+  assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
+});
+
+test('the gateway ends though a connection is open', async t => {
+  const { running, client } = await start(t, prepare(t));
+  await client.getCapabilities(call());
+  const startedMs = Date.now();
+  await running.close();
+  assert.ok(Date.now() - startedMs < 3_500);
+  await assert.rejects(
+    client.getCapabilities({ deadlineMs: Date.now() + 500 }),
+    isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'),
+  );
+});
+
+test('a port that is taken is told in one line, and nothing stays open', async t => {
+  const directory = prepare(t);
+  const other = createServer();
+  await new Promise<void>(resolve => {
+    other.listen(0, '127.0.0.1', () => resolve());
+  });
+  t.after(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const starting = startGateway(configOf(directory, { '--listen': `127.0.0.1:${port}` }), silentLog);
+  await assert.rejects(starting, error => {
+    assert.equal(describeStartFault(error), `127.0.0.1:${port} is already in use`);
+    return true;
+  });
+  const { client } = await start(t, directory);
+  await client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
+});
+
+const faults = [
+  {
+    flags: { '--clusters-file': '/no/clusters.json' },
+    says: /^cannot read "\/no\/clusters.json" \(ENOENT\)$/,
+  },
+  {
+    flags: { '--image-dir': '/no/images' },
+    says: /^cannot use the image directory "\/no\/images": there is no such directory$/,
+  },
+  {
+    flags: { '--store': '/no/store.sqlite' },
+    says: /^cannot use the store "\/no\/store.sqlite": unable to open database file$/,
+  },
+  { flags: { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' }, says: /\/no\/cert/ },
+  {
+    flags: {
+      '--backend': 'memory',
+      '--image-dir': undefined,
+      '--memory-capacity': '1Gi in zone=a',
+      '--topology': 'zone=b',
+    },
+    says: /^--topology: the backend "memory" knows its places itself$/,
+  },
+];
+for (const { flags, says } of faults) {
+  test(`${Object.entries(flags).flat().join(' ')} is told in one line`, async t => {
+    await assert.rejects(startGateway(configOf(prepare(t), flags), silentLog), error => {
+      assert.match(describeStartFault(error), says);
+      return true;
+    });
+  });
+}
+
+/** A directory with all that a gateway needs. */
+function prepare(t: TestContext): string {
+  const directory = temporaryDirectory(t);
+  mkdirSync(join(directory, 'images'));
+  writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
+  const clusters = [{ name: 'a', issuer: 'a', jwksFile: 'a.jwks.json' }];
+  writeFileSync(join(directory, 'clusters.json'), JSON.stringify({ clusters }));
+  return directory;
+}
+
+/** A flag without a value is not given. */
+type Flags = Readonly<Record<string, string | undefined>>;
+
+function configOf(directory: string, flags: Flags = {}): GatewayConfig {
+  const all: Flags = {
+    '--listen': '127.0.0.1:0',
+    '--backend': 'image',
+    '--image-dir': join(directory, 'images'),
+    '--store': join(directory, 'store.sqlite'),
+    '--clusters-file': join(directory, 'clusters.json'),
+    ...flags,
+  };
+  const argv = Object.entries(all).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const { config, faults: found } = readGatewayConfig({ argv, env: {} });
+  assert.ok(config, found?.join('\n') ?? '');
+  return config;
+}
+
+async function start(
+  t: TestContext,
+  directory: string,
+  flags: Flags = {},
+): Promise<{ running: Running; client: StorageClient }> {
+  const running = await startGateway(configOf(directory, flags), silentLog);
+  const client = createClient({ url: urlOf(running), token: () => signer.sign() });
+  t.after(async () => {
+    await client.close();
+    await running.close();
+  });
+  return { running, client };
+}
+
+function urlOf({ ready }: Running): string {
+  return ready['gateway'] ?? '';
+}
+
+function call(): Call {
+  return { deadlineMs: Date.now() + 10_000 };
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { AsyncCommand } from 'fast-check';
+import { Problem, problemTable, type ProblemCode } from '../../../../src/api/problem.ts';
+import type { Volume } from '../../../../src/api/resources.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { crash } from './hangs.ts';
+import { areApart, type Model } from './model.ts';
+import type { Event, Operation, Zone } from './operations.ts';
+import type { Life, World } from './world.ts';
+
+/** Bytes of a size unit, and from one slot to the next. */
+export const mebibyte = 2 ** 20;
+export const slotBytes = 16_384;
+
+type Command = AsyncCommand<Model, World>;
+
+/** The event as a command; `count` is told that it ran. */
+export function toCommand(event: Event, count: () => void): Command {
+  return {
+    check: () => true,
+    async run(model, world) {
+      count();
+      await play(event, model, world);
+      for (const [id, nodes] of world.ways)
+        assert.ok(nodes.size <= 1, `"${id}" is open to ${[...nodes].join(' and ')}`);
+    },
+    toString: () => JSON.stringify(event),
+  };
+}
+
+async function play(event: Event, model: Model, world: World): Promise<void> {
+  const { at } = event;
+  if (event.kind === 'sweep') await sweep(world, at);
+  if (event.kind === 'list') await checkList(model, world.gateway(at));
+  if (event.kind === 'write') write(event, model, world);
+  if (event.kind === 'pair') await askBoth(event.operations, model, world);
+  if (event.kind === 'ask' && event.crash) world.crashAt(at, event.crash);
+  if (event.kind === 'ask') await askOnce(event.operation, model, { world, at });
+  if (event.kind === 'ask' && event.crash) await world.restart(at);
+  // A gateway in which something hangs is ended by whoever watches over it.
+  for (const hung of [0, 1].filter(world.isHung)) await world.restart(hung);
+}
+
+/** A gateway of a world. */
+type Place = { readonly world: World; readonly at: number };
+
+async function sweep(world: World, at: number): Promise<void> {
+  await world.unlessHung(at, world.gateway(at).recovery.sweep()).catch((error: unknown) => {
+    if (error !== crash) throw error;
+  });
+}
+
+/** Asks, or asks first for what is open of what it needs; what comes of it is what the model allows. */
+export async function askOnce(wanted: Operation, model: Model, place: Place): Promise<void> {
+  const operation = model.next(wanted);
+  const expected = model.expect(operation);
+  settle(model, { operation, expected, ended: [await endOf(operation, place)] });
+}
+
+/**
+ * Asks both gateways at once: for the same, or for two things that have nothing to do with each other. Anything else is
+ * asked one after the other.
+ */
+async function askBoth(
+  [one, other]: readonly [Operation, Operation],
+  model: Model,
+  world: World,
+): Promise<void> {
+  const [first, second] = [model.next(one), model.next(other)];
+  const places = [
+    { world, at: 0 },
+    { world, at: 1 },
+  ] as const;
+  const isSame = JSON.stringify(first) === JSON.stringify(second);
+  if (!isSame && !areApart(first, second)) {
+    await askOnce(one, model, places[0]);
+    return askOnce(other, model, places[1]);
+  }
+  const expected = [model.expect(first), model.expect(second)] as const;
+  const [a, b] = await Promise.all([endOf(first, places[0]), endOf(second, places[1])]);
+  if (isSame) return settle(model, { operation: first, expected: expected[0], ended: [a, b] });
+  settle(model, { operation: first, expected: expected[0], ended: [a] });
+  settle(model, { operation: second, expected: expected[1], ended: [b] });
+}
+
+/** A code of a failure that is final; anything else may be done or not. */
+type Ended = 'ok' | 'open' | ProblemCode;
+
+type Answered = {
+  readonly operation: Operation;
+  readonly expected: 'ok' | ProblemCode;
+  /** What came of it, from each gateway that was asked. */
+  readonly ended: readonly Ended[];
+};
+
+function settle(model: Model, { operation, expected, ended }: Answered): void {
+  for (const end of ended) if (end !== 'open') assert.equal(end, expected, JSON.stringify(operation));
+  if (expected !== 'ok') return;
+  if (ended.includes('open')) model.leaveOpen(operation);
+  else model.finish(operation);
+}
+
+async function endOf(operation: Operation, { world, at }: Place): Promise<Ended> {
+  try {
+    await world.unlessHung(at, ask(operation, world.gateway(at)));
+    return 'ok';
+  } catch (error) {
+    if (error === crash) return 'open';
+    if (!(error instanceof Problem)) throw error;
+    return problemTable[error.code].final ? error.code : 'open';
+  }
+}
+
+async function ask(operation: Operation, gateway: Life): Promise<unknown> {
+  const { id, kind } = operation;
+  const [, name = ''] = id.split('.');
+  if (kind === 'delete') return gateway.volumes.delete('a', id);
+  if (kind === 'uncut') return gateway.snapshots.delete('a', id);
+  if (kind === 'ungroup') return gateway.groups.delete('a', id);
+  if (kind === 'group') return gateway.groups.create('a', id, { name, volumeIds: [...operation.of] });
+  if (kind === 'snapshot')
+    return gateway.snapshots.create('a', id, { name, volumeId: operation.of, ...inZone(operation.zone) });
+  if (kind === 'modify') return gateway.modification.modify('a', id, { tier: operation.tier });
+  const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
+  if (kind === 'expand') return gateway.expansion.expand('a', id, { requiredBytes });
+  if (kind === 'create') {
+    const source = operation.from === undefined ? undefined : sourceOf(operation.from);
+    const spec = { requiredBytes, ...(source && { source }), ...inZone(operation.zone) };
+    return gateway.volumes.create('a', id, volumeSpec(name, spec));
+  }
+  const key = { cluster: { name: 'a', acceptAnyNode: true }, volumeId: id, nodeId: operation.node };
+  if (kind === 'detach') return gateway.attachments.detach(key);
+  return gateway.attachments.attach(key, { capability: mounted, readonly: false });
+}
+
+function inZone(zone: Zone | undefined) {
+  return zone && { topology: { requisite: [{ zone, rack: '' }] } };
+}
+
+function sourceOf(id: string) {
+  return id.startsWith('a.s')
+    ? ({ kind: 'snapshot', snapshotId: id } as const)
+    : ({ kind: 'volume', volumeId: id } as const);
+}
+
+function write({ id, slot, value }: Event & { kind: 'write' }, model: Model, world: World): void {
+  const volume = model.volumes.get(id);
+  if (!volume || !model.isWritable(id)) return;
+  world.storage.write(id, slot * slotBytes, Uint8Array.of(value));
+  model.volumes.set(id, { ...volume, content: new Map(volume.content).set(slot, value) });
+}
+
+/** All pages of the list, joined: each volume once, in order. */
+export async function listAll({ volumes }: Life): Promise<readonly Volume[]> {
+  const all: Volume[] = [];
+  let pageToken: string | undefined;
+  do {
+    const page = await volumes.list('a', { limit: 2, pageToken });
+    all.push(...page.volumes);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== undefined);
+  const ids = all.map(({ id }) => id);
+  assert.deepEqual(ids, [...new Set(ids)].sort());
+  return all;
+}
+
+/** What must be there is listed as such, what must not be is not. */
+async function checkList(model: Model, gateway: Life): Promise<void> {
+  const listed = new Map((await listAll(gateway)).map(volume => [volume.id, volume]));
+  for (const id of new Set([...listed.keys(), ...model.volumes.keys()])) {
+    if (model.open.has(`life ${id}`)) continue;
+    assert.equal(listed.get(id)?.state, model.volumes.has(id) ? 'ready' : undefined, id);
+  }
+}

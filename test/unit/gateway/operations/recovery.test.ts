@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttachmentSpec } from '../../../../src/api/resources.ts';
+import { createFaultyBackend, type FaultyBackend, type Method } from '../faulty-backend.ts';
+import {
+  makeGateway,
+  mounted,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+
+/** Short enough to wait for, long enough that a busy machine does not lose a claim that is renewed. */
+const leaseMs = 300;
+const cluster = { name: 'a', acceptAnyNode: true };
+const key = { cluster, volumeId: 'a.pvc-1', nodeId: 'n1' };
+const writing: AttachmentSpec = { capability: mounted, readonly: false };
+const create = ({ volumes }: Gateway): Promise<unknown> =>
+  volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
+const attach = ({ attachments }: Gateway): Promise<unknown> => attachments.attach(key, writing);
+
+type Crash = {
+  /** What was being done, where that is not what the method says. */
+  readonly what?: string;
+  readonly method: Method;
+  readonly before: readonly ((gateway: Gateway) => Promise<unknown>)[];
+  readonly run: (gateway: Gateway) => Promise<unknown>;
+  /** What is there once the work was finished. */
+  readonly state: string | undefined;
+  readonly attachments: readonly string[];
+};
+
+const crashes: readonly Crash[] = [
+  { method: 'create', before: [], run: create, state: 'ready', attachments: [] },
+  {
+    method: 'delete',
+    before: [create],
+    run: ({ volumes }) => volumes.delete('a', 'a.pvc-1'),
+    state: undefined,
+    attachments: [],
+  },
+  { method: 'attach', before: [create], run: attach, state: 'ready', attachments: ['n1 attached'] },
+  {
+    method: 'detach',
+    before: [create, attach],
+    run: ({ attachments }) => attachments.detach(key),
+    state: 'ready',
+    attachments: [],
+  },
+  ...(['detach', 'attach'] as const).map(method => ({
+    what: `the ${method} of an attach to a new machine`,
+    method,
+    before: [create, attach],
+    run: ({ attachments }: Gateway) => attachments.attach({ ...key, nodeId: 'n1@10' }, writing),
+    state: 'ready',
+    attachments: ['n1@10 attached'],
+  })),
+];
+
+for (const crash of crashes) {
+  const what = crash.what ?? crash.method;
+
+  test(`a gateway that dies in ${what} is taken over by the next start`, async t => {
+    const { next, backend } = await crashIn(t, crash);
+    assert.equal(await next.recovery.sweep(), 0);
+    await sleep(leaseMs + 50);
+    assert.equal(await next.recovery.sweep(), 1);
+    await assertFinished(next, crash);
+    assert.equal(await next.recovery.sweep(), 0);
+    assert.ok((await Array.fromAsync(backend.list?.() ?? [])).length <= 1);
+  });
+
+  test(`a gateway that dies in ${what} is taken over by the next same call, once its claim has ended`, async t => {
+    const { next } = await crashIn(t, crash);
+    await assert.rejects(crash.run(next), isProblem('ABORTED'));
+    await sleep(leaseMs + 50);
+    await crash.run(next);
+    await assertFinished(next, crash);
+  });
+}
+
+test('a gateway that dies before it recorded an intent has changed nothing', async t => {
+  const { backend, store } = await shared(t);
+  const dying = await makeGateway(t, { backend, store, leaseMs });
+  const attempt = create(dying);
+  await dying.engine.close();
+  await attempt.catch(() => undefined);
+  const next = await makeGateway(t, { backend, store, leaseMs });
+  await sleep(leaseMs + 50);
+  await next.recovery.sweep();
+  await create(next);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.pvc-1']);
+});
+
+test('a claim is kept for as long as the storage works', async t => {
+  const { backend, store } = await shared(t);
+  const [slow, other] = [
+    await makeGateway(t, { backend, store, leaseMs }),
+    await makeGateway(t, { backend, store, leaseMs }),
+  ];
+  const release = backend.hold('create');
+  const creating = create(slow);
+  await backend.entered('create');
+  await sleep(leaseMs * 2.5);
+  await assert.rejects(create(other), isProblem('ABORTED'));
+  assert.equal(await other.recovery.sweep(), 0);
+  release();
+  await creating;
+  await create(other);
+  assert.deepEqual(backend.calls, ['create a.pvc-1']);
+});
+
+test('a gateway whose claim was taken over records nothing and does not say that all is well', async t => {
+  const { backend, store } = await shared(t);
+  const stalled = await makeGateway(t, { backend, store, leaseMs: 3 * leaseMs });
+  const release = backend.hold('create');
+  const creating = create(stalled);
+  await backend.entered('create');
+  await stalled.engine.transaction(sql => sql.run("update volumes set claim_owner = 'another'"));
+  release();
+  await assert.rejects(creating, isProblem('ABORTED'));
+  assert.equal((await stalled.volumes.get('a', 'a.pvc-1')).state, 'creating');
+});
+
+test('what newer settings refuse is undone, and nothing of it is left', async t => {
+  const { backend, store } = await shared(t);
+  const raw = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  const [old, next] = [
+    await makeGateway(t, { backend, store }),
+    await makeGateway(t, { backend: { ...backend, accessTypes: ['mount'] }, store }),
+  ];
+  const spec = volumeSpec('pvc-1', { capabilities: [raw] });
+  await old.volumes.create('a', 'a.kept', { ...spec, name: 'kept' });
+  backend.failNext('attach', 'after', new Error('unreachable'));
+  await assert.rejects(
+    old.attachments.attach({ ...key, volumeId: 'a.kept' }, { ...writing, capability: raw }),
+  );
+  backend.failNext('create', 'after', new Error('unreachable'));
+  await assert.rejects(old.volumes.create('a', 'a.pvc-1', spec));
+  await next.recovery.sweep();
+  assert.equal(await next.recovery.sweep(), 0);
+  assert.equal(await next.volumes.find('a', 'a.pvc-1'), undefined);
+  assert.deepEqual((await next.volumes.get('a', 'a.kept')).attachments, []);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.kept']);
+});
+
+test('what failed before is tried again, and a failure of one holds up no other', async t => {
+  const backend = createFaultyBackend(await openMemory());
+  const gateway = await makeGateway(t, { backend });
+  for (const name of ['one', 'two', 'three']) {
+    backend.failNext('create', 'before', new Error('unreachable'));
+    await assert.rejects(gateway.volumes.create('a', `a.${name}`, volumeSpec(name)));
+  }
+  backend.failNext('create', 'before', new Error('unreachable'));
+  assert.equal(await gateway.recovery.sweep(), 3);
+  const { volumes } = await gateway.volumes.list('a', { limit: 10 });
+  assert.equal(volumes.filter(({ state }) => state === 'ready').length, 2);
+  assert.equal(await gateway.recovery.sweep(), 1);
+  assert.equal(await gateway.recovery.sweep(), 0);
+});
+
+test('many volumes that are unfinished are all finished, page after page', async t => {
+  const backend = createFaultyBackend(await openMemory());
+  const gateway = await makeGateway(t, { backend });
+  const names = Array.from({ length: 230 }, (_, index) => `pvc-${index}`);
+  for (const _ of names) backend.failNext('create', 'before', new Error('unreachable'));
+  await Promise.allSettled(names.map(name => gateway.volumes.create('a', `a.${name}`, volumeSpec(name))));
+  assert.equal(await gateway.recovery.sweep(), names.length);
+  const { volumes } = await gateway.volumes.list('a', { limit: 1_000 });
+  assert.equal(volumes.filter(({ state }) => state === 'ready').length, names.length);
+});
+
+async function shared(t: TestContext): Promise<{ backend: FaultyBackend; store: string }> {
+  return {
+    backend: createFaultyBackend(await openMemory()),
+    store: join(temporaryDirectory(t), 'store.sqlite'),
+  };
+}
+
+/** A gateway that is gone while the storage works: the storage does the work, nobody records the outcome. */
+async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; backend: FaultyBackend }> {
+  const { backend, store } = await shared(t);
+  const dying = await makeGateway(t, { backend, store, leaseMs });
+  for (const step of crash.before) await step(dying);
+  const release = backend.hold(crash.method);
+  const lost = assert.rejects(crash.run(dying), isProblem('UNAVAILABLE'));
+  await backend.entered(crash.method);
+  await dying.engine.close();
+  release();
+  await lost;
+  return { next: await makeGateway(t, { backend, store, leaseMs }), backend };
+}
+
+async function assertFinished({ volumes }: Gateway, crash: Crash): Promise<void> {
+  const volume = await volumes.find('a', 'a.pvc-1');
+  assert.equal(volume?.state, crash.state);
+  const attachments = volume?.attachments.map(({ nodeId, state }) => `${nodeId} ${state}`);
+  assert.deepEqual(attachments ?? [], crash.attachments);
+}

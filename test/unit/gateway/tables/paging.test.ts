@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cutPage, fromPageToken, readPageQuery } from '../../../../gateway/tables/paging.ts';
+import type { Volume } from '../../../../src/api/resources.ts';
+import { maxBodyBytes, maxPageEntries } from '../../../../src/api/routes.ts';
+
+const limits = [
+  { given: {}, limit: maxPageEntries },
+  { given: { limit: '0' }, limit: maxPageEntries },
+  { given: { limit: '7' }, limit: 7 },
+  { given: { limit: '999999999' }, limit: maxPageEntries },
+];
+for (const { given, limit } of limits) {
+  test(`the query ${JSON.stringify(given)} asks for ${limit} entries`, () => {
+    assert.equal(readPageQuery(given).limit, limit);
+  });
+}
+
+test('a page leads to the next, and the last one to none', () => {
+  const volumes = Array.from({ length: 5 }, (_, index) => volume(`a.v${index}`));
+  const first = cutPage(volumes, 4);
+  assert.equal(first.volumes.length, 4);
+  assert.equal(fromPageToken('a', first.nextPageToken ?? ''), 'a.v3');
+  assert.equal(cutPage(volumes.slice(4), 4).nextPageToken, undefined);
+  assert.equal(cutPage(volumes, 5).nextPageToken, undefined);
+});
+
+test('a page of the largest volumes stays well below what an answer may have', () => {
+  const parameters = { p: 'x'.repeat(4_095) };
+  const volumes = Array.from({ length: 1_000 }, (_, index) => ({
+    ...volume(`a.v${String(index).padStart(4, '0')}`),
+    parameters,
+    context: parameters,
+  }));
+  const page = cutPage(volumes, 1_000);
+  assert.ok(page.volumes.length > 0 && page.nextPageToken !== undefined);
+  assert.ok(Buffer.byteLength(JSON.stringify(page)) < maxBodyBytes / 2);
+});
+
+test('a volume that is larger than a page still comes, alone', () => {
+  const large = { ...volume('a.large'), context: { c: 'x'.repeat(maxBodyBytes / 2) } };
+  assert.equal(cutPage([large, large], 2).volumes.length, 1);
+});
+
+function volume(id: string): Volume {
+  const parts = { parameters: {}, context: {}, attachments: [] };
+  return { id, name: id, state: 'ready', sizeBytes: 1, createdAt: new Date(0).toISOString(), ...parts };
+}

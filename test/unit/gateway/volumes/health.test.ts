@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { HealthEntry } from '../../../../gateway/backend.ts';
+import {
+  assertProblem,
+  makeGateway,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+
+const slow: HealthEntry = { status: 'DEGRADED', reason: 'DiskSlow', message: 'reads take long' };
+const lost: HealthEntry = { status: 'DATA_LOSS', reason: 'DiskLost', message: 'a disk is gone' };
+
+/** Volumes of which every third is ill. */
+async function makeIll(t: TestContext, count: number): Promise<Gateway> {
+  const inner = await openMemory();
+  const ill = new Map<string, readonly HealthEntry[]>();
+  const volumeHealth = async ({ id }: { readonly id: string }): Promise<readonly HealthEntry[]> =>
+    ill.get(id) ?? [];
+  const gateway = await makeGateway(t, { backend: { ...inner, volumeHealth } });
+  for (let i = 0; i < count; i++) {
+    const name = `pvc-${String(i).padStart(3, '0')}`;
+    await gateway.volumes.create('a', `a.${name}`, volumeSpec(name));
+    if (i % 3 === 0) ill.set(`a.${name}`, [slow, lost, { ...slow, message: 'told again' }]);
+  }
+  return gateway;
+}
+
+test('a volume that is well has no entries, and one that is ill has each status and reason once', async t => {
+  const { ask } = await makeIll(t, 2);
+  assert.deepEqual((await ask('GET /v1/volumes/a.pvc-001/health')).body, {
+    volumeId: 'a.pvc-001',
+    entries: [],
+  });
+  assert.deepEqual((await ask('GET /v1/volumes/a.pvc-000/health')).body, {
+    volumeId: 'a.pvc-000',
+    entries: [slow, lost],
+  });
+});
+
+test('the list has the volumes that are ill, page after page', async t => {
+  const { ask, health } = await makeIll(t, 40);
+  const all = await health.list('a', { limit: 1_000 });
+  assert.equal(all.volumes.length, 14);
+  assert.equal(all.nextPageToken, undefined);
+  const seen: unknown[] = [];
+  let pageToken: unknown = '';
+  do {
+    const { body } = await ask(`GET /v1/health/volumes?limit=4&pageToken=${String(pageToken)}`);
+    const page = body['volumes'] as unknown[];
+    assert.ok(page.length <= 4);
+    seen.push(...page);
+    pageToken = body['nextPageToken'];
+  } while (pageToken !== undefined);
+  assert.deepEqual(seen, all.volumes);
+});
+
+test("another cluster's volumes are neither shown nor listed", async t => {
+  const { ask } = await makeIll(t, 3);
+  assertProblem(await ask('GET /v1/volumes/a.pvc-000/health', { as: 'b' }), 404, 'NOT_FOUND');
+  assertProblem(await ask('GET /v1/volumes/a.never/health'), 404, 'NOT_FOUND');
+  assert.deepEqual((await ask('GET /v1/health/volumes', { as: 'b' })).body, { volumes: [] });
+});
+
+test('a bad page token is ABORTED', async t => {
+  const { ask } = await makeIll(t, 1);
+  for (const pageToken of ['nonsense', btoa('1:a.pvc-000'), btoa('h:b.pvc-000')])
+    assertProblem(await ask(`GET /v1/health/volumes?pageToken=${pageToken}`), 409, 'ABORTED');
+});
+
+test('a backend that tells no health answers UNIMPLEMENTED', async t => {
+  const { volumeHealth: _, ...inner } = await openMemory();
+  const { ask } = await makeGateway(t, { backend: inner });
+  assertProblem(await ask('GET /v1/volumes/a.x/health'), 501, 'UNIMPLEMENTED');
+  assertProblem(await ask('GET /v1/health/volumes'), 501, 'UNIMPLEMENTED');
+});

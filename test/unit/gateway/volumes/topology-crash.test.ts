@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkStep } from '../../../../gateway/backend.ts';
+import { migrate } from '../../../../gateway/tables/schema.ts';
+import { createServices } from '../../../../gateway/services.ts';
+import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
+import { createWork } from '../../../../gateway/operations/operation.ts';
+import { makeGateway, openMemory, temporaryDirectory, volumeSpec } from '../../../harness/gateway-harness.ts';
+
+const mebibyte = 2 ** 20;
+const [a, b] = [{ zone: 'a' }, { zone: 'b' }];
+const rooms = [a, b].map(place => ({ totalBytes: mebibyte, place }));
+const leaseMs = 50;
+const topology = { requisite: [b, a], preferred: [a] };
+/** Where the volume is in the end: once the storage has made it, it stays there. */
+const outcomes = [
+  ['before-intent', a],
+  ['after-intent', a],
+  ['after-commit', b],
+  ['before-answer', b],
+] as const satisfies readonly (readonly [WorkStep['point'], object])[];
+
+for (const [point, place] of outcomes) {
+  test(`a gateway that dies ${point} leads to one volume, though the better place is free again`, async t => {
+    const store = join(temporaryDirectory(t), 'store.sqlite');
+    const backend = await openMemory(rooms);
+    const spec = volumeSpec('one', { topology });
+    const other = { id: 'a.other', requiredBytes: mebibyte, limitBytes: 0, parameters: {}, capabilities: [] };
+    await backend.create({ ...other, places: [a] });
+
+    const engine = openSqlite(store);
+    await migrate(engine);
+    const died = new Error('the gateway died');
+    const checkpoint = (step: WorkStep): void => {
+      if (step.point === point) throw died;
+    };
+    const work = createWork({ engine, leaseMs, checkpoint });
+    const dying = createServices({ engine, backend, work });
+    await assert.rejects(dying.volumes.create('a', 'a.one', spec), died);
+    await engine.close();
+    await backend.delete({ id: 'a.other' });
+    await sleep(leaseMs + 5);
+
+    const { volumes } = await makeGateway(t, { store, backend, leaseMs });
+    const { volume } = await volumes.create('a', 'a.one', spec);
+    assert.deepEqual(volume.topology, [place]);
+    assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.one']);
+    assert.deepEqual((await volumes.list('a', { limit: 9 })).volumes, [volume]);
+  });
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { TopologyRequirement } from '../../../../src/api/fields.ts';
+import type { ProblemCode } from '../../../../src/api/problem.ts';
+import type { VolumeSpec } from '../../../../src/api/resources.ts';
+import type { Segments } from '../../../../src/api/topology.ts';
+import { createFaultyBackend } from '../faulty-backend.ts';
+import {
+  makeGateway,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+
+const mebibyte = 2 ** 20;
+const a = { zone: 'a' };
+const b = { zone: 'b' };
+const c = { zone: 'c' };
+/** Ten in a, twenty in b, and no place in c. */
+const rooms = [
+  { totalBytes: 10 * mebibyte, place: a },
+  { totalBytes: 20 * mebibyte, place: b },
+];
+
+async function open(t: TestContext): Promise<Gateway> {
+  return makeGateway(t, { backend: await openMemory(rooms) });
+}
+
+function spec(topology?: TopologyRequirement, more: Partial<VolumeSpec> = {}): VolumeSpec {
+  return volumeSpec('one', { ...(topology && { topology }), ...more });
+}
+
+const chosen: readonly (readonly [name: string, asked: TopologyRequirement | undefined, place: Segments])[] =
+  [
+    ['nothing is asked: the first', undefined, a],
+    ['only empty values are asked: the first', { requisite: [{ zone: '' }], preferred: [{}] }, a],
+    ['one term', { requisite: [b] }, b],
+    ['several terms, one preferred', { requisite: [a, b, c], preferred: [b, a] }, b],
+    ['the preferred has no place', { requisite: [c, b], preferred: [c] }, b],
+    ['preferred alone', { preferred: [b] }, b],
+    ['preferred alone, where there is no place', { preferred: [c] }, a],
+    ['other keys as well', { requisite: [{ ...b, 'x/protocol-nfs': 'true' }] }, b],
+  ];
+for (const [name, asked, place] of chosen) {
+  test(`a volume is put where it is asked for: ${name}`, async t => {
+    const { volumes } = await open(t);
+    const { volume } = await volumes.create('a', 'a.one', spec(asked));
+    assert.deepEqual(volume.topology, [place]);
+    assert.deepEqual((await volumes.get('a', 'a.one')).topology, [place]);
+    assert.deepEqual((await volumes.list('a', { limit: 1 })).volumes[0]?.topology, [place]);
+    assert.deepEqual(await volumes.create('a', 'a.one', spec(asked)), { volume, created: false });
+  });
+}
+
+type Refusal = readonly [string, TopologyRequirement, Partial<VolumeSpec>, ProblemCode];
+const refused: readonly Refusal[] = [
+  ['where there is no place', { requisite: [c] }, {}, 'RESOURCE_EXHAUSTED'],
+  ['with no key of the storage', { requisite: [{ rack: 'r1' }] }, {}, 'RESOURCE_EXHAUSTED'],
+  ['where it does not fit', { requisite: [a] }, { requiredBytes: 11 * mebibyte }, 'RESOURCE_EXHAUSTED'],
+  ['larger than any place', { requisite: [a] }, { requiredBytes: 21 * mebibyte }, 'OUT_OF_RANGE'],
+  ['preferred and not requisite', { requisite: [a], preferred: [b] }, {}, 'INVALID_ARGUMENT'],
+];
+for (const [name, asked, more, code] of refused) {
+  test(`a volume that is asked for ${name} is ${code}, and nothing is left`, async t => {
+    const { volumes, backend } = await open(t);
+    await assert.rejects(volumes.create('a', 'a.one', spec(asked, more)), isProblem(code));
+    assert.deepEqual((await volumes.list('a', { limit: 9 })).volumes, []);
+    assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
+    assert.equal((await volumes.create('a', 'a.one', spec())).created, true);
+  });
+}
+
+test('a place that is full is passed over, and is used again once there is room', async t => {
+  const { volumes } = await open(t);
+  const asked = { requisite: [b, a], preferred: [a] };
+  await volumes.create('a', 'a.full', volumeSpec('full', { requiredBytes: 10 * mebibyte }));
+  assert.deepEqual((await volumes.create('a', 'a.one', spec(asked))).volume.topology, [b]);
+  await volumes.delete('a', 'a.full');
+  const next = await volumes.create('a', 'a.next', volumeSpec('next', { topology: asked }));
+  assert.deepEqual(next.volume.topology, [a]);
+});
+
+test('a known name is found when it is reached from where it is asked for, else it is ALREADY_EXISTS', async t => {
+  const { volumes } = await open(t);
+  const { volume } = await volumes.create('a', 'a.one', spec({ requisite: [b] }));
+  for (const asked of [
+    undefined,
+    { requisite: [c, b] },
+    { preferred: [a] },
+    { requisite: [{ ...b, rack: 'x' }] },
+  ])
+    assert.deepEqual(await volumes.create('a', 'a.one', spec(asked)), { volume, created: false });
+  for (const asked of [{ requisite: [a] }, { requisite: [c] }, { requisite: [a, c], preferred: [a] }])
+    await assert.rejects(
+      volumes.create('a', 'a.one', spec(asked)),
+      isProblemThat('ALREADY_EXISTS', /"a.one" is there in "zone=b"/),
+    );
+  assert.deepEqual(await volumes.get('a', 'a.one'), volume);
+});
+
+test('a volume that is half made is finished where it was first asked for', async t => {
+  const backend = createFaultyBackend(await openMemory(rooms));
+  const { volumes, recovery } = await makeGateway(t, { backend });
+  backend.failNext('create', 'after', new Error('the answer was lost'));
+  await assert.rejects(volumes.create('a', 'a.one', spec({ requisite: [b] })), isProblem('UNAVAILABLE'));
+  await assert.rejects(volumes.create('a', 'a.one', spec({ requisite: [a] })), isProblem('ALREADY_EXISTS'));
+  await recovery.sweep();
+  assert.deepEqual((await volumes.get('a', 'a.one')).topology, [b]);
+  assert.equal((await volumes.create('a', 'a.one', spec({ requisite: [b] }))).created, false);
+});
+
+test('a volume that is half made where the storage is not any more goes', async t => {
+  const store = join(temporaryDirectory(t), 'store.sqlite');
+  const backend = createFaultyBackend(await openMemory());
+  const before = await makeGateway(t, { store, backend: { ...backend, places: [a] } });
+  backend.failNext('create', 'after', new Error('the answer was lost'));
+  await assert.rejects(
+    before.volumes.create('a', 'a.one', spec({ requisite: [a] })),
+    isProblem('UNAVAILABLE'),
+  );
+  const moved = await makeGateway(t, { store, backend: { ...backend, places: [b] } });
+  await moved.recovery.sweep();
+  assert.deepEqual((await moved.volumes.list('a', { limit: 9 })).volumes, []);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
+});
+
+test('a place that was not asked for is never told as made', async t => {
+  const inner = await openMemory(rooms);
+  const { volumes } = await makeGateway(t, {
+    backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), place: c }) },
+  });
+  await assert.rejects(
+    volumes.create('a', 'a.one', spec({ requisite: [b] })),
+    isProblemThat('UNAVAILABLE', /made volume "a.one" in "zone=c", which was not asked for/),
+  );
+});
+
+test('a storage with one place need not say where it put the volume', async t => {
+  const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), places: [b] } });
+  assert.deepEqual((await volumes.create('a', 'a.one', spec())).volume.topology, [b]);
+  await assert.rejects(
+    volumes.create('a', 'a.two', spec({ requisite: [a] })),
+    isProblem('RESOURCE_EXHAUSTED'),
+  );
+});
+
+test('a storage that is reached from everywhere takes any requirement', async t => {
+  const { volumes, ask } = await makeGateway(t);
+  const { volume } = await volumes.create('a', 'a.one', spec({ requisite: [c] }));
+  assert.equal(volume.topology, undefined);
+  assert.equal((await volumes.create('a', 'a.one', spec({ requisite: [a] }))).created, false);
+  const { body } = await ask('POST /v1/capacity', { body: { topology: c } });
+  assert.ok(Number(body['availableBytes']) > 0);
+});
+
+test('two gateways that are asked for two places at once make the volume once, in one of them', async t => {
+  const store = join(temporaryDirectory(t), 'store.sqlite');
+  const backend = createFaultyBackend(await openMemory(rooms));
+  const gateways = [await makeGateway(t, { store, backend }), await makeGateway(t, { store, backend })];
+  const wanted = [{ requisite: [a] }, { requisite: [b] }];
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, at) =>
+      gateways[at % 2]?.volumes.create('a', 'a.one', spec(wanted[at < 5 ? 0 : 1])),
+    ),
+  );
+  const made = await gateways[0]?.volumes.get('a', 'a.one');
+  for (const outcome of outcomes)
+    if (outcome.status === 'fulfilled') assert.deepEqual(outcome.value?.volume.topology, made?.topology);
+    else assert.ok(isProblem('ABORTED', 'ALREADY_EXISTS')(outcome.reason), String(outcome.reason));
+  assert.ok(outcomes.some(({ status }) => status === 'fulfilled'));
+  assert.equal(backend.calls.filter(call => call.startsWith('create')).length, 1);
+});

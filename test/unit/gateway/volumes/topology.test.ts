@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { choosePlaces, meets, readRequirement } from '../../../../gateway/volumes/placement.ts';
+import { meetsTerm, type Segments } from '../../../../src/api/topology.ts';
+import { isProblemThat } from '../../../harness/gateway-problems.ts';
+
+const zone = fc.constantFrom('a', 'b', 'c', 'd');
+const terms = fc.uniqueArray(
+  fc.record(
+    { zone: fc.oneof(zone, fc.constant('')), 'x/protocol-nfs': fc.constantFrom('true', '') },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<Segments>,
+  { selector: term => JSON.stringify(term), maxLength: 5 },
+);
+const places = fc.uniqueArray(zone, { minLength: 1 }).map(zones => zones.map(name => ({ zone: name })));
+/** What is preferred is part of what is requisite, or stands alone. */
+const requirements = fc
+  .tuple(terms, terms, fc.boolean())
+  .chain(([requisite, other, alone]) =>
+    fc
+      .shuffledSubarray(alone ? [...other] : [...requisite])
+      .map(preferred => (alone ? { preferred } : { requisite, preferred })),
+  );
+
+test('every place that is chosen meets the requirement, is there once, and none is left out', () => {
+  fc.assert(
+    fc.property(places, requirements, (there, asked) => {
+      const requirement = readRequirement(asked);
+      const chosen = choosePlaces(there, requirement);
+      assert.deepEqual(new Set(chosen), new Set(there.filter(place => meets(place, requirement))));
+      assert.equal(chosen.length, new Set(chosen).size);
+    }),
+  );
+});
+
+test('preferred places come first, in the order of the terms', () => {
+  fc.assert(
+    fc.property(places, requirements, (there, asked) => {
+      const requirement = readRequirement(asked);
+      const ranks = choosePlaces(there, requirement).map(place => {
+        const rank = requirement.preferred.findIndex(term => meetsTerm(place, term));
+        return rank < 0 ? Number.POSITIVE_INFINITY : rank;
+      });
+      assert.deepEqual(
+        ranks,
+        ranks.toSorted((a, b) => a - b),
+      );
+    }),
+  );
+});
+
+test('what says nothing is dropped: empty values, and terms without any other', () => {
+  const asked = {
+    requisite: [{ zone: '' }, { zone: 'a', rack: '' }],
+    preferred: [{ zone: 'a', rack: '' }, {}],
+  };
+  assert.deepEqual(readRequirement(asked), { requisite: [{ zone: 'a' }], preferred: [{ zone: 'a' }] });
+  const nothing = { requisite: [], preferred: [] };
+  for (const asNothing of [undefined, {}, { requisite: [] }, { requisite: [{ zone: '' }], preferred: [{}] }])
+    assert.deepEqual(readRequirement(asNothing), nothing);
+});
+
+test('what is preferred must be requisite, when something is', () => {
+  const asked = { requisite: [{ zone: 'a' }], preferred: [{ zone: 'b' }] };
+  assert.throws(
+    () => readRequirement(asked),
+    isProblemThat('INVALID_ARGUMENT', /"zone=b" is none of the requisite terms/),
+  );
+});
+
+test('what is reached from everywhere meets every requirement', () => {
+  fc.assert(fc.property(requirements, asked => assert.ok(meets(undefined, readRequirement(asked)))));
+});
+
+test('as many terms as there may be are read', () => {
+  const requisite = Array.from({ length: 8_192 }, (_, at) => ({ node: `n${at}` }));
+  assert.equal(readRequirement({ requisite, preferred: requisite.toReversed() }).preferred.length, 8_192);
+});

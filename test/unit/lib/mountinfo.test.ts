@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createMountReader,
+  mountsAt,
+  mountsBelow,
+  parseMountinfo,
+  topMount,
+} from '../../../src/lib/linux/mountinfo.ts';
+
+const text = String.raw`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
+40 22 7:0 / /a\040b ro,nosuid shared:2 master:1 - xfs /dev/loop0 rw,nouuid
+41 22 0:39 /sub /a rw - btrfs /dev/loop1 rw
+42 41 0:40 / /a rw - tmpfs none rw
+43 22 0:41 / /ab rw - tmpfs  rw
+`;
+
+test('a line is read with its optional fields, and escapes are undone', () => {
+  assert.deepEqual(parseMountinfo(text)[1], {
+    id: 40,
+    parentId: 22,
+    device: '7:0',
+    root: '/',
+    path: '/a b',
+    options: ['ro', 'nosuid'],
+    propagation: ['shared:2', 'master:1'],
+    type: 'xfs',
+    source: '/dev/loop0',
+    superOptions: ['rw', 'nouuid'],
+  });
+});
+
+test('a line without optional fields says nothing of propagation', () => {
+  assert.equal(parseMountinfo(text)[2]?.propagation, undefined);
+});
+
+test('an empty source is read as such', () => {
+  assert.deepEqual(parseMountinfo(text).at(-1)?.source, '');
+});
+
+test('a line that is none is an error', () => {
+  assert.throws(() => parseMountinfo('22 1 254:0 / /\n'), {
+    message: 'not a mountinfo line: "22 1 254:0 / /"',
+  });
+});
+
+test('mounts are found at a path, the topmost last, and below it', () => {
+  const mounts = parseMountinfo(text);
+  assert.deepEqual(
+    mountsAt(mounts, '/a').map(({ id }) => id),
+    [41, 42],
+  );
+  assert.equal(topMount(mounts, '/a')?.id, 42);
+  assert.equal(topMount(mounts, '/b'), undefined);
+  assert.deepEqual(mountsBelow(mounts, '/a'), []);
+});
+
+test('a reader that reads again tells what is mounted now, in its order', () => {
+  let now = text;
+  const read = createMountReader(() => now);
+  assert.deepEqual(read(), parseMountinfo(text));
+  const lines = text.trim().split('\n');
+  now = `${lines.toReversed().join('\n')}\n`;
+  assert.deepEqual(read(), parseMountinfo(now));
+  now = `${lines[0]}\n`;
+  assert.deepEqual(read(), parseMountinfo(now));
+  now = 'no mount\n';
+  assert.throws(read, /not a mountinfo line/);
+});

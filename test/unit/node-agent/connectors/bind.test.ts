@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { bind } from '../../../../node-agent/connectors/bind.ts';
+import { topMount } from '../../../../src/lib/linux/mountinfo.ts';
+import { testShareConnector } from '../../../suites/share-connector.ts';
+import { openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+import { makeDirectoryVolume, openFakeShares, toDirectory } from '../../../harness/node-agent-share-bench.ts';
+
+testShareConnector({
+  name: 'bind on the fake machine',
+  skip: undefined,
+  connector: bind,
+  open() {
+    const { host, directory, bind: attach } = openFakeShares();
+    return { host, attach, place: name => makePlace(host, `${directory}/stage/${name}`) };
+  },
+});
+
+testShareConnector({
+  name: 'bind on this machine',
+  skip: whyNoMachine,
+  connector: bind,
+  open(t) {
+    const bench = openRealBench(t);
+    const { host, directory } = bench;
+    return {
+      host,
+      attach: name => makeDirectoryVolume(bench, name),
+      place: name => makePlace(host, `${directory}/stage/${name}`),
+    };
+  },
+});
+
+async function makePlace(
+  host: { makeDirectory(path: string): Promise<void> },
+  path: string,
+): Promise<string> {
+  await host.makeDirectory(path);
+  return path;
+}
+
+const real = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
+
+test(
+  'bind refuses what is not there, what is no directory, and a link anywhere in the path',
+  real,
+  async t => {
+    const bench = openRealBench(t);
+    const { host, directory } = bench;
+    const { path } = makeDirectoryVolume(bench, 'v');
+    mkdirSync(`${path}/inner`);
+    writeFileSync(`${directory}/file`, '');
+    symlinkSync(path, `${directory}/link`);
+    const rows = ['none', 'file', 'link', 'link/inner', 'volumes/../volumes/v', 'volumes//v'];
+    for (const row of rows)
+      await assert.rejects(
+        bind.connect(toDirectory(`${directory}/${row}`), host),
+        { code: 'FAILED_PRECONDITION' },
+        row,
+      );
+    await assert.rejects(bind.connect(toDirectory('volumes'), host), { code: 'FAILED_PRECONDITION' });
+    assert.deepEqual(await bind.connect(toDirectory(path), host), { source: path, options: ['bind'] });
+  },
+);
+
+test('bind tells that the directory of what is mounted was removed', real, async t => {
+  const bench = openRealBench(t);
+  const { host, directory } = bench;
+  const attachment = makeDirectoryVolume(bench, 'v');
+  const place = await makePlace(host, `${directory}/stage/v`);
+  await host.run('mount', ['--bind', '--', attachment.path, place]);
+  const judged = async () => {
+    const mount = topMount(await host.mounts(), place);
+    assert.ok(mount);
+    return bind.judge(attachment, mount, host);
+  };
+  assert.equal(await judged(), 'own');
+  rmdirSync(attachment.path);
+  assert.equal(await judged(), 'gone');
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AttachmentOf } from '../../../../src/api/attachment.ts';
+import { device } from '../../../../node-agent/connectors/device.ts';
+import { createMachine } from '../../../../node-agent/host/linux.ts';
+import { openWorld } from '../../../fakes/disks.ts';
+import { showDisk } from '../../../fakes/show-disk.ts';
+import { mountFake } from '../../../fakes/sysfs.ts';
+import { testConnectorFaults } from '../../../suites/connector-faults.ts';
+
+const MiB = 2 ** 20;
+type Names = { readonly serial?: string; readonly wwid?: string };
+
+function attachmentTo(names: Names, sizeBytes = MiB): AttachmentOf<'device'> {
+  return { protocol: 'device', ...names, attachmentId: 'a', sizeBytes, readonly: false, mayFormat: true };
+}
+
+testConnectorFaults({
+  connector: device,
+  open() {
+    const { host } = openWorld();
+    showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'vol1' });
+    const left = () => (host.get('/sys/block/vdb/ro') === '0' ? [] : ['a read-only disk']);
+    return { host, attachment: { ...attachmentTo({ serial: 'vol1' }), readonly: true }, left };
+  },
+});
+
+const kinds: readonly (readonly [kind: string, facts: Record<string, string>, names: Names])[] = [
+  ['virtio', { serial: 'vol1' }, { serial: 'vol1' }],
+  ['SCSI', { 'device/vpd_pg80': '\0\u0080\0\u0004vol1' }, { serial: 'vol1' }],
+  ['NVMe', { 'device/serial': 'vol1                ' }, { serial: 'vol1' }],
+  ['SCSI', { 'device/wwid': 'naa.1' }, { wwid: 'naa.1' }],
+  [
+    'SCSI',
+    { 'device/wwid': 't10.ATA     QEMU HARDDISK   vol1 ' },
+    { wwid: 't10.ATA     QEMU HARDDISK   vol1' },
+  ],
+  ['NVMe', { wwid: 'eui.1' }, { wwid: 'eui.1' }],
+];
+
+for (const [kind, facts, names] of kinds)
+  test(`a ${kind} disk is found by what it says of itself in ${Object.keys(facts).join()}`, async () => {
+    const { host } = openWorld();
+    showDisk(host, { name: 'sda', sizeBytes: MiB }, { dev: '8:0', ...facts });
+    const { path, number } = await device.connect(attachmentTo(names), host);
+    assert.deepEqual([path, number], ['/dev/sda', '8:0']);
+    assert.equal(await device.owns(attachmentTo(names), '8:0', host), true);
+    const longer = Object.fromEntries(Object.entries(names).map(([key, value]) => [key, `${value}0`]));
+    assert.equal(await device.owns(attachmentTo(longer), '8:0', host), false);
+    const both = { serial: 'vol1', wwid: 'naa.other' };
+    assert.equal(await device.owns(attachmentTo(both), '8:0', host), false);
+    host.put('/sys/block/sda/partition', '1');
+    assert.equal(await device.owns(attachmentTo(names), '8:0', host), false);
+  });
+
+test('two disks that say the same are refused, and a path of an NVMe disk is none', async () => {
+  const { host } = openWorld();
+  showDisk(host, { name: 'nvme0n1', sizeBytes: MiB }, { 'device/serial': 'v', nsid: '1' });
+  showDisk(host, { name: 'nvme0c0n1', sizeBytes: MiB }, { 'device/serial': 'v', hidden: '1' });
+  assert.equal((await device.connect(attachmentTo({ serial: 'v' }), host)).path, '/dev/nvme0n1');
+  showDisk(host, { name: 'nvme1n1', sizeBytes: MiB }, { 'device/serial': 'v', nsid: '1' });
+  await assert.rejects(device.connect(attachmentTo({ serial: 'v' }), host), {
+    code: 'FAILED_PRECONDITION',
+    detail: 'more than one disk says that it is "serial v": nvme0n1, nvme1n1',
+  });
+});
+
+test("an NVMe serial is its controller's, and names its first disk, where that is the only one", async () => {
+  const { host } = openWorld();
+  const facts = { 'device/serial': 'v', ro: '1' };
+  const show = (name: string, nsid: string): void =>
+    showDisk(host, { name, sizeBytes: MiB }, { ...facts, nsid, wwid: `eui.${nsid}`, dev: `259:${nsid}` });
+  const bySerial = attachmentTo({ serial: 'v' });
+  const assertRefused = async (): Promise<void> => {
+    await assert.rejects(device.connect(bySerial, host), {
+      code: 'FAILED_PRECONDITION',
+      detail: /NVMe controller with several disks.*needs a wwid/,
+    });
+    await device.disconnect(bySerial, host);
+    assert.deepEqual(host.lines, []);
+  };
+  show('nvme0n2', '2');
+  await assertRefused();
+  assert.equal(await device.owns(bySerial, '259:2', host), false);
+  show('nvme0n1', '1');
+  await assertRefused();
+  const named = attachmentTo({ serial: 'v', wwid: 'eui.2' });
+  assert.equal((await device.connect(named, host)).path, '/dev/nvme0n2');
+  assert.equal(await device.owns(named, '259:2', host), true);
+  host.drop('/sys/block/nvme0n2');
+  assert.equal((await device.connect(bySerial, host)).path, '/dev/nvme0n1');
+  assert.equal(await device.owns(bySerial, '259:1', host), true);
+});
+
+test('a disk that a twin has joined stays as it is when it is let go, and so does the twin', async () => {
+  const { host } = openWorld();
+  for (const name of ['vdb', 'vdc']) showDisk(host, { name, sizeBytes: MiB }, { serial: 'v', ro: '1' });
+  await device.disconnect({ ...attachmentTo({ serial: 'v' }), readonly: true }, host);
+  assert.deepEqual([host.get('/sys/block/vdb/ro'), host.get('/sys/block/vdc/ro')], ['1', '1']);
+});
+
+test('a disk is made read-only for as long as the volume is, and one in use is not let go', async () => {
+  const { host } = openWorld();
+  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'v' });
+  const closed = { ...attachmentTo({ serial: 'v' }), readonly: true };
+  const { path, readonly } = await device.connect(closed, host);
+  assert.equal(readonly, true);
+  const release = mountFake(host, path);
+  await assert.rejects(device.disconnect(closed, host), {
+    code: 'UNAVAILABLE',
+    detail: /in use by the mount/,
+  });
+  release();
+  await device.disconnect(closed, host);
+  const lines = host.lines.filter(line => line.startsWith('blockdev'));
+  assert.deepEqual(lines, [
+    'blockdev --setro /dev/vdb',
+    'blockdev --flushbufs /dev/vdb',
+    'blockdev --setrw /dev/vdb',
+  ]);
+});
+
+test('a disk that has grown is looked at anew, and one that is too small is refused', async () => {
+  const { host } = openWorld();
+  showDisk(host, { name: 'sda', sizeBytes: MiB }, { 'device/vpd_pg80': '....v', 'device/rescan': '' });
+  host.writes.set(/\/sda\/device\/rescan$/, () => host.put('/sys/block/sda/size', (2 * MiB) / 512));
+  const grown = attachmentTo({ serial: 'v' }, 2 * MiB);
+  assert.equal((await device.connect(grown, host)).sizeBytes, 2 * MiB);
+  await assert.rejects(device.connect({ ...grown, sizeBytes: 3 * MiB }, host), {
+    code: 'FAILED_PRECONDITION',
+    detail: /has 2097152 bytes, less than the volume's 3145728/,
+  });
+});
+
+test('a disk that is not there, or says nothing that could be looked for, is an error', async () => {
+  const host = createMachine({ timeoutMs: 10_000 });
+  await assert.rejects(device.connect(attachmentTo({ serial: 'no such disk' }), host), {
+    code: 'UNAVAILABLE',
+  });
+  await assert.rejects(device.connect(attachmentTo({}), host), { code: 'INVALID_ARGUMENT' });
+});

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attachment, AttachmentOf } from '../../../../src/api/attachment.ts';
+import { iscsi } from '../../../../node-agent/connectors/iscsi.ts';
+import { openIscsiWorld } from '../../../fakes/disks.ts';
+import { showDisk } from '../../../fakes/show-disk.ts';
+import { mountFake } from '../../../fakes/sysfs.ts';
+import { testConnector } from '../../../suites/connector.ts';
+import { testConnectorFaults } from '../../../suites/connector-faults.ts';
+
+const MiB = 2 ** 20;
+const target = 'iqn.2003-01.org.example:t';
+const both = ['192.0.2.7:3260', '[2001:db8::7]:3260'];
+
+function open(portals: readonly string[]) {
+  const { host, volumes, silent } = openIscsiWorld(target);
+  return {
+    host,
+    silent,
+    volumes,
+    attach: (_: string, sizeBytes: number): AttachmentOf<'iscsi'> => {
+      const lun = volumes.size;
+      const name = `a${lun}`;
+      volumes.set(String(lun), { name, sizeBytes });
+      return {
+        protocol: 'iscsi',
+        portals,
+        target,
+        lun,
+        wwid: `naa.6001405${name}`,
+        attachmentId: 'a',
+        sizeBytes,
+        readonly: false,
+        mayFormat: true,
+      };
+    },
+    resize: ({ lun }: AttachmentOf<'iscsi'>, sizeBytes: number) => {
+      const volume = volumes.get(String(lun));
+      if (volume) volume.sizeBytes = sizeBytes;
+    },
+    use: async (path: string) => {
+      const release = mountFake(host, path);
+      return async () => release();
+    },
+    left: () => [...host.names('/sys/class/iscsi_session'), ...host.names('/sys/block')],
+  };
+}
+
+for (const portals of [both.slice(0, 1), both]) {
+  const name = `iscsi over ${portals.length} portals on the fake machine`;
+  testConnector({ name, skip: undefined, connector: iscsi, open: () => open(portals) });
+}
+
+testConnectorFaults({
+  connector: iscsi,
+  open() {
+    const { host, attach, left } = open(both);
+    return { host, attachment: attach('vol1', MiB), left };
+  },
+});
+
+test('iscsi logs in to a portal, has the kernel look for one unit, and lets go of both', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = attach('v', MiB);
+  await iscsi.connect(attachment, host);
+  await iscsi.disconnect(attachment, host);
+  const record = `iscsiadm --mode node --targetname ${target} --portal 192.0.2.7:3260`;
+  assert.deepEqual(
+    host.lines.map(line => line.replace(/(--op update).*/, '$1 …')),
+    [
+      'modprobe --quiet -- iscsi_tcp',
+      `${record} --op new`,
+      `${record} --op update …`,
+      `${record} --login`,
+      'tee -- /sys/class/scsi_host/host1/scan',
+      'blockdev --flushbufs /dev/sda',
+      'tee -- /sys/block/sda/device/delete',
+      'iscsiadm --mode session --sid 1 --logout',
+      `${record} --op delete`,
+    ],
+  );
+  const settings = host.lines.find(line => line.includes('update'));
+  assert.match(settings ?? '', / --name node.session.scan --value manual /);
+  assert.match(settings ?? '', / --name node.session.timeo.replacement_timeout --value 120 /);
+});
+
+test('iscsi does without a portal that does not answer, and adds it when it does', async () => {
+  const { host, attach, silent } = open(both);
+  const attachment = attach('v', MiB);
+  for (const portal of both) silent.add(portal);
+  await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
+  silent.delete(both[1] ?? '');
+  const device = await iscsi.connect(attachment, host);
+  assert.equal(device.path, '/dev/dm-0');
+  silent.clear();
+  assert.deepEqual(await iscsi.connect(attachment, host), device);
+  assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sda', 'sdb']);
+});
+
+test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = attach('v', MiB);
+  const [[pattern, scan] = []] = host.writes;
+  assert.ok(pattern && scan);
+  host.writes.set(pattern, (match, text) => {
+    scan(match, text);
+    host.drop('/sys/block/sda/device/wwid');
+    setTimeout(() => host.put('/sys/block/sda/device/wwid', attachment.wwid ?? ''), 150);
+  });
+  assert.equal((await iscsi.connect(attachment, host)).path, '/dev/sda');
+});
+
+test('iscsi keeps the session that another volume may need, or another unit of it', async () => {
+  const { host, attach, volumes } = open(both.slice(0, 1));
+  const one = attach('one', MiB);
+  const two: Attachment = attach('two', MiB);
+  await iscsi.connect(one, host);
+  await iscsi.disconnect(one, host, () => [two]);
+  assert.equal(host.names('/sys/class/iscsi_session').length, 1);
+  assert.deepEqual(host.names('/sys/block'), []);
+  volumes.set('7', { name: 'foreign', sizeBytes: MiB });
+  await host.run('tee', ['--', '/sys/class/scsi_host/host1/scan'], { input: '0 0 7' });
+  await iscsi.disconnect(two, host);
+  assert.equal(host.names('/sys/class/iscsi_session').length, 1);
+  assert.deepEqual(host.names('/sys/block'), ['sda']);
+});
+
+test('iscsi leaves sessions with other targets and over other portals alone', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = attach('v', MiB);
+  const rows = [
+    ['8', target, '192.0.2.9'],
+    ['9', `${target}2`, '192.0.2.7'],
+  ] as const;
+  for (const [id, name, address] of rows) {
+    host.put(`/sys/class/iscsi_session/session${id}/targetname`, name);
+    host.put(`/sys/class/iscsi_session/session${id}/state`, 'LOGGED_IN');
+    host.put(`/sys/class/iscsi_session/session${id}/device/../scsi_host/host${id}/state`, 'running');
+    host.put(`/sys/class/iscsi_connection/connection${id}:0/persistent_address`, address);
+    host.put(`/sys/class/iscsi_connection/connection${id}:0/persistent_port`, '3260');
+  }
+  await iscsi.connect(attachment, host);
+  await iscsi.disconnect(attachment, host);
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), ['session8', 'session9']);
+});
+
+test('iscsi refuses a unit that says something else of itself, and a disk elsewhere that says the same', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = attach('v', MiB);
+  await assert.rejects(iscsi.connect({ ...attachment, wwid: 'naa.6001405a00' }, host), {
+    code: 'FAILED_PRECONDITION',
+    detail: /says that it is "naa.6001405a0" and not "naa.6001405a00"/,
+  });
+  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': attachment.wwid ?? '' });
+  await assert.rejects(iscsi.connect(attachment, host), {
+    code: 'FAILED_PRECONDITION',
+    detail: /"\/dev\/sdx"/,
+  });
+});
+
+test('iscsi leaves the map of a twin over another way alone, at connect and at disconnect', async () => {
+  const { host, attach } = open(both.slice(0, 1));
+  const attachment = { ...attach('v', MiB), wwid: 'naa.6001405a0' };
+  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': attachment.wwid });
+  await host.run('multipathd', ['add', 'path', 'sdx']);
+  assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
+  await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
+  await iscsi.rescan?.(attachment, host);
+  // multipathd takes in by itself what says the same.
+  await host.run('multipathd', ['add', 'path', 'sda']);
+  await iscsi.disconnect(attachment, host);
+  assert.deepEqual(host.names('/sys/block'), ['sdx', 'dm-0']);
+  assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
+  const touching = / -f |disablequeueing|resize/;
+  assert.deepEqual(
+    host.lines.filter(line => touching.test(line)),
+    [],
+  );
+});
+
+test('iscsi owns a map of its disks alone, and one that has lost them all by its name', async () => {
+  const { host, attach } = open(both);
+  const attachment = attach('v', MiB);
+  const { number } = await iscsi.connect(attachment, host);
+  assert.equal(await iscsi.owns(attachment, number, host), true);
+  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': 'naa.5' });
+  host.put('/sys/block/dm-0/slaves/sdx/dev', 'x');
+  assert.equal(await iscsi.owns(attachment, number, host), false);
+  host.drop('/sys/block/dm-0/slaves');
+  host.put('/sys/block/dm-0/dm/uuid', 'mpath-36001405a0');
+  assert.equal(await iscsi.owns({ ...attachment, wwid: 'naa.6001405a0' }, number, host), true);
+  assert.equal(await iscsi.owns({ ...attachment, wwid: 'naa.6001405a00' }, number, host), false);
+});
+
+test('iscsi names what is missing for two portals', async () => {
+  const { host, attach } = open(both);
+  host.state.missing.add('multipath');
+  await assert.rejects(iscsi.connect(attach('v', MiB), host), {
+    code: 'FAILED_PRECONDITION',
+    detail: '"multipath" is not installed on this node',
+  });
+});
+
+test('iscsi refuses names that are none, and a volume that says nothing of itself', async () => {
+  const { host, attach } = open(both);
+  const { wwid: _, ...nameless } = attach('v', MiB);
+  await assert.rejects(iscsi.connect(nameless, host), { code: 'INVALID_ARGUMENT' });
+  for (const name of ['-x', 'iqn.a/../b', 'iqn.a b', '', 'nqn.x'])
+    await assert.rejects(iscsi.connect({ ...nameless, wwid: 'naa.5', target: name }, host), {
+      code: 'INVALID_ARGUMENT',
+    });
+  assert.deepEqual(host.lines, []);
+});

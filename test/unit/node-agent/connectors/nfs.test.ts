@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nfs } from '../../../../node-agent/connectors/nfs.ts';
+import { testShareConnector } from '../../../suites/share-connector.ts';
+import { openFakeShares, toExport } from '../../../harness/node-agent-share-bench.ts';
+
+testShareConnector({
+  name: 'nfs on the fake machine',
+  skip: undefined,
+  connector: nfs,
+  open() {
+    const { host, directory, nfs: attach } = openFakeShares();
+    return {
+      host,
+      attach,
+      async place(name) {
+        await host.makeDirectory(`${directory}/stage/${name}`);
+        return `${directory}/stage/${name}`;
+      },
+    };
+  },
+});
+
+const { host } = openFakeShares();
+
+test('nfs mounts the path of the server over NFS 4.2', async () => {
+  const rows = [
+    { server: 'nfs.test', source: 'nfs.test:/export/v' },
+    { server: '192.0.2.7', source: '192.0.2.7:/export/v' },
+    { server: '2001:db8::7', source: '[2001:db8::7]:/export/v' },
+  ];
+  for (const { server, source } of rows)
+    assert.deepEqual(await nfs.connect(toExport('/export/v', server), host), {
+      source,
+      type: 'nfs',
+      options: ['vers=4.2', 'retry=0'],
+    });
+});
+
+test('nfs refuses a server or a path that is none', async () => {
+  for (const server of ['a b', '-o', 'a:/x', 'a,b', '', 'a/b', 'a\nb'])
+    await assert.rejects(nfs.connect(toExport('/v', server), host), { code: 'INVALID_ARGUMENT' }, server);
+  for (const path of ['v', '', '/', '/a/../b', '/a//b', '/a/.', '/a\nb', '/a\0b'])
+    await assert.rejects(nfs.connect(toExport(path), host), { code: 'INVALID_ARGUMENT' }, path);
+});
+
+test('nfs names the command that is missing', async () => {
+  const { host: bare, nfs: attach } = openFakeShares();
+  bare.state.missing.add('mount.nfs');
+  await assert.rejects(nfs.connect(attach('v'), bare), {
+    code: 'FAILED_PRECONDITION',
+    detail: '"mount.nfs" is not installed on this node',
+  });
+});
+
+test('nfs loads the kernel module where it is not loaded yet, and says so when there is none', async () => {
+  const { host: bare, nfs: attach } = openFakeShares();
+  bare.state.texts.set('/proc/filesystems', 'nodev\tsysfs\n\text4\n');
+  await nfs.connect(attach('v'), bare);
+  bare.state.texts.set('/proc/filesystems', 'nodev\tsysfs\n\text4\n');
+  const without = {
+    ...bare,
+    run: async (...[command, args]: Parameters<typeof bare.run>) => {
+      const result = await bare.run(command === 'modprobe' ? 'test' : command, args);
+      return result;
+    },
+  };
+  await assert.rejects(nfs.connect(attach('v'), without), {
+    code: 'FAILED_PRECONDITION',
+    detail: /kernel of this node has no NFS 4/,
+  });
+});
+
+test('nfs takes a mount for the volume by the name of its server and its path alone', async () => {
+  const mount = {
+    id: 1,
+    parentId: 0,
+    device: '0:60',
+    root: '/',
+    path: '/x',
+    options: ['rw'],
+    type: 'nfs4',
+    source: 'nfs.test:/export/v',
+    superOptions: ['rw'],
+  };
+  assert.equal(await nfs.judge(toExport('/export/v'), mount, host), 'own');
+  const others = [
+    { source: 'nfs.test:/export/v/part' },
+    { source: 'nfs.test:/export' },
+    { source: 'other.test:/export/v' },
+    { type: 'fuse.sshfs' },
+  ];
+  for (const other of others)
+    assert.equal(await nfs.judge(toExport('/export/v'), { ...mount, ...other }, host), 'foreign');
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { createMachine } from '../../../../node-agent/host/linux.ts';
+
+test('of many commands at once each lets others have their turn before the next one starts', async () => {
+  const host = createMachine({ timeoutMs: 30_000 });
+  await host.run('true', []);
+  const running = Array.from({ length: 20 }, () => host.run('sleep', ['0.5']));
+  let most = 0;
+  let before = 0;
+  for (let turn = 0; turn < 40; turn++) {
+    await setImmediate();
+    const started = countChildren();
+    most = Math.max(most, started - before);
+    before = started;
+  }
+  assert.ok(most > 0);
+  assert.ok(most <= 2, `${most} commands were started without a turn between them`);
+  const results = await Promise.all(running);
+  assert.ok(results.every(({ status }) => status === 0));
+});
+
+function countChildren(): number {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).length;
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { hasContext } from '../../../../node-agent/host/selinux.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import {
+  openFakeBench,
+  openRealBench,
+  requestFor,
+  startAgent,
+  whyNoMachine,
+  type Bench,
+} from '../../../harness/node-agent-bench.ts';
+
+const plain = 'context="system_u:object_r:container_file_t:s0"';
+const context = 'context="system_u:object_r:container_file_t:s0:c10,c20"';
+const other = 'context="system_u:object_r:container_file_t:s0:c30,c40"';
+
+/** This machine's kernel has no SELinux: where one has, the fake machine shows contexts as that kernel would. */
+async function open(mountFlags: readonly string[], bench: Bench = openSelinuxBench()) {
+  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
+  const capability = { ...base.capability, mountFlags: [...mountFlags] };
+  const agent = await startAgent(bench);
+  return { agent, request: { ...base, capability } };
+}
+
+function openSelinuxBench() {
+  const bench = openFakeBench();
+  bench.host.state.texts.set('/proc/filesystems', 'nodev\tsysfs\nnodev\tselinuxfs\n\text4\n');
+  return bench;
+}
+
+for (const fsType of ['ext4', 'xfs', 'btrfs'] as const) {
+  test(`a ${fsType} is mounted with the context of its pod, as one argument`, async () => {
+    const bench = openSelinuxBench();
+    const lines: string[] = [];
+    const base = requestFor(bench, bench.makeImage('image', { content: fsType }));
+    const capability = { ...base.capability, fsType, mountFlags: ['noatime', context] };
+    const agent = await startAgent(bench);
+    const run: typeof agent.host.run = (command, args) => {
+      if (command === 'mount') lines.push(args[args.indexOf('-o') + 1] ?? '');
+      return bench.host.run(command, args);
+    };
+    const request = { ...base, capability };
+    await stage({ ...agent, host: { ...agent.host, run } }, request);
+    assert.ok(lines[0]?.endsWith(`noatime,${context}`), lines.join());
+    await stage(agent, request);
+    await publish(agent, request);
+    await unpublish(agent, request);
+    await unstage(agent, request);
+  });
+}
+
+test('publish and stage with another context than the staged one are refused, until it is staged anew', async () => {
+  const { agent, request } = await open([context]);
+  await stage(agent, request);
+  for (const mountFlags of [[other], [plain], []]) {
+    const changed = { ...request, capability: { ...request.capability, mountFlags } };
+    await assert.rejects(publish(agent, changed), { code: 'FAILED_PRECONDITION', detail: /mount flags/ });
+    await assert.rejects(stage(agent, changed), { code: 'ALREADY_EXISTS', detail: /mount flags/ });
+  }
+  await publish(agent, request);
+  const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
+  await assert.rejects(publish(agent, changed), { code: 'ALREADY_EXISTS', detail: /mount flags/ });
+  await unpublish(agent, request);
+  await unstage(agent, request);
+  await stage(agent, changed);
+  await publish(agent, changed);
+});
+
+const selinuxfs = {
+  id: 1,
+  parentId: 0,
+  device: '0:20',
+  root: '/',
+  path: '/sys/fs/selinux',
+  options: ['rw'],
+  type: 'selinuxfs',
+  source: 'selinuxfs',
+  superOptions: ['rw'],
+};
+
+const droppers = [
+  { mounts: [selinuxfs], hasConfig: true, code: 'UNAVAILABLE', says: /the context that was asked for$/ },
+  { mounts: [selinuxfs], code: 'FAILED_PRECONDITION', says: /has no "\/etc\/selinux\/config"/ },
+  { mounts: [], code: 'FAILED_PRECONDITION', says: /has no "\/sys\/fs\/selinux"/ },
+  { mounts: [{ ...selinuxfs, options: ['ro'] }], code: 'FAILED_PRECONDITION', says: /that it may write to/ },
+];
+
+for (const { mounts, hasConfig = false, code, says } of droppers)
+  test(`a mount that does not show the context that was asked for is taken off again: ${says}`, async () => {
+    const bench = openSelinuxBench();
+    const { state } = bench.host;
+    state.mounts.push(...mounts);
+    if (hasConfig) state.paths.set('/etc/selinux/config', 'file');
+    const { agent, request } = await open([context], bench);
+    const run: typeof agent.host.run = (command, args) =>
+      bench.host.run(
+        command,
+        args.map(arg => arg.replace(context, other)),
+      );
+    const refusal = stage({ ...agent, host: { ...agent.host, run } }, request);
+    await assert.rejects(refusal, { code, detail: says });
+    assert.deepEqual(state.mounts, mounts);
+  });
+
+const spellings = [
+  ['s0:c20,c10', 's0:c10,c20'],
+  ['s0:c1,c2,c3', 's0:c1.c3'],
+  ['s0:c1.c3,c2.c5', 's0:c1.c5'],
+  ['s0:c10,c10', 's0:c10'],
+  ['s0-s0', 's0'],
+  ['s0-s0:c0.c3', 's0-s0:c0,c1,c2,c3'],
+] as const;
+
+test('a context is the one that was asked for in whatever spelling the kernel shows it, and no other is', () => {
+  const owner = 'system_u:object_r:container_file_t';
+  const shows = (level: string, asked: string): boolean =>
+    hasContext(
+      { ...selinuxfs, superOptions: `rw,context="${owner}:${level}"`.split(',') },
+      { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', mountFlags: [`context="${owner}:${asked}"`] },
+    );
+  for (const [asked, shown] of spellings) assert.ok(shows(shown, asked), asked);
+  const levels = [...new Set(spellings.map(([, shown]) => shown)), 's0:c1', 's1', 's0:c1,odd', 's0:odd.c3'];
+  for (const shown of levels)
+    for (const asked of levels) assert.equal(shows(shown, asked), shown === asked, `${shown} for ${asked}`);
+});
+
+test('a mount whose record was lost is not adopted with another context', async () => {
+  const bench = openSelinuxBench();
+  const { agent, request } = await open([context], bench);
+  await stage(agent, request);
+  await agent.records.remove(request.volumeId);
+  const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
+  await assert.rejects(stage(agent, changed), {
+    code: 'FAILED_PRECONDITION',
+    detail: /other options than asked/,
+  });
+  await stage(agent, request);
+});
+
+test('a bind, which has the context of its own filesystem, takes none', async () => {
+  const bench = openSelinuxBench();
+  await bench.host.makeDirectory(`${bench.directory}/volume`);
+  const { agent, request } = await open([context], bench);
+  const { attachmentId, sizeBytes } = request.attachment;
+  const common = { attachmentId, sizeBytes, readonly: false, mayFormat: false };
+  const attachment = { protocol: 'bind', path: `${bench.directory}/volume`, ...common } as const;
+  const { fsType: _, ...capability } = request.capability;
+  await assert.rejects(stage(agent, { ...request, attachment, capability }), { code: 'INVALID_ARGUMENT' });
+});
+
+const hasSelinux = readFileSync('/proc/filesystems', 'utf8').includes('selinuxfs');
+
+test(
+  'a context on a kernel without SELinux is refused by name, and leaves nothing',
+  skipIf(hasSelinux),
+  async t => {
+    const bench = openRealBench(t);
+    const { agent, request } = await open([plain], bench);
+    await assert.rejects(stage(agent, request), {
+      code: 'FAILED_PRECONDITION',
+      detail: 'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off',
+    });
+    assert.deepEqual(agent.records.all(), []);
+  },
+);
+
+test('a context on a kernel with SELinux is what the mount shows', skipIf(!hasSelinux), async t => {
+  const bench = openRealBench(t);
+  const { agent, request } = await open([context, 'noexec'], bench);
+  await stage(agent, request);
+  await publish(agent, request);
+  await unpublish(agent, request);
+  await unstage(agent, request);
+});
+
+function skipIf(isSo: boolean): { readonly skip?: string } {
+  if (whyNoMachine !== undefined) return { skip: whyNoMachine };
+  return isSo ? { skip: `the kernel has ${hasSelinux ? '' : 'no '}SELinux` } : {};
+}

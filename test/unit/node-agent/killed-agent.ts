@@ -1,0 +1,50 @@
+// The node agent as it is, but for one thing: told a number, it kills itself right before it changes the machine for the
+// n-th time from then on, be it by a command, a file or a directory. Commands that were begun go on, as on a real node.
+
+import { nodeSettings, type NodeConfig } from '../../../node-agent/config.ts';
+import type { Host } from '../../../node-agent/host.ts';
+import { createMachine } from '../../../node-agent/host/linux.ts';
+import { startNodeAgent } from '../../../node-agent/main.ts';
+import { runProgram } from '../../../src/lib/lifecycle.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+
+let left: number | undefined;
+
+process.on('message', message => {
+  ({ left } = message as { left?: number });
+  process.send?.({ left });
+});
+
+const config = readConfig();
+const machine = createMachine({ timeoutMs: config['command-timeout'] });
+
+await runProgram({
+  name: 'node',
+  log: silentLog,
+  start: () =>
+    startNodeAgent(config, silentLog, {
+      ...machine,
+      run: dying(machine.run),
+      makeDirectory: dying(machine.makeDirectory),
+      makeFile: dying(machine.makeFile),
+      removeDirectory: dying(machine.removeDirectory),
+      removeFile: dying(machine.removeFile),
+      writeDurably: dying(machine.writeDurably),
+    } satisfies Host),
+});
+
+function readConfig(): NodeConfig {
+  const { values, faults } = readSettings(nodeSettings, { argv: process.argv.slice(2), env: {} });
+  if (faults) throw new Error(faults.join('; '));
+  return values;
+}
+
+function dying<Arguments extends readonly unknown[], Result>(
+  change: (...argv: Arguments) => Promise<Result>,
+): (...argv: Arguments) => Promise<Result> {
+  return (...argv) => {
+    if (left !== undefined && left-- === 0) process.kill(process.pid, 'SIGKILL');
+    return change(...argv);
+  };
+}

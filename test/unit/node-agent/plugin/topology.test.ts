@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ProtocolState } from '../../../../node-agent/connectors/index.ts';
+import { createTopology, parseTopology } from '../../../../node-agent/plugin/topology.ts';
+
+const options = { given: {}, driverName: 'csi.example', survey: async () => [] };
+
+const rows = [
+  { text: 'zone=a,rack=r1', segments: { zone: 'a', rack: 'r1' } },
+  { text: ' zone = a \n\nrack=r1\n', segments: { zone: 'a', rack: 'r1' } },
+  { text: 'zone=,rack=r1', segments: { rack: 'r1' } },
+  { text: 'zone=', segments: {} },
+  { text: '', segments: {} },
+  { text: `Z.o_n-e=${'x'.repeat(63)}`, segments: { 'Z.o_n-e': 'x'.repeat(63) } },
+  { text: '__proto__=a', fault: /key "__proto__" is not of/ },
+  { text: 'zone', fault: /"zone" is not key=value/ },
+  { text: '=a', fault: /key "" is not of at most 63/ },
+  { text: 'zone=a=b', fault: /value "a=b" of key "zone" is not of/ },
+  { text: 'zone=a b', fault: /value "a b"/ },
+  { text: 'zone=-a', fault: /value "-a"/ },
+  { text: `zone=${'x'.repeat(64)}`, fault: /value "x{64}" of key "zone"/ },
+  { text: `${'x'.repeat(64)}=a`, fault: /key "x{64}" is not of/ },
+  { text: 'zone=a,Zone=b', fault: /key "Zone" is given twice/ },
+  { text: 'zone=,zone=b', fault: /key "zone" is given twice/ },
+  { text: 'topology.kubernetes.io/zone=a', fault: /has a prefix of its own/ },
+  { text: 'protocol-nbd=true', fault: /is kept for attach protocols/ },
+];
+
+for (const { text, segments, fault } of rows) {
+  test(`the topology ${JSON.stringify(text).slice(0, 40)} is ${segments ? 'read' : 'refused'}`, () => {
+    if (segments) assert.deepEqual(parseTopology(text), segments);
+    else assert.throws(() => parseTopology(text), { message: fault });
+  });
+}
+
+test("all keys have the driver's name as their one prefix, and a protocol that works has one", async () => {
+  const topology = createTopology({
+    given: { zone: 'a' },
+    driverName: 'CSI.Example',
+    survey: async () => [{ protocol: 'loop' }, { protocol: 'nbd', reason: 'no module' }],
+  });
+  for (let i = 0; i < 2; i++)
+    assert.deepEqual(await topology(), { 'csi.example/zone': 'a', 'csi.example/protocol-loop': 'true' });
+});
+
+test('the protocols are looked at once for all who ask, and again after a look that failed', async () => {
+  const looks = [Promise.withResolvers<ProtocolState[]>(), Promise.withResolvers<ProtocolState[]>()];
+  let count = 0;
+  const survey = () => looks[count++]?.promise ?? assert.fail('looked at too often');
+  const topology = createTopology({ ...options, survey });
+  const asked = [topology(), topology()];
+  looks[0]?.reject(new Error('not now'));
+  for (const one of asked) await assert.rejects(one, /not now/);
+  looks[1]?.resolve([]);
+  for (let i = 0; i < 2; i++) assert.deepEqual(await topology(), {});
+  assert.equal(count, 2);
+});
+
+test('a driver name that is no domain name is refused before anything is asked', () => {
+  for (const driverName of ['csi..example', 'csi.-example'])
+    assert.throws(() => createTopology({ ...options, driverName }), /is no domain name/);
+});

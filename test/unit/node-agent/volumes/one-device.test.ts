@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agent } from '../../../../node-agent/volumes/agent.ts';
+import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
+import type { Attachment } from '../../../../src/api/attachment.ts';
+import { openIscsiWorld } from '../../../fakes/disks.ts';
+import { addDirectory } from '../../../fakes/host.ts';
+import { showDisk } from '../../../fakes/show-disk.ts';
+import type { SysfsHost } from '../../../fakes/sysfs.ts';
+import { MiB, startAgent } from '../../../harness/node-agent-bench.ts';
+
+const target = 'iqn.2026-01.test:one';
+const [wwid, serial] = ['naa.6001405one', 'SER1'];
+const common = { attachmentId: 'a', sizeBytes: MiB, readonly: false, mayFormat: true };
+const overIscsi = { ...common, protocol: 'iscsi', portals: ['192.0.2.1:3260'], target, lun: 1 } as const;
+const plugged = { ...common, protocol: 'device' } as const;
+const names: readonly Attachment[] = [
+  { ...overIscsi, wwid },
+  { ...overIscsi, serial },
+  { ...plugged, wwid },
+  { ...plugged, serial },
+  { ...plugged, wwid, serial },
+];
+
+type Machine = { readonly host: SysfsHost; readonly agent: Agent; restart(): Promise<Agent> };
+
+/** A machine with the disk, which is an iSCSI unit that is there once somebody has connected it. */
+async function open(): Promise<Machine> {
+  const { host, volumes } = openIscsiWorld(target);
+  volumes.set('1', { name: 'one', sizeBytes: MiB });
+  for (const name of ['stage', 'state']) addDirectory(host.state, `/bench/${name}`);
+  const shown = host.put;
+  // What the unit says of itself is there as soon as the unit is.
+  host.put = (path, text) => {
+    shown(path, text);
+    if (path === '/sys/block/sda/device/wwid')
+      shown('/sys/block/sda/device/vpd_pg80', `\0\x80\0\x04${serial}`);
+  };
+  const bench = { host, directory: '/bench', makeImage: String, resizeImage: () => {}, copyImage: String };
+  const restart = () => startAgent(bench);
+  return { host, agent: await restart(), restart };
+}
+
+function requestFor(name: string, attachment: Attachment): StageRequest {
+  return {
+    volumeId: `c.${name}`,
+    stagingPath: `/bench/stage/${name}`,
+    attachment,
+    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+  };
+}
+
+const refused = {
+  code: 'FAILED_PRECONDITION',
+  detail: 'the device of volume "c.other" is the one of volume "c.holder", which is staged here',
+};
+
+for (const [index, second] of names.entries().filter(([at]) => at > 0))
+  for (const isRestarted of [false, true])
+    test(`a disk by its wwid over iscsi is refused ${isRestarted ? 'after a restart ' : ''}to another volume by ${second.protocol} ${index}`, async () => {
+      const { host, agent, restart } = await open();
+      const [holder, other] = [requestFor('holder', { ...overIscsi, wwid }), requestFor('other', second)];
+      await stage(agent, holder);
+      const now = isRestarted ? await restart() : agent;
+      for (let tries = 0; tries < 2; tries++) await assert.rejects(stage(now, other), refused);
+      assert.ok(host.get('/sys/block/sda/dev'));
+      await stage(now, holder);
+      await unstage(now, other);
+      assert.ok(host.get('/sys/block/sda/dev'));
+      await unstage(now, holder);
+      assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
+      assert.deepEqual(now.records.all(), []);
+    });
+
+test('a disk is free for the other volume once the first was unstaged', async () => {
+  const { agent } = await open();
+  const [holder, other] = [
+    requestFor('holder', { ...overIscsi, wwid }),
+    requestFor('other', { ...overIscsi, serial }),
+  ];
+  await stage(agent, holder);
+  await unstage(agent, holder);
+  await stage(agent, other);
+  await assert.rejects(stage(agent, holder), { code: 'FAILED_PRECONDITION' });
+  await unstage(agent, other);
+});
+
+test('of two volumes that are staged at a time on one disk, never both are, and one is in the end', async () => {
+  const { agent } = await open();
+  const both = [requestFor('holder', { ...overIscsi, wwid }), requestFor('other', { ...overIscsi, serial })];
+  const outcomes = await Promise.allSettled(both.map(request => stage(agent, request)));
+  assert.ok(outcomes.some(({ status }) => status === 'rejected'));
+  const retried: PromiseSettledResult<void>[] = [];
+  for (const request of both) retried.push(...(await Promise.allSettled([stage(agent, request)])));
+  assert.equal(retried.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('a disk that took the number of one that is gone is not taken for it', async () => {
+  const { host, agent } = await open();
+  showDisk(host, { name: 'sdb', sizeBytes: MiB }, { dev: '8:99', 'device/wwid': 'naa.gone' });
+  await stage(agent, requestFor('gone', { ...plugged, wwid: 'naa.gone' }));
+  host.drop('/sys/block/sdb');
+  const facts = { dev: '8:99', 'device/wwid': 'naa.new', 'device/serial': 'NEW' };
+  showDisk(host, { name: 'sdb', sizeBytes: MiB }, facts);
+  await stage(agent, requestFor('new', { ...plugged, serial: 'NEW' }));
+  assert.equal(agent.records.get('c.new')?.device?.number, '8:99');
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import type { AttachmentOf } from '../../../../src/api/attachment.ts';
+import { toPublishContext } from '../../../../src/api/attachment.ts';
+import type { UnaryCall } from '../../../../src/csi/unary.ts';
+import { createNode } from '../../../../node-agent/node.ts';
+import type { Secrets } from '../../../../node-agent/volumes/secrets.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { openIscsiWorld } from '../../../fakes/disks.ts';
+import { addDirectory } from '../../../fakes/host.ts';
+import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
+
+const MiB = 2 ** 20;
+const target = 'iqn.2003-01.org.example:t';
+const record = `/etc/iscsi/nodes/${target}/192.0.2.7,3260`;
+const secrets: Secrets = {
+  'node.session.auth.username': 'canary-user',
+  'node.session.auth.password': 'canary-password',
+};
+const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
+
+/** A node with a block volume on an iSCSI target that demands the password. */
+function open() {
+  const world = openIscsiWorld(target);
+  const { host } = world;
+  world.volumes.set('0', { name: 'a0', sizeBytes: MiB });
+  world.demands.text = 'password = canary-password';
+  for (const name of ['stage', 'pods', 'state']) {
+    addDirectory(host.state, `/bench/${name}`);
+    host.put(`/bench/${name}/other/file`, 'x');
+  }
+  const attachment: AttachmentOf<'iscsi'> = {
+    protocol: 'iscsi',
+    portals: ['192.0.2.7:3260'],
+    target,
+    lun: 0,
+    wwid: 'naa.6001405a0',
+    attachmentId: 'a',
+    sizeBytes: MiB,
+    readonly: false,
+    mayFormat: true,
+  };
+  const request = {
+    volumeId: 'c.v',
+    stagingPath: '/bench/stage/v',
+    attachment,
+    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+  } as const;
+  return { ...world, request, start: () => startAgent({ ...openFakeBench(), host }) };
+}
+
+function assertSecret(host: ReturnType<typeof open>['host'], error?: unknown): void {
+  const recorded = Array.from(host.state.texts.values()).join('\n');
+  assert.doesNotMatch(`${recorded}\n${host.lines.join('\n')}\n${inspect(error, { depth: 9 })}`, /canary/);
+}
+
+test('secrets reach the connector, are in no record of the agent, and are gone after unstage', async () => {
+  const { host, request, start } = open();
+  const agent = await start();
+  await stage(agent, request, secrets);
+  assert.match(host.get(record) ?? '', /password = canary-password/);
+  assert.ok(agent.records.get('c.v'));
+  assertSecret(host, agent.records.all());
+  await unstage(agent, request);
+  assert.equal(host.get(record), undefined);
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
+});
+
+test('an agent that was started anew stages over again, and after a reboot with the secrets of the call', async () => {
+  const { host, request, start } = open();
+  await stage(await start(), request, secrets);
+  await stage(await start(), request, secrets);
+  host.drop('/sys/class/iscsi_session');
+  host.drop('/sys/class/iscsi_connection');
+  host.drop('/sys/block');
+  const agent = await start();
+  await stage(agent, request, secrets);
+  assertSecret(host);
+  await unstage(agent, request);
+  assert.equal(host.get(record), undefined);
+});
+
+test('whichever step of a stage fails, the next one comes to the same end, and no secret is anywhere else', async () => {
+  for (let step = 1; ; step++) {
+    const { host, request, start } = open();
+    const agent = await start();
+    host.failAt({ step, when: 'after', how: 'error' });
+    const error = await stage(agent, request, secrets).catch((fault: unknown) => fault);
+    const isPast = host.steps < step;
+    host.failAt(undefined);
+    assertSecret(host, error);
+    await stage(agent, request, secrets);
+    await unstage(agent, request);
+    assert.equal(host.get(record), undefined);
+    assertSecret(host);
+    if (isPast) return;
+  }
+});
+
+test('secrets that are refused leave nothing of the volume, and nothing of themselves', async () => {
+  for (const [given, code] of [
+    [{ ...secrets, 'node.session.auth.password': 'canary-wrong' }, 'UNAUTHENTICATED'],
+    [{ ...secrets, password: 'canary' }, 'INVALID_ARGUMENT'],
+    [{}, 'UNAUTHENTICATED'],
+  ] as const) {
+    const { host, request, start } = open();
+    const agent = await start();
+    const error = await stage(agent, request, given).catch((fault: unknown) => fault);
+    assert.equal((error as { code?: string }).code, code);
+    assertSecret(host, error);
+    assert.deepEqual(agent.records.all(), []);
+    assert.equal(host.get(record), undefined);
+  }
+});
+
+test('a volume over a protocol that has no use for secrets is staged with any', async () => {
+  const bench = openFakeBench();
+  const request = requestFor(bench, bench.makeImage('image'));
+  const { attachment, stagingPath, volumeId } = request;
+  const agent = await startAgent(bench);
+  const node = createNode(agent, { nodeId: 'n1', maxVolumes: 0, topology: async () => ({}) });
+  const asked = {
+    volume_id: volumeId,
+    publish_context: toPublishContext(attachment),
+    staging_target_path: stagingPath,
+    volume_capability: {
+      access_type: 'mount',
+      mount: { fs_type: 'ext4', mount_flags: [], volume_mount_group: '' },
+      access_mode: { mode: 'SINGLE_NODE_WRITER' },
+    },
+    volume_context: {},
+  };
+  const ask = (given: Secrets) => node.NodeStageVolume?.({ ...asked, secrets: given } as never, call);
+  assert.deepEqual(await ask({ ...secrets, other: 'canary' }), {});
+  assert.doesNotMatch(Array.from(bench.host.state.texts.values()).join('\n'), /canary/);
+  await assert.rejects(async () => ask({ big: 'x'.repeat(4_096) }), {
+    code: 'INVALID_ARGUMENT',
+    detail: 'secrets has 4099 bytes, more than the 4096 allowed',
+  });
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+import { exec } from '../../src/lib/exec.ts';
+
+/** What a folder may import: folders of ours, and packages. The longest matching folder rules a file. */
+const rules: Readonly<
+  Record<string, { readonly ours: readonly string[]; readonly packages: readonly string[] }>
+> = {
+  'src/lib': { ours: ['src/lib'], packages: ['package.json'] },
+  'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
+  'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js'] },
+  'src/controller': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'], packages: ['jose'] },
+  'src/dev': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'], packages: ['jose'] },
+  'node-agent': { ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'], packages: [] },
+  gateway: {
+    ours: ['src/lib', 'src/api', 'gateway'],
+    packages: ['hono', '@hono/node-server', 'jose', 'zod'],
+  },
+};
+
+/** Packages that would make the node agent thick. */
+const tooThick = new Set(['zod', 'undici', 'hono', '@hono/node-server', 'jose']);
+
+const sources = globSync(['src/**/*.ts', 'gateway/**/*.ts', 'node-agent/**/*.ts']).filter(
+  file => file !== 'src/cli/main.ts' && !file.includes('/generated/'),
+);
+
+test('every folder imports only what the design allows', () => {
+  const faults = sources.flatMap(file => {
+    const folder = Object.keys(rules).find(name => file.startsWith(`${name}/`));
+    const rule = folder === undefined ? undefined : rules[folder];
+    if (!rule) return [`${file} lies in no known folder`];
+    return importsOf(file)
+      .filter(({ target }) => !isAllowed(target, rule))
+      .map(({ target }) => `${file} imports ${target}`);
+  });
+  assert.deepEqual(faults, []);
+});
+
+test('a plug-in imports no sibling', () => {
+  const folders = new Set([
+    'gateway/backends',
+    'gateway/stores',
+    'node-agent/connectors',
+    'node-agent/filesystems',
+  ]);
+  const faults = sources
+    .filter(file => folders.has(dirname(file)) && !file.endsWith('/index.ts'))
+    .flatMap(file =>
+      importsOf(file)
+        .filter(({ target }) => dirname(target) === dirname(file))
+        .map(({ target }) => `${file} imports ${target}`),
+    );
+  assert.deepEqual(faults, []);
+});
+
+test('every plug-in is registered and has a test', () => {
+  const folders = ['gateway/backends', 'node-agent/connectors', 'node-agent/filesystems'];
+  for (const folder of folders) {
+    const registry = readFileSync(`${folder}/index.ts`, 'utf8');
+    const tests = globSync(`test/{unit,machine}/${folder}/**/*.test.ts`)
+      .map(file => readFileSync(file, 'utf8'))
+      .join('\n');
+    const names = globSync(`${folder}/*.ts`).map(file => file.slice(folder.length + 1, -3));
+    for (const name of names.filter(plugin => plugin !== 'index')) {
+      assert.match(registry, new RegExp(`\\b${name}\\b`), `${folder}/${name} is not registered`);
+      assert.match(tests, new RegExp(`\\b${name}\\b`), `${folder}/${name} has no test`);
+    }
+  }
+});
+
+/** Who may touch files by itself: the machine, and those that touch only what is the agent's own. */
+const fileUsers: Readonly<Record<string, string>> = {
+  'node-agent/host/linux.ts': 'the only way to the machine',
+  'node-agent/plugin/observability.ts': "the agent's own descriptors",
+  'node-agent/state/instance-lock.ts': "the agent's own lock",
+};
+
+test('nobody in the node agent but the machine can touch a path of a volume', () => {
+  const faults = sources
+    .filter(file => file.startsWith('node-agent/') && fileUsers[file] === undefined)
+    .flatMap(file => importsOf(file).map(({ target }) => ({ file, target })))
+    .filter(({ target }) => /^(node:)?(fs|child_process)(\/|$)/.test(target));
+  assert.deepEqual(faults, []);
+  const around = sources.filter(
+    file =>
+      file.startsWith('node-agent/') && /getBuiltinModule\('node:(?!http')/.test(readFileSync(file, 'utf8')),
+  );
+  assert.deepEqual(around, []);
+});
+
+test('what the node agent loads holds no thick package', () => {
+  const loaded = loadedBy('node-agent/main.ts');
+  assert.deepEqual(
+    [...loaded].filter(target => tooThick.has(target)),
+    [],
+  );
+});
+
+test('nothing that the node agent may ever load brings what Node.js loads late, such as fetch', async () => {
+  const files = sources.filter(file => file.startsWith('node-agent/') && !file.endsWith('/link.ts'));
+  const imports = files.map(file => `await import(${JSON.stringify(resolve(file))});`);
+  const source = `${imports.join('')} console.log(process.moduleLoadList.filter(name => name.includes('undici')))`;
+  const { stdout, stderr } = await exec(process.execPath, ['--input-type=module', '--eval', source], {
+    timeoutMs: 60_000,
+  });
+  assert.equal(stdout, '[]\n', stderr);
+});
+
+test("the gateway's app loads nothing of Node", () => {
+  const loaded = loadedBy('gateway/http/app.ts');
+  assert.deepEqual(
+    [...loaded].filter(target => target.startsWith('node:')),
+    [],
+  );
+});
+
+type Import = { readonly target: string; readonly typeOnly: boolean };
+
+function importsOf(file: string): readonly Import[] {
+  const text = readFileSync(file, 'utf8');
+  const statements = text.matchAll(
+    /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm,
+  );
+  return [...statements].map(([, typeOnly, fixed, dynamic]) => {
+    const target = fixed ?? dynamic ?? '';
+    return {
+      target: target.startsWith('.') ? relative('.', join(dirname(file), target)) : target,
+      typeOnly: typeOnly !== undefined,
+    };
+  });
+}
+
+function isAllowed(
+  target: string,
+  rule: { readonly ours: readonly string[]; readonly packages: readonly string[] },
+): boolean {
+  if (target.startsWith('node:') || builtinModules.includes(target)) return true;
+  const ours = /^(src|gateway|node-agent|proto|test|deploy)\//.test(target);
+  if (ours) return rule.ours.some(folder => target.startsWith(`${folder}/`));
+  return rule.packages.some(name => target === name || target.startsWith(`${name}/`));
+}
+
+/** Every file and package that is loaded when `entry` is: imports of types alone are erased, dynamic ones count. */
+function loadedBy(entry: string): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    if (!file.endsWith('.ts') || !/^(src|gateway|node-agent)\//.test(file)) return;
+    for (const { target, typeOnly } of importsOf(file)) if (!typeOnly) visit(target);
+  };
+  visit(entry);
+  return seen;
+}
