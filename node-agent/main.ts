@@ -18,7 +18,7 @@ import { isAtOrBelow } from '../src/lib/linux/mountinfo.ts';
 import { createMemory } from './state/cache.ts';
 import type { Metrics } from './plugin/metrics.ts';
 import { createNode, type NodeIdentity } from './node.ts';
-import { becomeOnlyAgent } from './state/instance-lock.ts';
+import { lockDirectory } from '../src/lib/directory-lock.ts';
 import { refuseUnshared } from './plugin/mount-propagation.ts';
 import { openRecords } from './state/records.ts';
 import { startRepair } from './state/repair.ts';
@@ -39,7 +39,7 @@ export async function startNodeAgent(
   const metrics = config['metrics-listen'] && (await import('./plugin/metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
   await host.makeDirectory(config['state-dir']);
-  await becomeOnlyAgent(config['state-dir']);
+  await lockDirectory(config['state-dir'], 'state directory');
   const nodeId = await findNodeId(config, { host, log });
   const survey = createSurvey(host);
   const topology = findTopology(config, { log, survey });

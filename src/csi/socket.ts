@@ -1,5 +1,5 @@
+import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { lstatSync, rmSync, watch, type FSWatcher } from 'node:fs';
-import { connect } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
@@ -96,27 +96,6 @@ async function createBinding({ path, bind, log }: KeepOptions): Promise<Binding>
       lastFault = fault;
     },
   };
-}
-
-/** How a connection fails on which nobody listens; it is reset by a listener that ends at that moment. */
-const unanswered: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
-
-/** True when somebody accepts connections on the socket; false when it is missing or left behind. */
-export function isSocketAnswered(socketPath: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(socketPath);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (unanswered.has(error.code)) resolve(false);
-      else
-        reject(
-          new Error(`cannot use socket "${socketPath}" (${error.code ?? error.message})`, { cause: error }),
-        );
-    });
-  });
 }
 
 /** How long after it was made a socket may still not listen, in milliseconds. */

@@ -4,7 +4,7 @@ import { createClient } from '../api/client.ts';
 import { showSegments } from '../api/topology.ts';
 import { createTokenSource } from '../controller/tokens.ts';
 import { showAdvertised } from '../csi/plugin-capabilities.ts';
-import { isSocketAnswered } from '../csi/socket.ts';
+import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import { startChild, type Child } from './children.ts';

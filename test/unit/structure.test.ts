@@ -76,7 +76,6 @@ test('every plug-in is registered and has a test', () => {
 const fileUsers: Readonly<Record<string, string>> = {
   'node-agent/host/linux.ts': 'the only way to the machine',
   'node-agent/plugin/observability.ts': "the agent's own descriptors",
-  'node-agent/state/instance-lock.ts': "the agent's own lock",
 };
 
 test('nobody in the node agent but the machine can touch a path of a volume', () => {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { credentials } from '@grpc/grpc-js';
 import { loadCsi } from '../../../src/csi/protocol.ts';
-import { isSocketAnswered } from '../../../src/csi/socket.ts';
+import { isSocketAnswered } from '../../../src/lib/unix-socket.ts';
 import type { UnaryCall } from '../../../src/csi/unary.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';

@@ -8,7 +8,7 @@ import { startRegistration, type Registration } from '../../../../node-agent/plu
 import { createIdentity } from '../../../../src/csi/identity.ts';
 import { loadNodeCsi } from '../../../../src/csi/protocol.ts';
 import { serve } from '../../../../src/csi/server.ts';
-import { isSocketAnswered } from '../../../../src/csi/socket.ts';
+import { isSocketAnswered } from '../../../../src/lib/unix-socket.ts';
 import type { Log, LogFields } from '../../../../src/lib/log.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../harness/machine.ts';

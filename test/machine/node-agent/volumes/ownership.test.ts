@@ -81,7 +81,7 @@ test('a second agent on one state directory is refused in one line', { skip }, a
   const { node, place } = await start(t);
   const second = node.startAgent({ endpoint: join(place.root, 'other.sock'), 'registration-dir': '' });
   await assert.rejects(second.ready);
-  assert.match(second.stderr(), /^fairlead node: state directory ".*" is in use by a live agent\n$/);
+  assert.match(second.stderr(), /^fairlead node: state directory ".*" is in use by a live process\n$/);
 });
 
 async function start(t: Parameters<typeof openNode>[0]) {

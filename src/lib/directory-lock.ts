@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, linkSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { isSocketAnswered } from '../../src/csi/socket.ts';
+import { isSocketAnswered } from './unix-socket.ts';
 
 /** The sockets of those who hold the directory, or held it: `lock.7` comes after `lock.6`. */
 const numbered = /^lock\.(\d{1,15})$/;
@@ -9,18 +9,18 @@ const numbered = /^lock\.(\d{1,15})$/;
 const draft = /^lock-[0-9a-f]{8}$/;
 
 /**
- * Makes this agent the only one on its state directory, for as long as it runs: two would overwrite each other's
- * records. Throws one line when another agent is there; one that was killed is not. It holds among agents that share
- * the directory alone, in containers of their own as well.
+ * Makes this process the only one that works in a directory, for as long as it runs. Throws one line when another live
+ * one is there, `what` being what the directory is called in it; one that was killed is not. It holds among processes
+ * that share the directory alone, in containers of their own as well.
  *
  * Whoever holds it has the highest number, and its socket answers. A number is given once and after the one before is
  * dead, and a socket listens before it has one, so that no live one is ever taken for dead.
  */
-export async function becomeOnlyAgent(stateDirectory: string): Promise<void> {
+export async function lockDirectory(directory: string, what: string): Promise<void> {
   // Left open: a path by its descriptor is short, however long the directory's own name is.
-  const descriptor = openSync(stateDirectory, constants.O_RDONLY | constants.O_DIRECTORY);
+  const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   const at = `/proc/self/fd/${descriptor}`;
-  const inUse = new Error(`state directory "${stateDirectory}" is in use by a live agent`);
+  const inUse = new Error(`${what} "${directory}" is in use by a live process`);
   const own = `lock-${randomUUID().slice(0, 8)}`;
   const server = createServer(socket => socket.destroy()).unref();
   await new Promise<void>((resolve, reject) => {
@@ -31,7 +31,7 @@ export async function becomeOnlyAgent(stateDirectory: string): Promise<void> {
       const last = findLast(at);
       const path = `${at}/lock.${last}`;
       if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false)
-        throw new Error(`"${stateDirectory}/lock.${last}" exists and is not a socket`);
+        throw new Error(`"${directory}/lock.${last}" exists and is not a socket`);
       if (last > 0 && (await isSocketAnswered(path))) throw inUse;
       isHeld = takeNumber(at, own, last + 1);
     }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { becomeOnlyAgent } from '../../../../node-agent/state/instance-lock.ts';
-import { openNode, type AgentProcess } from '../../../harness/agent.ts';
+import { lockDirectory } from '../../../src/lib/directory-lock.ts';
+import { openNode, type AgentProcess } from '../../harness/agent.ts';
 
 const locks = (state: string): readonly string[] =>
   readdirSync(state).filter(name => name.startsWith('lock'));
@@ -24,7 +24,7 @@ for (const before of ['none before', 'one that was killed before'])
       const alive = await living(both);
       assert.equal(alive.length, 1, `round ${round}`);
       const other = both.find(agent => !alive.includes(agent));
-      const fault = `fairlead node: state directory "${node.state}" is in use by a live agent\n`;
+      const fault = `fairlead node: state directory "${node.state}" is in use by a live process\n`;
       assert.equal(other?.stderr(), fault);
       assert.equal(locks(node.state).length, 1);
       await alive[0]?.end('SIGKILL');
@@ -53,19 +53,19 @@ test('a state directory is held by its first agent for as long as that lives, by
   const first = node.startAgent({ 'state-dir': state });
   await first.ready;
   for (let round = 0; round < 3; round++)
-    await assert.rejects(becomeOnlyAgent(state), {
-      message: `state directory "${state}" is in use by a live agent`,
+    await assert.rejects(lockDirectory(state, 'directory'), {
+      message: `directory "${state}" is in use by a live process`,
     });
   assert.deepEqual(locks(state), ['lock.1']);
   await first.end('SIGKILL');
-  await becomeOnlyAgent(state);
-  await assert.rejects(becomeOnlyAgent(state), /in use/);
+  await lockDirectory(state, 'directory');
+  await assert.rejects(lockDirectory(state, 'directory'), /in use/);
   assert.deepEqual(locks(state), ['lock.2']);
 });
 
 test('of many that ask at once in one process, one is the only agent', async t => {
   const { dir } = openNode(t);
-  const results = await Promise.allSettled(Array.from({ length: 50 }, () => becomeOnlyAgent(dir)));
+  const results = await Promise.allSettled(Array.from({ length: 50 }, () => lockDirectory(dir, 'directory')));
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
   assert.equal(locks(dir).length, 1);
 });
@@ -74,7 +74,9 @@ test('what is no socket is neither taken for a lock nor removed', async t => {
   const { dir } = openNode(t);
   writeFileSync(`${dir}/lock`, 'precious');
   writeFileSync(`${dir}/lock.3`, 'precious');
-  await assert.rejects(becomeOnlyAgent(dir), { message: `"${dir}/lock.3" exists and is not a socket` });
+  await assert.rejects(lockDirectory(dir, 'directory'), {
+    message: `"${dir}/lock.3" exists and is not a socket`,
+  });
   for (const name of ['lock', 'lock.3']) assert.equal(readFileSync(`${dir}/${name}`, 'utf8'), 'precious');
   assert.deepEqual(locks(dir), ['lock', 'lock.3']);
 });

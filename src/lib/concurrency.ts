@@ -1,0 +1,105 @@
+/** The longest that a timer can wait, in milliseconds; a longer one would end at once. */
+const longestMs = 2 ** 31 - 1;
+
+/** Waits; rejects with the signal's reason when that comes first. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(end, Math.min(ms, longestMs));
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    function end(): void {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** The work's outcome, or the signal's reason when that comes first; the work is then left to itself. */
+export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** The work's outcome, or undefined once the time has passed; the work is then left to itself. */
+export async function withinTime<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+): Promise<{ readonly value: T } | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(resolve, Math.min(timeoutMs, longestMs), undefined);
+  });
+  try {
+    return await Promise.race([work.then(value => ({ value })), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How often to look, and for how long; both in milliseconds. The last look comes after the time has passed. */
+export type PollOptions = {
+  readonly everyMs: number;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Looks until there is something to see; undefined when there was nothing in time. */
+export async function poll<T>(
+  look: () => Promise<T | undefined> | T | undefined,
+  { everyMs, timeoutMs, signal }: PollOptions,
+): Promise<T | undefined> {
+  const deadlineMs = Date.now() + timeoutMs;
+  for (;;) {
+    const isLast = Date.now() >= deadlineMs;
+    const seen = await look();
+    if (seen !== undefined || isLast) return seen;
+    await pause(everyMs, signal);
+  }
+}
+
+/** Runs work on one key after another, in the order of the calls; a failure is the caller's own. */
+export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/** An empty queue for each key. Who waits, waits for as long as the work before takes. */
+export function createKeyedQueue(): KeyedQueue {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const before = last.get(key) ?? Promise.resolve();
+    const turn = before.then(work, work);
+    last.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (last.get(key) === turn) last.delete(key);
+    }
+  };
+}
+
+/** Work that is repeated; `close` ends it, and returns once a run that is under way has ended. */
+export type Repetition = { close(): Promise<void> };
+
+/** Runs work at once and then every so often, never twice at a time. It must not throw. Keeps no process alive. */
+export function repeat(work: () => Promise<unknown>, everyMs: number): Repetition {
+  let running: Promise<unknown> | undefined;
+  const run = (): void => {
+    running ??= work().finally(() => (running = undefined));
+  };
+  run();
+  const timer = setInterval(run, everyMs);
+  // In a browser or a worker a timer is a number, and nothing waits for it.
+  if (typeof timer === 'object') timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
