@@ -40,6 +40,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
   };
   try {
     const clusters = await openClusters(config.clustersFile, { log });
+    opened.push(() => clusters.close());
     const tls = config.tls && {
       cert: readFileSync(config.tls.certFile),
       key: readFileSync(config.tls.keyFile),
@@ -56,7 +57,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
       checkpoint: backend.checkpoint,
     });
     const services = createServices({ engine, backend, work, keepDeletedMs: config.keepDeletedMs });
-    const authenticate = createAuthenticate(clusters, config.audience);
+    const authenticate = createAuthenticate(clusters.current, config.audience);
     const docs = { isPublic: config.publicDocs, readViewer };
     const app = createApp({ backend, ...services, authenticate, version, log, docs });
     const server = await listen(app.fetch, { ...config.listen, tls, log });

@@ -43,8 +43,10 @@ export function createApp(deps: AppDeps): Hono<Env> {
   });
   if (deps.docs.isPublic) routeDocs(app, deps);
   app.use(async (c, next) => {
-    c.set('cluster', await deps.authenticate(c.req.header('authorization')));
-    await next();
+    const caller = await deps.authenticate(c.req.header('authorization'));
+    if (caller === 'operator') return c.notFound();
+    c.set('cluster', caller);
+    return next();
   });
   routeStorage(app, deps);
   routeVolumes(app, deps);

@@ -1,11 +1,18 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { importJWK, type CryptoKey, type JWK } from 'jose';
 import { z } from 'zod';
 import { isClusterName } from '../../src/api/ids.ts';
+import { repeat } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import type { Algorithm, Cluster, Clusters, EnrolledKey, Enrolment } from './auth.ts';
+import { createEnrolment, keySetSchema, type Enrolled } from '../configuration/enrolment.ts';
+import type { Enrolment } from './auth.ts';
 import { describeIssue } from '../volumes/validate.ts';
+
+/** Knows who is enrolled now. */
+export interface Clusters {
+  current(): Enrolment;
+  close(): Promise<void>;
+}
 
 /** How often the files are looked at, at most; a key that was removed is refused after this time. */
 export type ClustersOptions = { readonly log: Log; readonly checkEveryMs?: number };
@@ -29,18 +36,6 @@ const clustersSchema = z.strictObject({
   ),
 });
 
-const keySchema = z.looseObject({
-  kty: z.string(),
-  crv: z.string().optional(),
-  kid: z.string().min(1),
-  alg: z.string().optional(),
-  use: z.literal('sig').optional(),
-});
-const keySetSchema = z.object({ keys: z.array(keySchema) });
-type Key = z.infer<typeof keySchema>;
-
-const algorithms: Readonly<Record<string, Algorithm>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
-const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 const defaultCheckMs = 2_000;
 
 /**
@@ -52,15 +47,13 @@ export async function openClusters(
   { log, checkEveryMs = defaultCheckMs }: ClustersOptions,
 ): Promise<Clusters> {
   let loaded = await load(path);
-  let checkedMs = Date.now();
-  let checking: Promise<void> | undefined;
   let fault = '';
 
   async function check(): Promise<void> {
     try {
       if (fault === '' && (await signatureOf(loaded.paths)) === loaded.signature) return;
       loaded = await load(path);
-      log.info('the enrolled clusters were read again', { path, count: loaded.enrolment.size });
+      log.info('the enrolled clusters were read again', { path, count: loaded.enrolment.owners.size });
       fault = '';
     } catch (error) {
       const found = error instanceof Error ? error.message : String(error);
@@ -69,56 +62,26 @@ export async function openClusters(
     }
   }
 
-  return {
-    async current() {
-      if (Date.now() - checkedMs >= checkEveryMs) {
-        checking ??= check().finally(() => {
-          checkedMs = Date.now();
-          checking = undefined;
-        });
-        await checking;
-      }
-      return loaded.enrolment;
-    },
-  };
+  const checks = repeat(check, checkEveryMs);
+  return { current: () => loaded.enrolment, close: () => checks.close() };
 }
 
 async function load(path: string): Promise<Loaded> {
   const { clusters } = await readJson(path, clustersSchema);
   const paths = [path, ...clusters.map(({ jwksFile }) => resolve(dirname(path), jwksFile))];
   const signature = await signatureOf(paths);
-  const enrolment = new Map<string, EnrolledKey>();
-  const materials = new Set<string>();
   const names = new Set<string>();
-  for (const { jwksFile, ...cluster } of clusters) {
-    if (names.has(cluster.name)) throw new Error(`${path}: cluster "${cluster.name}" is there twice`);
-    names.add(cluster.name);
-    const file = resolve(dirname(path), jwksFile);
-    for (const key of (await readJson(file, keySetSchema)).keys) {
-      const material = `${key.kty} ${String(key.x)}`;
-      if (enrolment.has(key.kid)) throw new Error(`${file}: kid "${key.kid}" is enrolled twice`);
-      if (materials.has(material))
-        throw new Error(`${file}: the key with kid "${key.kid}" is enrolled under another kid too`);
-      materials.add(material);
-      enrolment.set(key.kid, await enrol(file, key, cluster));
-    }
+  const enrolled: Enrolled[] = [];
+  for (const { name, issuer, jwksFile, acceptAnyNode } of clusters) {
+    if (names.has(name)) throw new Error(`${path}: cluster "${name}" is there twice`);
+    names.add(name);
+    const { keys } = await readJson(resolve(dirname(path), jwksFile), keySetSchema);
+    enrolled.push({ caller: { name, acceptAnyNode, pools: undefined }, issuer, keys });
   }
+  const { enrolment, faults } = await createEnrolment(enrolled);
+  const [fault] = faults;
+  if (fault) throw new Error(`${path}: ${fault.issuer}: ${fault.detail}`);
   return { enrolment, signature, paths };
-}
-
-async function enrol(file: string, key: Key, cluster: Cluster): Promise<EnrolledKey> {
-  const place = `${file}: the key with kid "${key.kid}"`;
-  if (privateMembers.some(member => member in key))
-    throw new Error(`${place} is a private or secret one; only public keys belong here`);
-  const algorithm = algorithms[`${key.kty} ${key.crv}`];
-  if (!algorithm) throw new Error(`${place} is neither Ed25519 nor P-256`);
-  if (key.alg !== undefined && key.alg !== algorithm)
-    throw new Error(`${place} must have the alg "${algorithm}" or none`);
-  try {
-    return { cluster, key: (await importJWK(key as JWK, algorithm)) as CryptoKey, algorithm };
-  } catch (error) {
-    throw new Error(`${place} is malformed`, { cause: error });
-  }
 }
 
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {

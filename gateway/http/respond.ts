@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asProblem, toDocument, type Problem } from '../../src/api/problem.ts';
 import { framesOf } from '../../src/lib/frames.ts';
 import type { Log } from '../../src/lib/log.ts';
-import type { Cluster } from './auth.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
 import { waitMsOf } from './request.ts';
 
 /** What is known of each request: who asks, how it is named in logs, and its body, which is being read. */

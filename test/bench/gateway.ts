@@ -15,7 +15,7 @@ import { measureInserts } from './inserts.ts';
 import { measureRate } from './rate.ts';
 
 const concurrencies = [1, 32];
-const cluster = { name: 'dev', issuer: 'dev', acceptAnyNode: true };
+const cluster = { name: 'dev', issuer: 'dev', acceptAnyNode: true, pools: undefined };
 const sizeBytes = 2 ** 30;
 
 /** What the gateway itself costs, with neither a network nor a storage. */

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 import { createApp } from '../../gateway/http/app.ts';
-import { createAuthenticate, type Algorithm, type Enrolment } from '../../gateway/http/auth.ts';
+import { createEnrolment, type PublicKey } from '../../gateway/configuration/enrolment.ts';
+import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
 import type { Room } from '../../gateway/backends/memory/rooms.ts';
@@ -46,12 +47,12 @@ export type Signer = {
   readonly publicKey: CryptoKey;
   readonly publicJwk: JWK;
   readonly privateJwk: JWK;
-  readonly algorithm: Algorithm;
+  readonly algorithm: 'EdDSA' | 'ES256';
   sign(claims?: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
 };
 
 /** Makes a key; tokens are as a cluster of this name makes them, but for the claims given (undefined leaves one out). */
-export async function createSigner(cluster: string, algorithm: Algorithm = 'EdDSA'): Promise<Signer> {
+export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256' = 'EdDSA'): Promise<Signer> {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const kid = `${cluster}-${algorithm}`;
   return {
@@ -71,14 +72,16 @@ export async function createSigner(cluster: string, algorithm: Algorithm = 'EdDS
   };
 }
 
-/** The enrolment of clusters that are named like their issuers. */
-export function enrol(signers: Readonly<Record<string, Signer>>): Enrolment {
-  return new Map(
-    Object.entries(signers).map(([name, { kid, publicKey: key, algorithm }]) => [
-      kid,
-      { cluster: { name, issuer: name, acceptAnyNode: name === 'any' }, key, algorithm },
-    ]),
+/** The enrolment of clusters that are named like their issuers; `any` accepts any node. */
+export async function enrol(signers: Readonly<Record<string, Signer>>): Promise<Enrolment> {
+  const { enrolment } = await createEnrolment(
+    Object.entries(signers).map(([name, { publicJwk }]) => ({
+      caller: { name, acceptAnyNode: name === 'any', pools: undefined },
+      issuer: name,
+      keys: [publicJwk as PublicKey],
+    })),
   );
+  return enrolment;
 }
 
 /** What a gateway answered. */
@@ -128,8 +131,8 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   const work = createWork({ engine, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
   const services = createServices({ engine, backend, work, keepDeletedMs: options.keepDeletedMs ?? 0 });
   const signers = await allSigners();
-  const enrolment = enrol(signers);
-  const authenticate = createAuthenticate({ current: async () => enrolment }, 'fairlead');
+  const enrolment = await enrol(signers);
+  const authenticate = createAuthenticate(() => enrolment, 'fairlead');
   const docs = { isPublic: options.publicDocs ?? false, readViewer };
   const app = createApp({ backend, ...services, authenticate, version: '1.2.3', log, docs });
   return {

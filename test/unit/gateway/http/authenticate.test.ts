@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
-import {
-  createAuthenticate,
-  type Authenticate,
-  type EnrolledKey,
-  type Enrolment,
-} from '../../../../gateway/http/auth.ts';
+import { createEnrolment, type PublicKey } from '../../../../gateway/configuration/enrolment.ts';
+import { createAuthenticate, type Authenticate, type Enrolment } from '../../../../gateway/http/auth.ts';
 import { createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
@@ -15,16 +11,16 @@ const now = (): number => Math.floor(Date.now() / 1_000);
 test('a token that a cluster signed tells the cluster, with either algorithm, again and again', async () => {
   for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const signer = await createSigner('a', algorithm);
-    const authenticate = authenticateWith(enrol({ a: signer }));
-    const header = `Bearer ${await signer.sign()}`;
-    for (let i = 0; i < 3; i++) assert.equal((await authenticate(header)).name, 'a');
+    const authenticate = authenticateWith(await enrol({ a: signer }));
+    const token = await signer.sign();
+    for (let i = 0; i < 3; i++) assert.equal(await nameOf(authenticate, token), 'a');
   }
 });
 
 test('one of several audiences is enough', async () => {
   const signer = await createSigner('a');
   const token = await signer.sign({ aud: ['other', 'fairlead'] });
-  assert.equal((await authenticateWith(enrol({ a: signer }))(`Bearer ${token}`)).name, 'a');
+  assert.equal(await nameOf(authenticateWith(await enrol({ a: signer })), token), 'a');
 });
 
 const badClaims: readonly { name: string; claims: () => JWTPayload; says: RegExp }[] = [
@@ -68,7 +64,7 @@ for (const { name, claims, says } of badClaims) {
   test(`a token with ${name} is refused, and the claim is named`, async () => {
     const signer = await createSigner('a');
     const token = await signer.sign(claims());
-    await assertRefused(authenticateWith(enrol({ a: signer })), token, says);
+    await assertRefused(authenticateWith(await enrol({ a: signer })), token, says);
   });
 }
 
@@ -78,7 +74,7 @@ const badTokens: readonly { name: string; make: (signer: Signer) => Promise<stri
   {
     name: 'an unknown kid',
     make: signer => signer.sign({}, { kid: 'other' }),
-    says: /"kid" is not the key of/,
+    says: /"kid" is not an enrolled key/,
   },
   {
     name: 'no kid',
@@ -98,13 +94,13 @@ const badTokens: readonly { name: string; make: (signer: Signer) => Promise<stri
 for (const { name, make, says } of badTokens) {
   test(`a token with ${name} is refused`, async () => {
     const signer = await createSigner('a');
-    await assertRefused(authenticateWith(enrol({ a: signer })), await make(signer), says);
+    await assertRefused(authenticateWith(await enrol({ a: signer })), await make(signer), says);
   });
 }
 
 for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 'Bearer a b', 'token']) {
   test(`the header ${header} holds no token`, async () => {
-    const authenticate = authenticateWith(new Map());
+    const authenticate = authenticateWith(await enrol({}));
     await assert.rejects(
       authenticate(header),
       isProblemThat('UNAUTHENTICATED', /^there is no bearer token$/),
@@ -114,36 +110,43 @@ for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 
 
 test('clusters that share an issuer are told apart by their keys', async () => {
   const [first, second] = [await createSigner('kubernetes'), await createSigner('kubernetes', 'ES256')];
-  const authenticate = authenticateWith(
-    new Map([
-      [first.kid, keyOf('one', first)],
-      [second.kid, keyOf('two', second)],
-    ]),
-  );
-  assert.equal((await authenticate(`Bearer ${await first.sign()}`)).name, 'one');
-  assert.equal((await authenticate(`Bearer ${await second.sign()}`)).name, 'two');
+  const enrolled = Object.entries({ one: first, two: second }).map(([name, { publicJwk }]) => ({
+    caller: { name, acceptAnyNode: false, pools: undefined },
+    issuer: 'kubernetes',
+    keys: [publicJwk as PublicKey],
+  }));
+  const authenticate = authenticateWith((await createEnrolment(enrolled)).enrolment);
+  assert.equal(await nameOf(authenticate, await first.sign()), 'one');
+  assert.equal(await nameOf(authenticate, await second.sign()), 'two');
+});
+
+test('an operator is no cluster', async () => {
+  const signer = await createSigner('operators');
+  const keys = [signer.publicJwk as PublicKey];
+  const { enrolment } = await createEnrolment([{ caller: 'operator', issuer: 'operators', keys }]);
+  assert.equal(await authenticateWith(enrolment)(`Bearer ${await signer.sign()}`), 'operator');
 });
 
 test("a cluster's key does not sign for another cluster's issuer", async () => {
   const [a, b] = [await createSigner('a'), await createSigner('b')];
-  const authenticate = authenticateWith(enrol({ a, b }));
+  const authenticate = authenticateWith(await enrol({ a, b }));
   await assertRefused(authenticate, await a.sign({ iss: 'b' }), /"iss" is not accepted/);
 });
 
 test('a token is refused as soon as its key is enrolled no more, though it was accepted before', async () => {
   const signer = await createSigner('a');
-  let enrolment = enrol({ a: signer });
-  const authenticate = createAuthenticate({ current: async () => enrolment }, 'fairlead');
+  let enrolment = await enrol({ a: signer });
+  const authenticate = createAuthenticate(() => enrolment, 'fairlead');
   const token = await signer.sign();
   await authenticate(`Bearer ${token}`);
-  enrolment = new Map();
-  await assertRefused(authenticate, token, /"kid" is not the key of/);
+  enrolment = await enrol({});
+  await assertRefused(authenticate, token, /"kid" is not an enrolled key/);
 });
 
 test('a remembered token is refused once it has expired', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const signer = await createSigner('a');
-  const authenticate = authenticateWith(enrol({ a: signer }));
+  const authenticate = authenticateWith(await enrol({ a: signer }));
   const token = await signer.sign({ exp: now() + 30 });
   await authenticate(`Bearer ${token}`);
   t.mock.timers.tick(60_000);
@@ -152,20 +155,22 @@ test('a remembered token is refused once it has expired', async t => {
 
 test('more tokens than are remembered are still accepted', async () => {
   const signer = await createSigner('a');
-  const authenticate = authenticateWith(enrol({ a: signer }));
+  const authenticate = authenticateWith(await enrol({ a: signer }));
   const tokens = await Promise.all(
     Array.from({ length: 1_100 }, (_, index) => signer.sign({ jti: String(index) })),
   );
   for (const token of [...tokens, ...tokens.slice(0, 5)])
-    assert.equal((await authenticate(`Bearer ${token}`)).name, 'a');
+    assert.equal(await nameOf(authenticate, token), 'a');
 });
 
-function keyOf(name: string, { publicKey: key, algorithm }: Signer): EnrolledKey {
-  return { cluster: { name, issuer: 'kubernetes', acceptAnyNode: false }, key, algorithm };
+function authenticateWith(enrolment: Enrolment): Authenticate {
+  return createAuthenticate(() => enrolment, 'fairlead');
 }
 
-function authenticateWith(enrolment: Enrolment): Authenticate {
-  return createAuthenticate({ current: async () => enrolment }, 'fairlead');
+/** The cluster that sent the token. */
+async function nameOf(authenticate: Authenticate, token: string): Promise<string> {
+  const caller = await authenticate(`Bearer ${token}`);
+  return caller === 'operator' ? assert.fail('an operator') : caller.name;
 }
 
 /** The detail says what is wrong, and nothing of the token. */

@@ -1,0 +1,72 @@
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+import type { Enrolment, KeyOwner } from '../http/auth.ts';
+
+/** One caller and the public keys that sign its tokens. */
+export type Enrolled = KeyOwner & { readonly keys: readonly PublicKey[] };
+
+const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+
+const publicKeySchema = z
+  .looseObject({
+    kid: z.string().min(1),
+    kty: z.string(),
+    crv: z.string().optional(),
+    x: z.string().optional(),
+    alg: z.string().optional(),
+    use: z.literal('sig').optional(),
+  })
+  .superRefine((key, context) => {
+    const algorithm = algorithmOf(key);
+    const report = (message: string): void => context.addIssue({ code: 'custom', message });
+    if (secretMembers.some(member => member in key))
+      report('is a private or secret key; only public keys belong here');
+    else if (algorithm === undefined) report('is neither an Ed25519 nor a P-256 key');
+    else if (key.alg !== undefined && key.alg !== algorithm)
+      report(`must have the alg "${algorithm}" or none`);
+  });
+
+/** A set of public keys (RFC 7517), each with a `kid`, Ed25519 or P-256. */
+export const keySetSchema = z.object({ keys: z.array(publicKeySchema) });
+
+/** A public key. */
+export type PublicKey = z.infer<typeof publicKeySchema>;
+
+/** What cannot be enrolled, and why. */
+export type EnrolmentFault = { readonly issuer: string; readonly detail: string };
+
+/** Enrols all callers. A `kid` or a key that is there twice, and a key that cannot be used, is a fault. */
+export async function createEnrolment(
+  enrolled: readonly Enrolled[],
+): Promise<{ readonly enrolment: Enrolment; readonly faults: readonly EnrolmentFault[] }> {
+  const faults: EnrolmentFault[] = [];
+  const owners = new Map<string, KeyOwner>();
+  const materials = new Set<string>();
+  const all = enrolled.flatMap(({ keys, ...owner }) => keys.map(key => ({ key, owner })));
+  const keySet = createLocalJWKSet({ keys: all.map(({ key }) => key) } as JSONWebKeySet);
+  for (const { key, owner } of all) {
+    const material = `${key.crv} ${key.x}`;
+    const report = (what: string): void =>
+      void faults.push({ issuer: owner.issuer, detail: `the key with kid "${key.kid}" ${what}` });
+    if (owners.has(key.kid)) report('is enrolled twice');
+    else if (materials.has(material)) report('is enrolled under another kid too');
+    else if (!(await isUsable(keySet, key))) report('is malformed');
+    owners.set(key.kid, owner);
+    materials.add(material);
+  }
+  return { enrolment: { keySet, owners }, faults };
+}
+
+async function isUsable(keySet: Enrolment['keySet'], key: PublicKey): Promise<boolean> {
+  try {
+    await keySet({ alg: algorithmOf(key) ?? '', kid: key.kid });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function algorithmOf({ kty, crv }: Pick<PublicKey, 'kty' | 'crv'>): string | undefined {
+  return algorithms[`${kty} ${crv}`];
+}
