@@ -1,16 +1,7 @@
 import { defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
 import { advertisedSetting } from '../src/csi/plugin-capabilities.ts';
 import { logLevels } from '../src/lib/log.ts';
-import {
-  absolutePath,
-  bytes,
-  choice,
-  durationMs,
-  hostPort,
-  integer,
-  text,
-  unixSocket,
-} from '../src/lib/parsers.ts';
+import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 import { filesystems } from './filesystems/index.ts';
 import { parseTopology } from './plugin/topology.ts';
@@ -26,11 +17,6 @@ export const nodeSettings = {
     doc: 'the name under which the gateway knows this node, at most 256 bytes',
     parse: nodeId,
     file: true,
-  },
-  'node-epoch': {
-    doc: 'what tells this machine from others that had or will have its name: none, or state-dir (when an agent was first started on it, kept there, is added to the node id)',
-    parse: choice('none', 'state-dir'),
-    default: 'none',
   },
   topology: {
     doc: 'where this node is, such as zone=a,rack=r1 (or one on each line); the keys get the driver name and / in front',
@@ -64,21 +50,6 @@ export const nodeSettings = {
     parse: integer(0, 1_000_000),
     default: '0',
     file: true,
-  },
-  'mount-group': {
-    doc: "who lets a pod's group (fsGroup) own the files of its volumes: kubelet, or agent (then VOLUME_MOUNT_GROUP is advertised)",
-    parse: choice('kubelet', 'agent'),
-    default: 'kubelet',
-  },
-  'ephemeral-dir': {
-    doc: 'where the image files of inline ephemeral volumes are made; without it there are none',
-    parse: absolutePath,
-    optional: true,
-  },
-  'ephemeral-capacity': {
-    doc: 'bytes that all inline ephemeral volumes together may have, such as 100Gi; else what the disk has',
-    parse: bytes,
-    optional: true,
   },
   'command-timeout': {
     doc: 'how long one command such as mount or mkfs may take before it is killed; below the 2m that kubelet waits',

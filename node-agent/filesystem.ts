@@ -14,7 +14,7 @@ export interface Filesystem {
   readonly features?: CommandLine;
   /**
    * Makes an empty filesystem on a device that was proved blank, with options that were checked for it, and with no
-   * feature that the oldest supported kernel does not know unless it is asked for. `known` is what `features` printed.
+   * feature that the oldest supported kernel does not know. `known` is what `features` printed.
    */
   make(device: string, options?: FormatOptions, known?: string): CommandLine;
   /** Least size in bytes that it can be made on. */

@@ -1,4 +1,3 @@
-import { basename, dirname, join } from 'node:path';
 import type { Segments } from '../src/api/topology.ts';
 import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
@@ -7,14 +6,10 @@ import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import type { Agent } from './volumes/agent.ts';
-import type { EphemeralPool } from './volumes/ephemeral.ts';
-import { reportStrays } from './volumes/ephemeral-strays.ts';
 import { findFilesystem } from './filesystems/index.ts';
 import { untilUnused } from './plugin/drain.ts';
 import type { Host } from './host.ts';
-import { findNodeId } from './state/epoch.ts';
 import { createMachine } from './host/linux.ts';
-import { isAtOrBelow } from '../src/lib/linux/mountinfo.ts';
 import { createMemory } from './state/cache.ts';
 import type { Metrics } from './plugin/metrics.ts';
 import { createNode, type NodeIdentity } from './node.ts';
@@ -40,17 +35,15 @@ export async function startNodeAgent(
   const host = metrics ? metrics.observeHost(machine) : machine;
   await host.makeDirectory(config['state-dir']);
   await lockDirectory(config['state-dir'], 'state directory');
-  const nodeId = await findNodeId(config, { host, log });
   const survey = createSurvey(host);
   const topology = findTopology(config, { log, survey });
   const shared: Shared = { log, agent: await openAgent(config, { host, log, metrics }), metrics, survey };
-  const server = await serveNode(config, shared, { nodeId, topology });
+  const server = await serveNode(config, shared, { nodeId: config['node-id'], topology });
   try {
     const { records } = shared.agent;
     const extras = await startExtras(config, shared);
     const endRepair = startRepair({ host, records, log });
     const endReport = startReport({ host, survey, log });
-    void reportStrays(shared.agent, log);
     const close = async (): Promise<void> => {
       endRepair();
       endReport();
@@ -58,7 +51,11 @@ export async function startNodeAgent(
       await server.close();
     };
     const released = () => untilUnused(records, config['shutdown-grace']);
-    return { ready: { node: `unix://${config.endpoint}`, nodeId, ...extras.ready }, released, close };
+    return {
+      ready: { node: `unix://${config.endpoint}`, nodeId: config['node-id'], ...extras.ready },
+      released,
+      close,
+    };
   } catch (error) {
     await server.close();
     throw error;
@@ -91,7 +88,6 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
     records,
     base,
     defaultFilesystem,
-    ephemeral: await openPool(config, host),
     observePhase: metrics?.observePhase,
     memory: createMemory(),
     watch: createWatch(),
@@ -114,32 +110,12 @@ function serveNode(
   const node = createNode(agent, {
     ...told,
     maxVolumes: config['max-volumes'],
-    offersGroup: config['mount-group'] === 'agent',
   });
   const services = [
     { definition: Identity.service, handlers: identity },
     { definition: Node.service, handlers: node },
   ];
   return serve({ socketPath: config.endpoint, services, log, observe: metrics?.observeRpc });
-}
-
-async function openPool(config: NodeConfig, host: Host): Promise<EphemeralPool | undefined> {
-  const { 'ephemeral-dir': path, 'ephemeral-capacity': capacityBytes } = config;
-  if (path === undefined) {
-    if (capacityBytes !== undefined) throw new Error('--ephemeral-capacity needs --ephemeral-dir');
-    return undefined;
-  }
-  const recordsDirectory = await host.realPath(`${config['state-dir']}/volumes`);
-  const refuseAmongRecords = (directory: string): void => {
-    if (isAtOrBelow(directory, recordsDirectory))
-      throw new Error(`ephemeral-dir "${path}" lies where the agent keeps its records`);
-  };
-  refuseAmongRecords(join(await host.realPath(dirname(path)), basename(path)));
-  await host.makeDirectory(path);
-  // It may have been there, as a link.
-  const directory = await host.realPath(path);
-  refuseAmongRecords(directory);
-  return { directory, capacityBytes };
 }
 
 /** Where the node is; it may only be told when the plugin advertises topology (CSI spec, "NodeGetInfo"). */

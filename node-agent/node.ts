@@ -2,33 +2,24 @@ import { fromPublishContext } from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
 import { Problem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
-import type { NodePublishVolumeRequest__Output } from '../src/csi/generated/csi/v1/NodePublishVolumeRequest.ts';
-import type { VolumeCapability__Output } from '../src/csi/generated/csi/v1/VolumeCapability.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
 import type { UnaryHandlers } from '../src/csi/unary.ts';
 import type { Agent } from './volumes/agent.ts';
-import { isEphemeral, readAttributes } from './volumes/ephemeral-request.ts';
-import { publishEphemeral } from './volumes/ephemeral.ts';
 import { createExclusive } from './volumes/volume-lock.ts';
 import { expand } from './volumes/expand.ts';
 import { examine, examineStorage } from './volumes/health.ts';
-import { readGroup } from './volumes/mount-group.ts';
 import { readPath, realOf } from './volumes/target-path.ts';
 import { publish, unpublish } from './volumes/publish.ts';
 import { createReadings } from './host/readings.ts';
 import { stage, unstage } from './volumes/stage.ts';
 import { measure, type Amounts } from './volumes/stats.ts';
 
-/**
- * What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known; with `offersGroup` the
- * agent, and not kubelet, gives a pod's group its volumes.
- */
+/** What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known. */
 export type NodeIdentity = {
   readonly nodeId: string;
   readonly maxVolumes: number;
   readonly topology: () => Promise<Segments>;
-  readonly offersGroup?: boolean;
 };
 
 const capabilities = [
@@ -45,14 +36,11 @@ export function createNode(agent: Agent, identity: NodeIdentity): UnaryHandlers<
   const alone = createExclusive(agent);
   const readings = createReadings(agent);
   const { base } = agent;
-  const { offersGroup = false } = identity;
-  const readAsked = (capability: VolumeCapability__Output | null) =>
-    readCapability(capability, 'volume_capability', offersGroup);
   return {
     async NodeStageVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const stagingPath = readPath(request.staging_target_path, 'staging_target_path', base);
-      const capability = readAsked(request.volume_capability);
+      const capability = readCapability(request.volume_capability);
       const attachment = fromPublishContext(readMap(request.publish_context, 'publish_context'));
       const options = formatOptionsOf(readMap(request.volume_context, 'volume_context'));
       const formatOptions = Object.keys(options).length > 0 ? options : undefined;
@@ -80,23 +68,14 @@ export function createNode(agent: Agent, identity: NodeIdentity): UnaryHandlers<
     async NodePublishVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const targetPath = readPath(request.target_path, 'target_path', base);
-      const capability = readAsked(request.volume_capability);
-      const context = readMap(request.volume_context, 'volume_context');
-      const group = request.volume_capability?.mount?.volume_mount_group;
+      const capability = readCapability(request.volume_capability);
       const asked = {
         volumeId,
         targetPath,
         capability,
         readonly: request.readonly,
-        ...(group && { group: readGroup(group) }),
       };
       const place = { operation: 'NodePublishVolume', volumeId, path: targetPath };
-      if (isEphemeral(context)) {
-        refuseOutside(request);
-        const attributes = readAttributes(context);
-        await alone(place, own => publishEphemeral(own, { ...asked, ...attributes }));
-        return {};
-      }
       if (request.staging_target_path === '')
         throw new Problem('FAILED_PRECONDITION', 'staging_target_path is missing; the volume must be staged');
       const stagingPath = readPath(request.staging_target_path, 'staging_target_path', base);
@@ -142,23 +121,11 @@ export function createNode(agent: Agent, identity: NodeIdentity): UnaryHandlers<
     NodeGetStorageHealth: async () => ({ backend_health: [...examineStorage(agent)] }),
 
     NodeGetCapabilities: async () => ({
-      capabilities: [...capabilities, ...(offersGroup ? (['VOLUME_MOUNT_GROUP'] as const) : [])].map(
-        type => ({
-          rpc: { type },
-        }),
-      ),
+      capabilities: capabilities.map(type => ({ rpc: { type } })),
     }),
 
     NodeGetInfo: async () => describeNode(identity),
   };
-}
-
-/** An ephemeral volume is made on the node: nothing was attached or staged for it. */
-function refuseOutside({ staging_target_path, publish_context }: NodePublishVolumeRequest__Output): void {
-  if (staging_target_path !== '')
-    throw new Problem('INVALID_ARGUMENT', 'staging_target_path is given for an ephemeral volume');
-  if (Object.keys(publish_context).length > 0)
-    throw new Problem('INVALID_ARGUMENT', 'publish_context is given for an ephemeral volume');
 }
 
 async function describeNode({ nodeId, maxVolumes, topology }: NodeIdentity) {

@@ -58,13 +58,8 @@ export const btrfs: Filesystem = {
 };
 
 function optionArgs(options: FormatOptions, known: string): readonly string[] {
-  const {
-    'fs.nodeSize': nodeSize,
-    'fs.checksum': checksum,
-    'fs.label': label,
-    'fs.features': more = '',
-  } = options;
-  const features = featuresFor(more.split(','), known);
+  const { 'fs.nodeSize': nodeSize, 'fs.checksum': checksum, 'fs.label': label } = options;
+  const features = featuresFor(known);
   return [
     ...(nodeSize === undefined ? [] : ['--nodesize', nodeSize]),
     ...(checksum === undefined ? [] : ['--checksum', checksum]),
@@ -73,15 +68,14 @@ function optionArgs(options: FormatOptions, known: string): readonly string[] {
   ];
 }
 
-/** The usual ones and those that are asked for on, and off what this mkfs turns on by itself beside them. */
-function featuresFor(asked: readonly string[], known: string): readonly string[] {
+/** The usual ones on, and off what this mkfs turns on by itself beside them. */
+function featuresFor(known: string): readonly string[] {
   // A line is a name, a dash, what it is, and since which versions: "name - text (compat=5.1, safe=5.2, default=5.3)".
   const lines = known.split('\n').map(line => ({
     name: /^(\S+) +- /.exec(line)?.[1] ?? '',
     isDefault: line.includes('default='),
   }));
-  const wanted = new Set([...usual.filter(name => lines.some(line => line.name === name)), ...asked]);
-  wanted.delete('');
-  const unwanted = lines.filter(({ name, isDefault }) => isDefault && !wanted.has(name));
+  const wanted = usual.filter(name => lines.some(line => line.name === name));
+  const unwanted = lines.filter(({ name, isDefault }) => isDefault && !wanted.includes(name));
   return [...wanted, ...unwanted.map(({ name }) => `^${name}`)];
 }

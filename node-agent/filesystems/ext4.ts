@@ -74,11 +74,10 @@ function optionArgs({
   'fs.inodeSize': inodeSize,
   'fs.bytesPerInode': bytesPerInode,
   'fs.label': label,
-  'fs.features': more,
 }: FormatOptions): readonly string[] {
   return [
     '-O',
-    [...features, ...(more === undefined ? [] : [more])].join(','),
+    features.join(','),
     ...(blockSize === undefined ? [] : ['-b', blockSize]),
     ...(inodeSize === undefined ? [] : ['-I', inodeSize]),
     ...(bytesPerInode === undefined ? [] : ['-i', bytesPerInode]),

@@ -61,17 +61,9 @@ export const xfs: Filesystem = {
 };
 
 function optionArgs(options: FormatOptions, known: string): readonly string[] {
-  const {
-    'fs.blockSize': blockSize,
-    'fs.inodeSize': inodeSize,
-    'fs.label': label,
-    'fs.features': more = '',
-  } = options;
-  const asked = new Set(more.split(','));
+  const { 'fs.blockSize': blockSize, 'fs.inodeSize': inodeSize, 'fs.label': label } = options;
   const flags = (option: keyof typeof newer): readonly string[] =>
-    newer[option]
-      .filter(feature => asked.has(feature) || known.includes(`${feature}=`))
-      .map(feature => `${feature}=${asked.has(feature) ? 1 : 0}`);
+    newer[option].filter(feature => known.includes(`${feature}=`)).map(feature => `${feature}=0`);
   const naming = flags('-n');
   return [
     '-m',

@@ -46,10 +46,9 @@ function asFound(known: VolumeRecord): VolumeRecord {
   return record;
 }
 
-/** An ephemeral volume keeps its target: it is where it was made, and not staged anew with other ones. */
 function asDown(known: VolumeRecord): VolumeRecord {
-  const { device: _, targets, ...record } = known;
-  return { ...record, targets: record.ephemeral ? targets : [], isDown: true };
+  const { device: _, ...record } = known;
+  return { ...record, targets: [], isDown: true };
 }
 
 type Named = Pick<Disk, 'name' | 'number'>;

@@ -24,8 +24,6 @@ export type VolumeRecord = {
   readonly targets: readonly Target[];
   /** How its filesystem is made, where it has none. */
   readonly formatOptions?: FormatOptions | undefined;
-  /** It lives and dies with one pod: its image is the agent's own, and it is mounted where the pod has it. */
-  readonly ephemeral?: true | undefined;
   /** The device as it was when it was last connected: a hint, its owner is checked before use. */
   readonly device?: Device | undefined;
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
@@ -37,8 +35,8 @@ export type VolumeRecord = {
   readonly isDown?: true;
 };
 
-/** A path at which the volume may be published, and the group that the agent was to give its files to. */
-export type Target = { readonly path: string; readonly readonly: boolean; readonly group?: number };
+/** A path at which the volume may be published. */
+export type Target = { readonly path: string; readonly readonly: boolean };
 
 /** What mkfs was started on. */
 export type FormattingMark = {
@@ -122,9 +120,9 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
   };
 }
 
-/** A volume that is down has let go of its device, unless a half-made filesystem or a pod's own data is on it. */
-export function holdsDevice({ isDown, formatting, ephemeral }: VolumeRecord): boolean {
-  return !isDown || formatting !== undefined || ephemeral === true;
+/** A volume that is down has let go of its device, unless a half-made filesystem is on it. */
+export function holdsDevice({ isDown, formatting }: VolumeRecord): boolean {
+  return !isDown || formatting !== undefined;
 }
 
 type Read = {
@@ -202,12 +200,11 @@ function readRecord(text: string): VolumeRecord | string {
 }
 
 function findMalformed(record: Record<string, unknown>): string | undefined {
-  const { capability, targets, formatOptions, ephemeral, device, formatting } = record;
+  const { capability, targets, formatOptions, device, formatting } = record;
   if (!isShaped(capability, { accessType: 'string', accessMode: 'string' })) return 'capability is malformed';
   if (!Array.isArray(targets) || !targets.every(isTarget)) return 'targets are malformed';
   if (formatOptions !== undefined && !isShaped(formatOptions, {}))
     return 'options for a filesystem are malformed';
-  if (ephemeral !== undefined && ephemeral !== true) return 'mark of an ephemeral volume is malformed';
   if (device !== undefined && !isDevice(device)) return 'device is malformed';
   return formatting === undefined || isShaped(formatting, markShape)
     ? undefined
@@ -215,8 +212,7 @@ function findMalformed(record: Record<string, unknown>): string | undefined {
 }
 
 function isTarget(target: unknown): boolean {
-  const isPlace = isShaped(target, { path: 'string', readonly: 'boolean' });
-  return isPlace && ['number', 'undefined'].includes(typeof target.group);
+  return isShaped(target, { path: 'string', readonly: 'boolean' });
 }
 
 function isDevice(device: unknown): boolean {

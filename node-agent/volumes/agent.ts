@@ -1,4 +1,3 @@
-import type { EphemeralPool } from './ephemeral.ts';
 import type { Filesystem } from '../filesystem.ts';
 import type { Host } from '../host.ts';
 import type { Memory } from '../state/cache.ts';
@@ -18,8 +17,6 @@ export type Agent = {
   readonly base: Base;
   /** What a blank volume is formatted with when no filesystem is asked for. */
   readonly defaultFilesystem: Filesystem;
-  /** Where inline ephemeral volumes are made; undefined where they are not offered. */
-  readonly ephemeral?: EphemeralPool | undefined;
   /** Measures the phases of its work; undefined where nobody does. */
   readonly observePhase?: ObservePhase | undefined;
 };

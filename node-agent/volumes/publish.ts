@@ -5,10 +5,8 @@ import { differencesOf, factsOf } from './request-checks.ts';
 import { connectDevice } from './connected.ts';
 import { deviceConnectorFor } from '../connectors/index.ts';
 import type { Device } from '../connector.ts';
-import { unpublishEphemeral } from './ephemeral.ts';
 import type { Host } from '../host.ts';
 import { removeLeftover } from './leftover.ts';
-import { giveToGroup } from './mount-group.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../host/mount.ts';
 import { foreign, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
@@ -25,8 +23,6 @@ export type PublishRequest = {
   readonly targetPath: string;
   readonly capability: Capability;
   readonly readonly: boolean;
-  /** Shall own the files; absent where that is not the agent's task. */
-  readonly group?: number;
 };
 
 /** Which volume to unpublish from which path. */
@@ -39,7 +35,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   if (targetPath === stagingPath)
     throw new Problem('INVALID_ARGUMENT', `target_path "${targetPath}" is the staging_target_path`);
   const record = records.get(volumeId);
-  if (record?.stagingPath !== stagingPath || record.ephemeral || record.isDown)
+  if (record?.stagingPath !== stagingPath || record.isDown)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
   const mounts = await host.mounts();
   const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });
@@ -51,10 +47,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const isThere =
     place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }));
   const kind = refuseUnusable(place, request);
-  const { group, readonly } = request;
-  const hasGroup = isThere && targetAt(record, targetPath)?.group === group;
-  if (group !== undefined && !hasGroup) await giveToGroup(agent, record, { ...request, group });
-  await recordTarget(agent, record, { path: targetPath, readonly, ...(group !== undefined && { group }) });
+  await recordTarget(agent, record, { path: targetPath, readonly: request.readonly });
   if (isThere) return;
   await (kind === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
   await inPhase(agent, 'bind', () => bind(host, request, source));
@@ -64,10 +57,6 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
 export async function unpublish(agent: Agent, { volumeId, targetPath }: UnpublishRequest): Promise<void> {
   const { host, records, base } = agent;
   const record = records.get(volumeId);
-  if (record?.ephemeral) {
-    await unpublishEphemeral(agent, record, targetPath);
-    return;
-  }
   const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
   const isStaged = record?.stagingPath === targetPath && !record.isDown;
   const holder = isStaged ? volumeId : records.holderOf(targetPath, volumeId);
@@ -107,16 +96,12 @@ type Source = {
 };
 
 function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
-  const { volumeId, targetPath, capability, readonly, group } = request;
+  const { volumeId, targetPath, capability, readonly } = request;
   const differences = [...differencesOf(factsOf(record.capability), factsOf(capability))];
   const earlier = targetAt(record, targetPath);
   const isPublishedHere = earlier !== undefined && mountsAt(mounts, targetPath).length > 0;
   if (isPublishedHere && earlier.readonly !== readonly)
     differences.push(`readonly is ${earlier.readonly} and not ${readonly}`);
-  // Who asks for no group leaves it to kubelet, which may have given the files to any.
-  const isGiven = isPublishedHere && earlier.group !== undefined && group !== undefined;
-  if (isGiven && earlier.group !== group)
-    differences.push(`volume_mount_group is ${earlier.group} and not ${group}`);
   if (differences.length === 0) return;
   if (isPublishedHere)
     throw new Problem(
@@ -222,9 +207,9 @@ function targetAt({ targets }: VolumeRecord, path: string): Target | undefined {
 }
 
 async function recordTarget({ records }: Agent, record: VolumeRecord, target: Target): Promise<void> {
-  const { path, readonly, group } = target;
+  const { path, readonly } = target;
   const earlier = targetAt(record, path);
-  if (earlier?.readonly === readonly && earlier.group === group) return;
+  if (earlier?.readonly === readonly) return;
   const current = records.get(record.volumeId) ?? record;
   const others = current.targets.filter(known => known.path !== path);
   await records.put({ ...current, targets: [...others, target] });

@@ -33,8 +33,6 @@ export type StageRequest = {
   readonly capability: Capability;
   /** How its filesystem is made, where it has none; absent where nothing was asked for. */
   readonly formatOptions?: FormatOptions | undefined;
-  /** It is mounted where its pod has it, and never staged. */
-  readonly ephemeral?: true;
 };
 
 /** Which volume to unstage from which path. */
@@ -51,10 +49,9 @@ export async function stage(agent: Agent, request: StageRequest, secrets?: Secre
   await requireSelinux(request.capability, host);
   const mounts = await host.mounts();
   const { volumeId, stagingPath } = request;
-  const field = request.ephemeral ? 'target_path' : 'staging_target_path';
+  const field = 'staging_target_path';
   const place = await lookAt(stagingPath, { host, base, mounts, field });
   const known = records.get(volumeId);
-  if (known?.ephemeral && !request.ephemeral) throw neverStaged(volumeId);
   refuseShared(agent, request);
   const record = toRecord(request, known);
   const differences = known ? differencesOf(factsOfStage(known), factsOfStage(record)) : [];
@@ -73,7 +70,7 @@ export async function stage(agent: Agent, request: StageRequest, secrets?: Secre
     await bringUp(agent, record, { isMissing: place.kind === 'nothing', secrets });
   } catch (error) {
     // A final error tells the caller that nothing is left here, and no unstage follows.
-    const isNew = !known || (known.isDown && !known.ephemeral);
+    const isNew = !known || known.isDown;
     if (isNew && problemTable[asProblem(error).code].final) await dropUnused(agent, record);
     throw error;
   }
@@ -92,7 +89,6 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
     await records.remove(volumeId);
     return;
   }
-  if (record.ephemeral) throw neverStaged(volumeId);
   if (record.stagingPath !== stagingPath && !record.isDown)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -191,10 +187,6 @@ function refuseUnusable({ kind, missingParent }: Place, what: string): void {
     throw new Problem('FAILED_PRECONDITION', `${what}: "${missingParent}" is not there`);
   if (kind !== 'nothing' && kind !== 'directory')
     throw new Problem('FAILED_PRECONDITION', `${what} is no directory`);
-}
-
-function neverStaged(volumeId: string): Problem {
-  return new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is ephemeral, and never staged`);
 }
 
 /** Writes the record unless the very same is on disk, as it is when a call is repeated. */

@@ -17,8 +17,7 @@ const prefix = 'fs.';
 
 /**
  * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway refuses
- * by this table, passes what is right on in the volume's context, and nodes make mkfs's arguments of it. Features are
- * those that are off otherwise, since the oldest supported kernel does not know them or not all use them.
+ * by this table, passes what is right on in the volume's context, and nodes make mkfs's arguments of it.
  */
 export const filesystemRules = {
   ext4: {
@@ -27,15 +26,6 @@ export const filesystemRules = {
       'fs.inodeSize': oneOf('256', '512', '1024'),
       'fs.bytesPerInode': within(1_024, 67_108_864),
       'fs.label': label(16),
-      'fs.features': listOf(
-        'quota',
-        'project',
-        'large_dir',
-        'inline_data',
-        'encrypt',
-        'verity',
-        'orphan_file',
-      ),
     },
     conflict: ({ 'fs.inodeSize': inode = '256', 'fs.bytesPerInode': ratio = '16384' }) =>
       Number(ratio) < Number(inode) * 2 ? 'fs.bytesPerInode is less than twice fs.inodeSize' : undefined,
@@ -45,7 +35,6 @@ export const filesystemRules = {
       'fs.blockSize': oneOf('1024', '2048', '4096'),
       'fs.inodeSize': oneOf('512', '1024', '2048'),
       'fs.label': label(12),
-      'fs.features': listOf('bigtime', 'inobtcount', 'nrext64', 'rmapbt'),
     },
     conflict: ({ 'fs.blockSize': block = '4096', 'fs.inodeSize': inode = '512' }) =>
       Number(inode) * 2 > Number(block) ? 'fs.inodeSize is more than half of fs.blockSize' : undefined,
@@ -55,7 +44,6 @@ export const filesystemRules = {
       'fs.nodeSize': oneOf('4096', '8192', '16384', '32768', '65536'),
       'fs.checksum': oneOf('crc32c', 'xxhash', 'sha256', 'blake2'),
       'fs.label': label(64),
-      'fs.features': listOf('no-holes'),
     },
   },
 } as const satisfies Record<string, FilesystemRules>;
@@ -121,15 +109,5 @@ function label(most: number): OptionRule {
   return {
     says: `of at most ${most} letters, digits, "-", "_" and ".", with a letter or digit at its start`,
     accepts: value => value.length <= most && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value),
-  };
-}
-
-function listOf(...words: readonly string[]): OptionRule {
-  return {
-    says: `a list, parted by commas, of ${words.join(', ')}`,
-    accepts: value => {
-      const parts = value.split(',');
-      return new Set(parts).size === parts.length && parts.every(part => words.includes(part));
-    },
   };
 }

@@ -42,11 +42,10 @@ export function readMap(
   return map;
 }
 
-/** One capability that must be there, complete; a group to mount for is refused unless the caller reads it by itself. */
+/** One capability that must be there, complete; a group to mount for is refused, since no driver of ours offers it. */
 export function readCapability(
   capability: VolumeCapability__Output | null | undefined,
   field = 'volume_capability',
-  offersGroup = false,
 ): Capability {
   if (!capability) throw invalid(`${field} is missing`);
   const accessMode = readAccessMode(capability, field);
@@ -58,8 +57,7 @@ export function readCapability(
     mount_flags: mountFlags = [],
     volume_mount_group: group = '',
   } = capability.mount ?? {};
-  if (group !== '' && !offersGroup)
-    throw invalid(`${field} has a volume_mount_group, which this driver does not offer`);
+  if (group !== '') throw invalid(`${field} has a volume_mount_group, which this driver does not offer`);
   const size = mountFlags.reduce((sum, flag) => sum + Buffer.byteLength(flag), 0);
   if (size > maxMapBytes)
     throw invalid(`${field} has mount_flags of ${size} bytes, more than the ${maxMapBytes} allowed`);

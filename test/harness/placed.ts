@@ -12,14 +12,12 @@ import { registerNode } from './register.ts';
 export type Placed = {
   readonly controller: string;
   readonly node: string;
-  /** By which the gateway knows the node, with the epoch of its machine. */
+  /** By which the gateway knows the node. */
   readonly nodeId: string;
   /** Below it volumes are staged and published. */
   readonly work: string;
   /** Where the node says that it is. */
   readonly topology: Segments;
-  /** Tells the gateway of another node, which is where this one is. */
-  tell(nodeId: string): Promise<void>;
 };
 
 /** Starts all of them, advertising all that there is; they end with the test. */
@@ -39,7 +37,6 @@ export async function startPlaced(t: TestContext, dir: string): Promise<Placed> 
     ...plugin,
     endpoint: join(dir, 'node.sock'),
     'node-id': 'placed-node',
-    'node-epoch': 'state-dir',
     topology: 'zone=a',
     'state-dir': join(dir, 'node'),
     'kubelet-dir': work,
@@ -57,9 +54,8 @@ export async function startPlaced(t: TestContext, dir: string): Promise<Placed> 
   const endpoint = join(dir, 'controller.sock');
   const cluster = { cluster: devCluster, 'key-file': keyFile };
   const { controller = '' } = await start('controller', { ...plugin, ...cluster, endpoint, gateway });
-  const tell = (id: string) => registerNode({ gateway, keyFile }, id, { topology: { ...topology } });
-  await tell(nodeId);
-  return { controller, node, nodeId, work, topology, tell };
+  await registerNode({ gateway, keyFile }, nodeId, { topology: { ...topology } });
+  return { controller, node, nodeId, work, topology };
 }
 
 async function topologyOf(node: string): Promise<Segments> {

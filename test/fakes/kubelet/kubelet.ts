@@ -131,8 +131,7 @@ function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
     adopt,
     mount: (volume, uid) =>
       inTurn(volume.handle, async () => {
-        if (!volume.ephemeral && !staged.has(volume.handle))
-          await run('NodeStageVolume', volume, manager.mountDevice(volume));
+        if (!staged.has(volume.handle)) await run('NodeStageVolume', volume, manager.mountDevice(volume));
         staged.add(volume.handle);
         adopt(volume, uid);
         await run('NodePublishVolume', volume, manager.setUp(volume, uid));
@@ -141,7 +140,7 @@ function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
       inTurn(volume.handle, async () => {
         await run('NodeUnpublishVolume', volume, manager.tearDown(volume, uid));
         users.get(volume.handle)?.delete(uid);
-        if (volume.ephemeral || users.get(volume.handle)?.size) return;
+        if (users.get(volume.handle)?.size) return;
         await run('NodeUnstageVolume', volume, manager.unmountDevice(volume));
         staged.delete(volume.handle);
       }),

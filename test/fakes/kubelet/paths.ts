@@ -9,19 +9,15 @@ export type VolumeSpec = {
   readonly mode: 'Filesystem' | 'Block';
   readonly fsType?: string;
   readonly publishContext: Readonly<Record<string, string>>;
-  /** What the driver said when it made the volume, or the pod of its inline volume. */
+  /** What the driver said when it made the volume. */
   readonly volumeContext?: Readonly<Record<string, string>>;
-  /** The group of its pods; kubelet itself changes no files here. */
-  readonly fsGroup?: number;
-  /** An inline volume, which comes and goes with its pod: nothing is attached or staged. */
-  readonly ephemeral?: true;
 };
 
 /** A pod and its volumes. */
 export type Pod = { readonly uid: string; readonly volumes: readonly VolumeSpec[] };
 
 /** Which volume; all that the paths are made of. */
-export type VolumeKey = Pick<VolumeSpec, 'name' | 'handle' | 'driver' | 'mode' | 'ephemeral'>;
+export type VolumeKey = Pick<VolumeSpec, 'name' | 'handle' | 'driver' | 'mode'>;
 
 /** The directories below kubelet's root, as its CSI plug-in lays them out. */
 export interface Paths {

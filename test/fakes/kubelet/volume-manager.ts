@@ -51,7 +51,7 @@ export function createVolumeManager(root: string, paths: Paths): VolumeManager {
       writeData(paths.data(volume, podUid), volume);
       await client.node.NodePublishVolume({
         ...(await requestFor(volume, client)),
-        ...(!volume.ephemeral && { staging_target_path: paths.staging(volume) }),
+        staging_target_path: paths.staging(volume),
         target_path: target,
       });
       if (volume.mode === 'Block') mapDevice(paths, volume, podUid);
@@ -85,30 +85,24 @@ export function createVolumeManager(root: string, paths: Paths): VolumeManager {
 }
 
 async function requestFor(volume: VolumeSpec, client: CsiClient) {
-  const { handle, mode, publishContext, volumeContext = {}, ephemeral = false } = volume;
+  const { handle, mode, fsType: fs_type = 'ext4', publishContext, volumeContext = {} } = volume;
   const { capabilities } = await client.node.NodeGetCapabilities({});
   const offers = new Set(capabilities.map(({ rpc }) => rpc?.type));
   const isMany = offers.has('SINGLE_NODE_MULTI_WRITER');
   const access_mode = { mode: isMany ? 'SINGLE_NODE_MULTI_WRITER' : 'SINGLE_NODE_WRITER' } as const;
-  const mount = mountOf(volume, offers.has('VOLUME_MOUNT_GROUP'));
   const volume_capability: VolumeCapability =
-    mode === 'Block' ? { block: {}, access_mode } : { mount, access_mode };
-  const volume_context = {
-    ...volumeContext,
-    ...(ephemeral && { 'csi.storage.k8s.io/ephemeral': 'true' }),
+    mode === 'Block' ? { block: {}, access_mode } : { mount: { fs_type }, access_mode };
+  return {
+    volume_id: handle,
+    volume_capability,
+    publish_context: publishContext,
+    volume_context: volumeContext,
   };
-  return { volume_id: handle, volume_capability, publish_context: publishContext, volume_context };
 }
 
-/** The driver is told of a group only when it offers to give it the files. */
-function mountOf({ fsType: fs_type = 'ext4', fsGroup }: VolumeSpec, offersGroup: boolean) {
-  return { fs_type, ...(offersGroup && fsGroup !== undefined && { volume_mount_group: String(fsGroup) }) };
-}
-
-function writeData(path: string, { name, handle, driver, ephemeral }: VolumeKey): void {
+function writeData(path: string, { name, handle, driver }: VolumeKey): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
-  const volumeLifecycleMode = ephemeral ? 'Ephemeral' : 'Persistent';
-  const data: VolumeData = { specVolID: name, volumeHandle: handle, driverName: driver, volumeLifecycleMode };
+  const data: VolumeData = { specVolID: name, volumeHandle: handle, driverName: driver };
   writeFileSync(path, JSON.stringify(data));
 }
 
@@ -116,13 +110,12 @@ type VolumeData = {
   readonly specVolID: string;
   readonly volumeHandle: string;
   readonly driverName: string;
-  readonly volumeLifecycleMode: 'Ephemeral' | 'Persistent';
 };
 
 function readData(path: string, mode: VolumeSpec['mode']): VolumeKey {
   const data = JSON.parse(readFileSync(path, 'utf8')) as VolumeData;
-  const { specVolID: name, volumeHandle: handle, driverName: driver, volumeLifecycleMode } = data;
-  return { name, handle, driver, mode, ...(volumeLifecycleMode === 'Ephemeral' && { ephemeral: true }) };
+  const { specVolID: name, volumeHandle: handle, driverName: driver } = data;
+  return { name, handle, driver, mode };
 }
 
 /** Binds the published device once more, holds it with a loop device, and links it for the pod. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { nodeSettings } from '../../../node-agent/config.ts';
 import { startNodeAgent } from '../../../node-agent/main.ts';
@@ -19,14 +19,12 @@ test('an endpoint and a node id are all that the agent needs', () => {
   assert.deepEqual(read(needed).values, {
     endpoint: '/csi/csi.sock',
     'node-id': 'n1',
-    'node-epoch': 'none',
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
     'driver-name': 'csi.fairlead.dev',
     'plugin-capabilities': ['group-snapshots', 'changed-blocks'],
     'default-fs': 'ext4',
     'max-volumes': 0,
-    'mount-group': 'kubelet',
     'command-timeout': 60_000,
     'shutdown-grace': 25_000,
     'lazy-unmount': 'false',
@@ -85,27 +83,6 @@ test('node id, limit and topology come from files, and NodeGetInfo tells them', 
   assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/protocol-loop'], 'true');
   assert.equal(info.accessible_topology?.segments['csi.fairlead.dev/protocol-bind'], 'true');
 });
-
-for (const [given, fault] of [
-  [{ 'ephemeral-capacity': '1Gi' }, /--ephemeral-capacity needs --ephemeral-dir/],
-  [{ 'ephemeral-dir': 'state/volumes' }, /lies where the agent keeps its records/],
-  [{ 'ephemeral-dir': 'state/volumes/e' }, /lies where the agent keeps its records/],
-  [{ 'ephemeral-dir': 'link' }, /lies where the agent keeps its records/],
-] as const) {
-  test(`the agent does not start with ${Object.entries(given).join()} where that cannot be`, async t => {
-    const { directory } = openRealBench(t);
-    symlinkSync(`${directory}/state/volumes`, `${directory}/link`);
-    const places = { endpoint: 'csi.sock', 'state-dir': 'state', 'kubelet-dir': '' };
-    const argv = Object.entries({ ...places, ...given }).flatMap(([name, value]) => [
-      `--${name}`,
-      name === 'ephemeral-capacity' ? value : `${directory}/${value}`,
-    ]);
-    const { values } = read(['--node-id', 'n1', ...argv]);
-    assert.ok(values);
-    await assert.rejects(startNodeAgent(values, silentLog), { message: fault });
-    assert.deepEqual(readdirSync(`${directory}/state/volumes`), []);
-  });
-}
 
 test("kubelet's directory may be a file never, and missing with a warning", async t => {
   const node = openNode(t);

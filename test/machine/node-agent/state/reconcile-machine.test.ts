@@ -9,21 +9,11 @@ test(
   { skip: noRoot },
   async t => {
     const node = openNode(t);
-    const settings = { 'ephemeral-dir': `${node.dir}/ephemeral`, 'metrics-listen': '127.0.0.1:0' };
+    const settings = { 'metrics-listen': '127.0.0.1:0' };
     const first = node.startAgent(settings);
     const kubelet = node.startKubelet();
     await kubelet.plugins.registered(driverName);
-    const inline = {
-      ...node.makeVolume('inline'),
-      handle: 'csi-0123',
-      publishContext: {},
-      volumeContext: { 'csi.storage.k8s.io/ephemeral': 'true', size: '32Mi' },
-      ephemeral: true,
-    } as const;
-    const kept = {
-      uid: 'kept',
-      volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' }), inline],
-    };
+    const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
     const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
     await Promise.all([kubelet.runPod(kept), kubelet.runPod(lost)]);
     kubelet.stop();
@@ -34,7 +24,7 @@ test(
     const text = await (await fetch(`http://${(await idle.ready)['metrics']}/metrics`)).text();
     assert.match(text, /^fairlead_node_records 0$/m);
     assert.doesNotMatch(text, /^fairlead_node_volume_healthy\{/m);
-    assert.match(idle.stderr(), /"count":5,"msg":"volumes are recorded that are not here any more/);
+    assert.match(idle.stderr(), /"count":4,"msg":"volumes are recorded that are not here any more/);
     await idle.end('SIGTERM');
 
     node.startAgent(settings);

@@ -11,7 +11,6 @@ import { lookAtStanding } from '../../../../node-agent/volumes/standing.ts';
 import { silentLog, type LogFields } from '../../../../src/lib/log.ts';
 import type { FakeHost } from '../../../fakes/host.ts';
 import { openFakeBench, requestFor, startAgent, type Bench } from '../../../harness/node-agent-bench.ts';
-import { assertClean, openEphemeral } from '../../../harness/node-agent-ephemeral-bench.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
 
 type Fake = Bench & { readonly host: FakeHost };
@@ -153,31 +152,6 @@ for (const protocol of ['bind', 'nfs'] as const)
     await unstage(again, asked);
     assert.deepEqual(again.records.all(), []);
   });
-
-test('an ephemeral volume outlives a reboot with its data and its room, and goes with its pod', async () => {
-  const bench = openFakeBench();
-  await (await openEphemeral(bench)).ask('Publish');
-  const image = [...bench.host.state.images.values()][0];
-  assert.ok(image);
-  image.data = "the pod's";
-  bench.host.state.mounts = [];
-  bench.host.state.loops.clear();
-  const { agent, ask } = await openEphemeral(bench, { capacityBytes: 48 * 2 ** 20 });
-  await reconcile({ ...agent, log: silentLog });
-  assert.deepEqual(agent.records.here(), []);
-  const other = { volume_id: 'csi-4567', target_path: `${bench.directory}/pods/w` };
-  await assert.rejects(ask('Publish', other), { code: 'RESOURCE_EXHAUSTED' });
-  await ask('Publish');
-  assert.equal(agent.records.here()[0]?.targets.length, 1);
-  assert.equal([...bench.host.state.images.values()][0]?.data, "the pod's");
-  bench.host.state.mounts = [];
-  bench.host.state.loops.clear();
-  const last = await openEphemeral(bench);
-  await reconcile({ ...last.agent, log: silentLog });
-  await last.ask('Unpublish');
-  await last.ask('Unpublish');
-  assertClean(bench);
-});
 
 test('a volume whose mkfs failed and that was unstaged is not here, and holds on to its device', async () => {
   const bench = openFakeBench();

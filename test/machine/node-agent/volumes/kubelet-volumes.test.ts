@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  statfsSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readFileSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,17 +19,6 @@ async function start(node: TestNode, settings: Readonly<Record<string, string>> 
   await kubelet.plugins.registered(driverName);
   return { agent, kubelet };
 }
-
-/** An inline volume of a pod. */
-const scratch: VolumeSpec = {
-  name: 'scratch',
-  handle: `csi-${'0'.repeat(64)}`,
-  driver: driverName,
-  mode: 'Filesystem',
-  ephemeral: true,
-  publishContext: {},
-  volumeContext: { size: '32Mi', 'csi.storage.k8s.io/pod.uid': 'pod' },
-};
 
 /** As a controller does it: the file of the volume becomes larger under the node. */
 function grow(volume: VolumeSpec, sizeBytes: number): void {
@@ -124,59 +105,6 @@ test('an expansion waits until the device shows the new size', { skip }, async t
   await kubelet.drain();
   assertNothingLeft(node);
 });
-
-test(
-  'an inline volume comes and goes with its pod, over kills of the agent and of kubelet',
-  { skip },
-  async t => {
-    const node = openNode(t);
-    const images = join(node.dir, 'ephemeral');
-    mkdirSync(images);
-    const settings = { 'ephemeral-dir': images };
-    const before = await start(node, settings);
-    const pod = { uid: 'pod', volumes: [scratch] };
-    await before.kubelet.runPod(pod);
-    const path = join(before.kubelet.paths.target(scratch, 'pod'), 'file');
-    writeFileSync(path, '');
-    const writer = await startWriting(path);
-    await before.agent.end('SIGKILL');
-    before.kubelet.stop();
-    const { kubelet } = await start(node, settings);
-    await kubelet.reconstruct([pod]);
-    assert.ok((await writer.finish()) > 0);
-    kubelet.stop();
-    const last = node.startKubelet();
-    await last.plugins.registered(driverName);
-    await last.reconstruct([]);
-    assert.deepEqual(last.calls, ['NodeUnpublishVolume scratch']);
-    assert.deepEqual(readdirSync(images), []);
-    assertNothingLeft(node);
-  },
-);
-
-test(
-  "an agent that is set to it gives a pod's group its volumes, inline ones too, and else is not asked",
-  { skip },
-  async t => {
-    for (const [who, groups] of [
-      ['agent', [4_242, 4_242]],
-      ['kubelet', [0, 0]],
-    ] as const) {
-      const node = openNode(t);
-      const images = join(node.dir, 'ephemeral');
-      mkdirSync(images);
-      const { kubelet } = await start(node, { 'mount-group': who, 'ephemeral-dir': images });
-      const kept: VolumeSpec = { ...node.makeVolume('kept'), fsGroup: 4_242 };
-      const inline: VolumeSpec = { ...scratch, fsGroup: 4_242 };
-      await kubelet.runPod({ uid: 'pod', volumes: [kept, inline] });
-      const found = [kept, inline].map(volume => statSync(kubelet.paths.target(volume, 'pod')).gid);
-      assert.deepEqual(found, groups);
-      await kubelet.drain();
-      assertNothingLeft(node);
-      kubelet.stop();
-    }
-  },
-);
 
 /** The expansions that the driver refused: kubelet may miss the driver for a moment while it registers it anew. */
 function expansionsIn(failures: readonly string[]): readonly string[] {
