@@ -1,30 +1,74 @@
-import { globSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { randomInt } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { findTests, fullTests, prepare, usualTests } from './tiers.ts';
 
-const usage = `Usage: npm test [-- FILE …] [-- --only NAME]
+const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
+       npm run test:full [-- [--only NAME] TIER|FOLDER|FILE …]
 
-Runs every test below test/, or only the files named; --only runs the tests whose name matches.
-The last line tells how many passed, failed and were skipped; the exit status is 0 only when none failed.
+npm test runs the tiers unit, machine and conformance, or what is named: a tier, a folder, a file. Kill loops and model
+runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same again.
+npm run test:full runs the rest: what is sampled, at its full length, and the virtual machines. What is named runs at
+full length.
+
+  unit         in this process alone: no root, no tools
+  machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
+  conformance  csi-sanity and the stock sidecars: root, and Go
+  vm           Debian kernels under QEMU, which are fetched and not installed
+
+--only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.
+The last line tells how many tests passed, failed and were skipped; the exit status is 0 only when none failed.
 `;
 
 const { values, positionals } = parseArgs({
-  options: { only: { type: 'string' }, help: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    full: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 if (values.help) process.stdout.write(usage);
-else runTests();
+else
+  try {
+    runTests(chooseFiles());
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 2;
+  }
 
-function runTests(): void {
-  const files = positionals.length > 0 ? positionals : globSync('test/**/*.test.ts').sort();
+function chooseFiles(): readonly string[] {
+  if (positionals.length > 0) return findTests(positionals.map(fromCaller));
+  return values.full ? fullTests() : usualTests();
+}
+
+/** npm runs its scripts in the project's directory and tells where it was called. */
+function fromCaller(name: string): string {
+  const directory = process.env['INIT_CWD'] ?? '.';
+  return existsSync(`${directory}/${name}`) ? relative('.', `${directory}/${name}`) : name;
+}
+
+function runTests(files: readonly string[]): void {
+  prepare(files);
+  const seed = (process.env['TEST_SEED'] ??= String(randomInt(2 ** 31)));
+  if (values.full) process.env['TEST_FULL'] = '1';
+  // Most of a short test's time is the loading of TypeScript.
+  process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
+    new URL('../node_modules/.cache/fairlead-test', import.meta.url),
+  );
+  process.stdout.write(`TEST_SEED=${seed}\n`);
   const totals = { passed: 0, failed: 0, skipped: 0 };
-  const skips: string[] = [];
+  const notes: string[] = [];
   const stream = run({
-    files,
-    concurrency: Math.max(2, cpus().length),
-    timeout: 15 * 60_000,
+    files: [...files],
+    concurrency: Math.max(2, availableParallelism()),
+    timeout: 30 * 60_000,
     // node:ffi is one, and each file would say so.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     ...(values.only !== undefined && { testNamePatterns: [values.only] }),
@@ -34,18 +78,40 @@ function runTests(): void {
     if (skip === undefined || skip === false) totals.passed++;
     else {
       totals.skipped++;
-      skips.push(`skipped: ${name}${typeof skip === 'string' ? `: ${skip}` : ''}`);
+      notes.push(`skipped: ${name}${typeof skip === 'string' ? `: ${skip}` : ''}`);
     }
   });
-  stream.on('test:fail', ({ details }) => {
+  stream.on('test:fail', ({ name, file, details }) => {
     process.exitCode = 1;
-    if (details.type !== 'suite') totals.failed++;
+    if (details.type === 'suite') return;
+    totals.failed++;
+    notes.push(`failed: ${name} (${relative('.', file ?? '')})`);
   });
   stream.compose(new spec()).pipe(process.stdout);
   process.once('beforeExit', () => {
     if (totals.passed + totals.failed === 0) process.exitCode = 1;
-    for (const line of skips) process.stdout.write(`${line}\n`);
-    const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
-    process.stdout.write(`${totals.passed} passed, ${totals.failed} failed${skipped}\n`);
+    for (const line of notes) process.stdout.write(`${line}\n`);
+    process.stdout.write(`TEST_SEED=${seed}\n${lastLine(addUp(totals))}\n`);
   });
+}
+
+type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
+
+/** These and those of the runs before, where a file is named for them. */
+function addUp(totals: Totals): Totals {
+  const path = process.env['TEST_TOTALS'];
+  if (path === undefined) return totals;
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  const before = text === '' ? { passed: 0, failed: 0, skipped: 0 } : (JSON.parse(text) as Totals);
+  const sum = {
+    passed: before.passed + totals.passed,
+    failed: before.failed + totals.failed,
+    skipped: before.skipped + totals.skipped,
+  };
+  writeFileSync(path, JSON.stringify(sum));
+  return sum;
+}
+
+function lastLine({ passed, failed, skipped }: Totals): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

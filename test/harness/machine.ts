@@ -15,7 +15,7 @@ export function makeTemporaryDirectory(): string {
 export function removeTemporaryDirectory(dir: string): void {
   // One that is in use goes with its last user, and one that holds a bound device node frees it.
   for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
-  for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', ['--', path]);
+  for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
   for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
   rmSync(dir, { recursive: true, force: true });
 }

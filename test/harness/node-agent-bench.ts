@@ -1,15 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import type { Agent } from '../../node-agent/volumes/agent.ts';
@@ -17,7 +7,6 @@ import type { Host } from '../../node-agent/host.ts';
 import { createMachine } from '../../node-agent/host/linux.ts';
 import { createMemory } from '../../node-agent/state/cache.ts';
 import { createWatch } from '../../node-agent/host/stuck-commands.ts';
-import { mountsBelow, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
 import type { PathOfVolume } from '../../node-agent/volumes/locate.ts';
 import { createReadings } from '../../node-agent/host/readings.ts';
@@ -26,6 +15,7 @@ import { openRecords } from '../../node-agent/state/records.ts';
 import type { PublishRequest } from '../../node-agent/volumes/publish.ts';
 import type { StageRequest } from '../../node-agent/volumes/stage.ts';
 import { createFakeHost, type FakeHost } from '../fakes/host.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
 /** A machine to test on: the fake one, or this one below a directory that is cleaned up afterwards. */
 export interface Bench {
@@ -95,8 +85,8 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
 
 /** A bench on this machine. */
 export const openRealBench: OpenBench = t => {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'node-agent-')));
-  t.after(() => cleanUp(directory));
+  const directory = realpathSync(makeTemporaryDirectory());
+  t.after(() => removeTemporaryDirectory(directory));
   for (const name of ['stage', 'pods', 'state']) mkdirSync(`${directory}/${name}`);
   return {
     host: createMachine({ timeoutMs: 30_000 }),
@@ -115,18 +105,6 @@ export const openRealBench: OpenBench = t => {
     },
   };
 };
-
-function cleanUp(directory: string): void {
-  const mounts = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'));
-  for (const { path } of mountsBelow(mounts, directory).toReversed())
-    execFileSync('umount', ['--lazy', '--', path]);
-  const loops = execFileSync('losetup', ['--list', '--noheadings', '--output', 'NAME,BACK-FILE'], {
-    encoding: 'utf8',
-  });
-  for (const line of loops.split('\n').filter(text => text.includes(`${directory}/`)))
-    execFileSync('losetup', ['--detach', line.split(/\s+/, 1)[0] ?? '']);
-  rmSync(directory, { recursive: true, force: true });
-}
 
 /** The agent as it is after a start on the bench's state directory. */
 export async function startAgent({ host, directory }: Bench): Promise<Agent> {

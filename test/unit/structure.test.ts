@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { exec } from '../../src/lib/exec.ts';
+import { filesLoadedBy, importsOf } from '../harness/imports.ts';
 
 /** What a folder may import: folders of ours, and packages. The longest matching folder rules a file. */
 const rules: Readonly<
@@ -92,7 +93,7 @@ test('nobody in the node agent but the machine can touch a path of a volume', ()
 });
 
 test('what the node agent loads holds no thick package', () => {
-  const loaded = loadedBy('node-agent/main.ts');
+  const loaded = filesLoadedBy('node-agent/main.ts');
   assert.deepEqual(
     [...loaded].filter(target => tooThick.has(target)),
     [],
@@ -110,28 +111,12 @@ test('nothing that the node agent may ever load brings what Node.js loads late, 
 });
 
 test("the gateway's app loads nothing of Node", () => {
-  const loaded = loadedBy('gateway/http/app.ts');
+  const loaded = filesLoadedBy('gateway/http/app.ts');
   assert.deepEqual(
     [...loaded].filter(target => target.startsWith('node:')),
     [],
   );
 });
-
-type Import = { readonly target: string; readonly typeOnly: boolean };
-
-function importsOf(file: string): readonly Import[] {
-  const text = readFileSync(file, 'utf8');
-  const statements = text.matchAll(
-    /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm,
-  );
-  return [...statements].map(([, typeOnly, fixed, dynamic]) => {
-    const target = fixed ?? dynamic ?? '';
-    return {
-      target: target.startsWith('.') ? relative('.', join(dirname(file), target)) : target,
-      typeOnly: typeOnly !== undefined,
-    };
-  });
-}
 
 function isAllowed(
   target: string,
@@ -141,17 +126,4 @@ function isAllowed(
   const ours = /^(src|gateway|node-agent|proto|test|deploy)\//.test(target);
   if (ours) return rule.ours.some(folder => target.startsWith(`${folder}/`));
   return rule.packages.some(name => target === name || target.startsWith(`${name}/`));
-}
-
-/** Every file and package that is loaded when `entry` is: imports of types alone are erased, dynamic ones count. */
-function loadedBy(entry: string): ReadonlySet<string> {
-  const seen = new Set<string>();
-  const visit = (file: string): void => {
-    if (seen.has(file)) return;
-    seen.add(file);
-    if (!file.endsWith('.ts') || !/^(src|gateway|node-agent)\//.test(file)) return;
-    for (const { target, typeOnly } of importsOf(file)) if (!typeOnly) visit(target);
-  };
-  visit(entry);
-  return seen;
 }

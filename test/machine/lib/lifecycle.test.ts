@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { describeStartFault } from '../../../src/lib/lifecycle.ts';
 
-const program = fileURLToPath(new URL('../../unit/lib/program.ts', import.meta.url));
+const program = fileURLToPath(new URL('program.ts', import.meta.url));
 
 type Started = {
   readonly child: ChildProcess;

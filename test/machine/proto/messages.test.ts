@@ -13,7 +13,7 @@ import nodeMessages, { services as nodeServices } from '../../../src/csi/generat
 import { services as registrationServices } from '../../../src/csi/generated/pluginregistration.messages.js';
 import { messageOf } from './message.ts';
 
-const protoFile = join(import.meta.dirname, '..', '..', 'proto', 'csi.proto');
+const protoFile = join(import.meta.dirname, '../../../proto', 'csi.proto');
 const options = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true };
 addCommonProtos();
 const root = loadProtosWithOptionsSync(protoFile, { keepCase: true }).resolveAll();
@@ -41,7 +41,7 @@ const mountedVolume = {
 
 describe('the committed code', () => {
   test('are what proto/generate.ts makes of the .proto files', () => {
-    const script = join(import.meta.dirname, '..', '..', 'proto', 'generate.ts');
+    const script = join(import.meta.dirname, '../../../proto', 'generate.ts');
     const run = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
     assert.equal(run.status, 0, run.stderr);
   });

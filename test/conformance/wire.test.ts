@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { go, whatIsMissing } from '../../harness/go.ts';
+import { go, whatIsMissing } from '../harness/go.ts';
 import { normalForm } from './normal-form.ts';
 
-const protoDir = join(import.meta.dirname, '..', '..', 'proto');
+const protoDir = join(import.meta.dirname, '../../proto');
 const moduleDir = join(import.meta.dirname, 'wire');
 
 test('on the wire, our protocols are the official ones', async t => {

@@ -1,5 +1,5 @@
 import { makeVolume } from '../../../suites/member-fixtures.ts';
-import { openAt } from '../../../machine/gateway/backends/dir-root.ts';
+import { openAt } from './dir-root.ts';
 
 /** A process of its own that makes a snapshot of `a.source` and a clone of the snapshot below the root it is told. */
 const backend = await openAt(process.argv[2] ?? '');

@@ -1,0 +1,30 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** What a file imports: a path below the project, or a package. Imports of types alone are erased before it runs. */
+export type Import = { readonly target: string; readonly isType: boolean };
+
+const statement = /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
+
+/** Every import of a TypeScript file, dynamic ones among them. */
+export function importsOf(file: string): readonly Import[] {
+  const statements = readFileSync(file, 'utf8').matchAll(statement);
+  return [...statements].map(([, type, fixed, dynamic]) => {
+    const name = fixed ?? dynamic ?? '';
+    const target = name.startsWith('.') ? relative('.', join(dirname(file), name)) : name;
+    return { target, isType: type !== undefined };
+  });
+}
+
+/** Every file and package that may be loaded when a file is; what is imported for its types is not. */
+export function filesLoadedBy(entry: string): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    if (!file.endsWith('.ts') || !existsSync(file)) return;
+    for (const { target, isType } of importsOf(file)) if (!isType) visit(target);
+  };
+  visit(entry);
+  return seen;
+}

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, statSync } from 'node:fs';
+import { relative } from 'node:path';
+import { filesLoadedBy } from './harness/imports.ts';
+
+/** What a tier's tests need beside Node: scripts that fetch it where it is missing, and succeed where it cannot be had. */
+const tiers: Readonly<Record<string, readonly string[]>> = {
+  unit: [],
+  machine: ['deploy/install-tools.sh'],
+  conformance: ['deploy/install-tools.sh'],
+  vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
+};
+
+/** The tiers that `npm test` runs. */
+const usual = ['unit', 'machine', 'conformance'];
+
+/** Test files that are asked for, by tier, folder or file; throws when a name matches none. */
+export function findTests(names: readonly string[]): readonly string[] {
+  return [...new Set(names.flatMap(findNamed))];
+}
+
+/** What `npm test` runs. */
+export function usualTests(): readonly string[] {
+  return findTests(usual);
+}
+
+/** What takes longer at full length, and what runs in virtual machines: all that `npm test` leaves out. */
+export function fullTests(): readonly string[] {
+  const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
+  return [...sampled, ...findTests(['vm'])];
+}
+
+/** Fetches what these tests need and nothing else. */
+export function prepare(files: readonly string[]): void {
+  const scripts = files.flatMap(file => tiers[file.split('/')[1] ?? ''] ?? []);
+  for (const script of new Set(scripts)) execFileSync(script, { stdio: 'inherit' });
+}
+
+function findNamed(name: string): readonly string[] {
+  const path = tiers[name] === undefined ? relative('.', name) : `test/${name}`;
+  if (!existsSync(path)) throw new Error(`there is no tier, folder or file "${name}"`);
+  const found = statSync(path).isDirectory() ? globSync(`${path}/**/*.test.ts`).sort() : [path];
+  if (found.length === 0) throw new Error(`there is no test in "${name}"`);
+  return found;
+}
