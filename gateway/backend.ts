@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Reach } from '../src/api/attachment.ts';
-import type { AccessMode, AccessType, Capability, Capacity } from '../src/api/resources.ts';
+import type { AccessMode, AccessType, Capability } from '../src/api/resources.ts';
 import type { Segments } from '../src/api/topology.ts';
-import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
+import type { Log } from '../src/lib/log.ts';
 
 /**
  * What a storage system must do to be driven by the gateway. Each method is given a resource whose id is already
@@ -26,6 +26,11 @@ export interface Backend {
    * from everywhere. A storage with places makes copies of a volume or snapshot only where that is.
    */
   readonly places?: readonly Segments[];
+  /**
+   * The sizes that volumes can have. The gateway chooses one within them and asks for it as `requiredBytes`. Absent:
+   * the backend chooses a size within the bounds that were asked for.
+   */
+  readonly sizes?: VolumeSizes;
   /**
    * Makes the volume and returns once it is durable. A volume with this id that is there already, in whole or in
    * part, is completed, and its size and its place are told. OUT_OF_RANGE: no size within the bounds is possible,
@@ -54,23 +59,30 @@ export interface Backend {
   readonly changes?: Changes;
   /** What is wrong with the volume now; empty when nothing is. At most one entry for each status and reason. */
   volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
-  /** The room left for new volumes with these parameters, in one of the `places` where there are such. */
-  capacity?(parameters: Readonly<Record<string, string>>, place?: Segments): Promise<Capacity>;
+  /**
+   * What the storage has for all volumes and snapshots together, reserved or not, in one of the `places` where there
+   * are such. What is left of it, the gateway knows.
+   */
+  capacity?(place?: Segments): Promise<PoolCapacity>;
   /** All volumes that are there, by id; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
   /** Throws a `Problem` that says why the storage cannot be used now. */
   health?(): Promise<void>;
   close?(): Promise<void>;
-  /** Told of each step of the gateway's work before that goes on. What it throws ends the work there, as a crash would. */
-  checkpoint?(step: WorkStep): void;
 }
 
-/** How far the gateway has come with its work on a resource: nothing is recorded, the intent is, the storage has done it, the outcome is. */
-export type WorkStep = {
-  readonly point: 'before-intent' | 'after-intent' | 'after-commit' | 'before-answer';
-  readonly kind: 'volume' | 'snapshot' | 'group';
-  readonly operation: string;
+/** The sizes that volumes can have, in bytes: a whole number of steps from the minimum to the maximum. */
+export type VolumeSizes = {
+  readonly minimumBytes: number;
+  readonly stepBytes: number;
+  /** Taken when no size is asked for, or as much of it as the limit allows. */
+  readonly defaultBytes: number;
+  /** Absent: as large as the pool. */
+  readonly maximumBytes?: number;
 };
+
+/** What a pool has in all; `availableBytes` as long as a backend counts by itself what is left. */
+export type PoolCapacity = { readonly totalBytes: number; readonly availableBytes?: number };
 
 /** Changing a volume's mutable parameters (a VolumeAttributesClass's parameters). */
 export interface Modification {
@@ -138,6 +150,8 @@ export type NewSnapshot = SnapshotRef & {
 
 /** What was cut: the volume's size at the cut, and when that was, in milliseconds since the epoch. */
 export type CutSnapshot = {
+  /** What the snapshot takes of the pool; absent: its size. */
+  readonly reservedBytes?: number;
   readonly sizeBytes: number;
   readonly createdAtMs: number;
   readonly ready: boolean;
@@ -198,14 +212,13 @@ export type NodeAccess = {
   readonly readonly: boolean;
 };
 
-/** What a backend's file gives to the registry: its settings, flags that start with its name, and how to open it. */
-export interface BackendPlugin<T extends SettingsTable> {
-  readonly settings: T;
-  /** The setting that names the backend which this one is laid around; absent for one that stands alone. */
-  readonly wraps?: keyof T & string;
-  /**
-   * Opens the backend, or throws with one line that says what is wrong with the machine or the settings. `inner` is
-   * given, and then belongs to it, when it wraps another.
-   */
-  open(values: SettingsOf<T>, inner?: Backend): Promise<Backend>;
+/** What a backend is told when it is opened: the name of its pool, and where it may log. */
+export type PoolContext = { readonly name: string; readonly log: Log };
+
+/** What a backend's file gives to the registry. */
+export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
+  /** What a pool's entry in the configuration holds beside `backend` and `topology`; strict. */
+  readonly settings: Settings;
+  /** Opens the backend, or throws one line that says what is wrong with the machine or the settings. */
+  open(settings: z.output<Settings>, context: PoolContext): Promise<Backend>;
 }

@@ -4,20 +4,26 @@ import { logLevels } from '../src/lib/log.ts';
 import { choice, durationMs, hostPort, text } from '../src/lib/parsers.ts';
 import {
   readSettings,
-  type Setting,
   type SettingsOf,
   type SettingsSource,
   type SettingsTable,
 } from '../src/lib/settings.ts';
-import type { BackendPlugin } from './backend.ts';
 import { backends } from './backends/index.ts';
 
 /** The name of a backend. */
 export type BackendName = keyof typeof backends;
 
-/** Every backend as far as its settings go. */
-const plugins: Readonly<Record<BackendName, Pick<BackendPlugin<SettingsTable>, 'settings' | 'wraps'>>> =
-  backends;
+/** The flags of the backends: which member of its settings each one is. */
+const backendFlags: Readonly<Record<BackendName, Readonly<Record<string, readonly string[]>>>> = {
+  dir: {
+    'dir-root': ['dir'],
+    'dir-nfs-server': ['nfs', 'server'],
+    'dir-nfs-export': ['nfs', 'path'],
+    'dir-capacity': ['capacity'],
+  },
+  image: { 'image-dir': ['dir'], 'image-capacity': ['capacity'] },
+  memory: { 'memory-capacity': ['capacity'] },
+};
 
 /** Shorter claims end while their process is only slow. */
 const leastLeaseMs = 200;
@@ -83,20 +89,25 @@ const ownSettings = {
 export const gatewaySettings: SettingsTable = {
   ...ownSettings,
   ...Object.fromEntries(
-    Object.entries(plugins).flatMap(([name, { settings }]) => listSettings(name, settings)),
+    Object.entries(backendFlags).flatMap(([backend, flags]) =>
+      Object.keys(flags).map(flag => [
+        flag,
+        { doc: `backend ${backend}: see docs/backends.md`, parse: text, optional: true },
+      ]),
+    ),
   ),
 };
 
 /**
- * What the gateway runs with. `backend.values` are the chosen backend's own settings, read by its own table, and those
- * of the one that it wraps.
+ * What the gateway runs with. `backend.settings` are the chosen backend's own, read by its own schema; `values` are all
+ * that were read.
  */
 export type GatewayConfig = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly store: StoreLocation;
   readonly backend: {
     readonly name: BackendName;
-    readonly inner: BackendName | undefined;
+    readonly settings: unknown;
     readonly values: Readonly<Record<string, unknown>>;
     /** Where it is. */
     readonly place: Segments | undefined;
@@ -118,16 +129,17 @@ export function readGatewayConfig(
 ):
   | { readonly config: GatewayConfig; readonly faults?: never }
   | { readonly config?: never; readonly faults: readonly string[] } {
-  const chosen = findChosen(source);
-  const { values, faults = [] } = readSettings({ ...tableFor(chosen), ...also }, source);
+  const { values, faults = [] } = readSettings({ ...gatewaySettings, ...also }, source);
   if (!values) return { faults };
+  const read = readBackend(values);
+  if (!read.settings) return { faults: read.faults };
   const own = values as SettingsOf<typeof ownSettings>;
   const [certFile, keyFile] = [own['tls-cert-file'], own['tls-key-file']];
   return {
     config: {
       listen: own.listen,
       store: own.store,
-      backend: { name: own.backend, inner: chosen.inner, values, place: own.topology },
+      backend: { name: own.backend, settings: read.settings, values, place: own.topology },
       clustersFile: resolve(own['clusters-file']),
       audience: own.audience,
       tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
@@ -139,77 +151,30 @@ export function readGatewayConfig(
   };
 }
 
-type Chosen = { readonly name?: BackendName | undefined; readonly inner?: BackendName | undefined };
-
-/** Only what wraps no other can be wrapped. */
-const parseInner = choice(
-  ...(Object.keys(plugins) as BackendName[]).filter(name => plugins[name].wraps === undefined),
-);
-
-/** Which backends are chosen has to be known before the table is complete: this leaves faults for later. */
-function findChosen(source: SettingsSource): Chosen {
-  const found = new Map<string, BackendName>();
-  const noting = (flag: string, parse: (value: string) => BackendName): Setting<unknown> => ({
-    doc: '',
-    optional: true,
-    parse: value => found.set(flag, parse(value)),
-  });
-  const wrapping = Object.values(plugins).flatMap(({ wraps }) => wraps ?? []);
-  const table = {
-    ...gatewaySettings,
-    ...Object.fromEntries(wrapping.map(flag => [flag, noting(flag, parseInner)])),
-    backend: noting('backend', ownSettings.backend.parse),
-  };
-  readSettings(table, source);
-  const name = found.get('backend');
-  const wraps = name && plugins[name].wraps;
-  return { name, inner: wraps === undefined ? undefined : found.get(wraps) };
-}
-
-function listSettings(
-  backend: string,
-  settings: SettingsTable,
-): readonly (readonly [string, Setting<unknown>])[] {
-  return Object.entries(settings).map(([flag, setting]) => {
-    const required = setting.default === undefined && !setting.optional;
-    const doc = `backend ${backend}${required ? ', required there' : ''}: ${setting.doc}`;
-    return [flag, Object.assign({}, setting, { doc, ...(required && { optional: true }) })];
-  });
-}
-
-/** The table with the chosen backends' settings as they are, while the others' must not be given. */
-function tableFor({ name, inner }: Chosen): SettingsTable {
-  if (name === undefined) return gatewaySettings;
-  const { settings, wraps } = plugins[name];
-  const outer = wraps === undefined ? settings : { ...settings, [wraps]: wrapSetting(settings, wraps) };
-  // Whose settings are missing or too many is clear only with the one that is wrapped.
-  if (wraps !== undefined && inner === undefined) return { ...gatewaySettings, ...outer };
-  const others = Object.entries(plugins).filter(([other]) => other !== name && other !== inner);
-  const refused = others.flatMap(([other, plugin]) =>
-    Object.entries(plugin.settings).map(([flag, setting]) => [flag, refuse(other, setting)] as const),
+/** What the chosen backend's schema makes of its flags, or what is wrong with them. */
+function readBackend(
+  values: Readonly<Record<string, unknown>>,
+):
+  | { readonly settings: object; readonly faults?: never }
+  | { readonly settings?: never; readonly faults: readonly string[] } {
+  const name = values['backend'] as BackendName;
+  const others = Object.entries(backendFlags).filter(([other]) => other !== name);
+  const faults = others.flatMap(([other, flags]) =>
+    Object.keys(flags)
+      .filter(flag => values[flag] !== undefined)
+      .map(flag => `--${flag}: is of the backend ${other}, which is not the one that is chosen`),
   );
-  return {
-    ...ownSettings,
-    ...outer,
-    ...(inner && plugins[inner].settings),
-    ...Object.fromEntries(refused),
-  };
-}
-
-function wrapSetting(settings: SettingsTable, flag: string): Setting<unknown> {
-  return { doc: settings[flag]?.doc ?? '', parse: parseInner };
-}
-
-function refuse(backend: string, { doc, file, secret }: Setting<unknown>): Setting<unknown> {
-  return {
-    doc,
-    optional: true,
-    ...(file && { file }),
-    ...(secret && { secret }),
-    parse: () => {
-      throw new Error(`is of the backend ${backend}, which is not the one that is chosen`);
-    },
-  };
+  const given: Record<string, unknown> = {};
+  for (const [flag, [outer = '', inner]] of Object.entries(backendFlags[name])) {
+    const value = values[flag];
+    if (value === undefined) continue;
+    given[outer] = inner === undefined ? value : { ...(given[outer] as object), [inner]: value };
+  }
+  const { data: settings, error } = backends[name].settings.safeParse(given);
+  const flagOf = (path: string): string =>
+    Object.entries(backendFlags[name]).find(([, keys]) => path === keys.join('.'))?.[0] ?? path;
+  for (const { path, message } of error?.issues ?? []) faults.push(`--${flagOf(path.join('.'))}: ${message}`);
+  return settings && faults.length === 0 ? { settings } : { faults };
 }
 
 function lease(value: string): number {

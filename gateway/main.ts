@@ -5,14 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
-import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
 import { version } from '../src/lib/version.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import type { Backend, BackendPlugin } from './backend.ts';
 import { backends } from './backends/index.ts';
 import { openClusters } from './http/clusters.ts';
-import type { BackendName, GatewayConfig } from './config.ts';
+import type { GatewayConfig } from './config.ts';
 import { warnOfFormerPlaces } from './volumes/former-places.ts';
 import { createRecovery, type Recovery } from './operations/recovery.ts';
 import { migrate } from './tables/schema.ts';
@@ -20,7 +19,7 @@ import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
 import { answerUnparsed } from './http/unparsed.ts';
 import { readViewer } from './http/viewer.ts';
-import { createWork } from './operations/operation.ts';
+import { createWork, type WorkStep } from './operations/operation.ts';
 
 /** How long work that runs may take to end when the gateway ends, in milliseconds. */
 const closeGraceMs = 3_000;
@@ -29,11 +28,24 @@ const sweepEveryMs = 15_000;
 /** Longer than a client keeps an idle connection, so that no request meets a closing one. */
 const keepAliveMs = 65_000;
 
+/** What tests put in: other backends, and what is told of each step of the work. */
+export type GatewayOptions = {
+  readonly plugins?: Plugins;
+  readonly checkpoint?: (step: WorkStep) => void;
+};
+
+/** Backends by the name that chooses them. */
+export type Plugins = Readonly<Record<string, BackendPlugin>>;
+
 /**
  * Starts the gateway and returns once it serves. What cannot be used (the clusters file, the store, the backend, the
  * address) is one thrown error, and what was opened before is closed.
  */
-export async function startGateway(config: GatewayConfig, log: Log): Promise<Running> {
+export async function startGateway(
+  config: GatewayConfig,
+  log: Log,
+  { plugins = backends, checkpoint }: GatewayOptions = {},
+): Promise<Running> {
   const opened: (() => Promise<void>)[] = [];
   const closeOpened = async (): Promise<void> => {
     for (const close of opened.splice(0).toReversed()) await close();
@@ -45,7 +57,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
       cert: readFileSync(config.tls.certFile),
       key: readFileSync(config.tls.keyFile),
     };
-    const backend = await openBackend(config);
+    const backend = await openBackend(config, { plugins, log });
     opened.push(async () => backend.close?.());
     const engine = openSqlite(config.store.path);
     opened.push(() => engine.close());
@@ -54,7 +66,7 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
     const work = createWork({
       engine,
       leaseMs: config.claimLeaseMs,
-      checkpoint: backend.checkpoint,
+      checkpoint,
     });
     const services = createServices({ engine, backend, work, keepDeletedMs: config.keepDeletedMs });
     const authenticate = createAuthenticate(clusters.current, config.audience);
@@ -70,16 +82,14 @@ export async function startGateway(config: GatewayConfig, log: Log): Promise<Run
   }
 }
 
-/** Opens the backend that is configured, with the one that it wraps, in the place where it is. */
-export async function openBackend({ backend }: GatewayConfig): Promise<Backend> {
-  const { name, inner, values, place } = backend;
-  // The values were read by the tables of these very backends.
-  const open = (chosen: BackendName, wrapped?: Backend): Promise<Backend> =>
-    (backends[chosen] as unknown as BackendPlugin<SettingsTable>).open(
-      values as SettingsOf<SettingsTable>,
-      wrapped,
-    );
-  const opened = await open(name, inner && (await open(inner)));
+/** Opens the backend that is configured, in the place where it is. */
+export async function openBackend(
+  { backend: { name, settings, place } }: GatewayConfig,
+  { plugins = backends, log }: { readonly plugins?: Plugins; readonly log: Log },
+): Promise<Backend> {
+  const plugin = plugins[name];
+  if (!plugin) throw new Error(`there is no backend "${name}"`);
+  const opened = await plugin.open(settings, { name, log });
   if (!place) return opened;
   if (!opened.places) return { ...opened, places: [place] };
   await opened.close?.();

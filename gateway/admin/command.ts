@@ -57,7 +57,7 @@ async function restore(engine: Engine, id: string): Promise<AdminResult> {
 
 async function auditAll(engine: Engine, config: AdminConfig, log: Log): Promise<AdminResult> {
   const { gateway, stuckAfterMs, safetyAgeMs, has } = config;
-  const backend = await openBackend(gateway);
+  const backend = await openBackend(gateway, { log });
   const work = createWork({ engine, leaseMs: gateway.claimLeaseMs });
   try {
     if (!backend.list) throw new Error(`backend "${backend.name}" does not list what it has`);

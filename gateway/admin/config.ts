@@ -85,13 +85,13 @@ function isSwitch(flag: string): boolean {
 function findWrong(
   command: AdminConfig['command'],
   given: ReadonlySet<string>,
-  { backend: { name, inner } }: GatewayConfig,
+  { backend: { name } }: GatewayConfig,
 ): readonly string[] {
   const faults: string[] = [];
   if (command === 'restore' && given.size > 0) return [`restore knows no --${[...given].join(', --')}`];
   if (given.has('yes') && !given.has('repair')) faults.push('--yes is for --repair');
   if (given.has('yes') && given.has('dry-run')) faults.push('--yes and --dry-run exclude each other');
-  if (command === 'audit' && [name, inner].includes('memory'))
+  if (command === 'audit' && name === 'memory')
     faults.push('--backend: what is in memory only the gateway itself can see');
   return faults;
 }

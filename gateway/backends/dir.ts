@@ -5,47 +5,40 @@ import type { Reach } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/resources.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
-import { absolutePath, bytes } from '../../src/lib/parsers.ts';
-import type { SettingsOf } from '../../src/lib/settings.ts';
 import type { Backend, BackendPlugin, VolumeRef } from '../backend.ts';
+import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
 import { checkHealth } from './dir/health.ts';
 import { lookAt, volumeItem, type Item } from './dir/paths.ts';
 import { openPlace } from './dir/place.ts';
 import { createSnapshots } from './dir/snapshots.ts';
 import { emptyTrash, listTrashed } from './dir/trash.ts';
-import { createVolumes, stepBytes } from './dir/volumes.ts';
+import { createVolumes, sizesOf } from './dir/volumes.ts';
 
-const settings = {
-  'dir-root': {
-    doc: 'directory of the volumes; without dir-nfs-server it must be at the same path on the node that uses them',
-    parse: absolutePath,
-  },
-  'dir-nfs-server': {
-    doc: 'host name or address of the NFS server that exports the root; without it nodes bind directories of their own machine',
-    parse: server,
-    optional: true,
-  },
-  'dir-nfs-export': {
-    doc: 'the path of the root as the NFS server exports it',
-    parse: absolutePath,
-    optional: true,
-  },
-  'dir-capacity': {
-    doc: 'bytes that all volumes together may have, such as 100Gi; else what the filesystem can hold at the start',
-    parse: bytes,
-    optional: true,
-  },
-} as const;
+const settings = z.strictObject({
+  dir: absoluteDirectory.describe(
+    'directory of the volumes; without nfs it must be at the same path on the node that uses them',
+  ),
+  nfs: z
+    .strictObject({
+      server: parsedText(server).describe('host name or address of the NFS server that exports it'),
+      path: absoluteDirectory.describe('the path of the directory as the server exports it'),
+    })
+    .optional()
+    .describe('without it nodes bind directories of their own machine'),
+  capacity: byteCount
+    .optional()
+    .describe('bytes that all volumes together may have; else what the filesystem can hold at the start'),
+});
 
-type Values = SettingsOf<typeof settings>;
+type Settings = z.output<typeof settings>;
 
 /** Volumes as directories, which many nodes write at once: bound on this machine, or over NFS. */
 export const dir: BackendPlugin<typeof settings> = { settings, open: openDirectories };
 
-async function openDirectories(values: Values): Promise<Backend> {
-  const reach = readReach(values);
-  const root = await requireWritableDirectory(values['dir-root'], 'the directory');
-  const place = await openPlace(root, values['dir-capacity']);
+async function openDirectories({ dir: directory, nfs, capacity }: Settings): Promise<Backend> {
+  const reach: RootReach = nfs ? { protocol: 'nfs', ...nfs } : { protocol: 'bind' };
+  const root = await requireWritableDirectory(directory, 'the directory');
+  const place = await openPlace(root, capacity);
   const { sizes } = place;
   const volumes = createVolumes(place);
   // What a delete left that was cut short. Where that fails now, the delete itself comes again and tells.
@@ -55,6 +48,7 @@ async function openDirectories(values: Values): Promise<Backend> {
     accessModes,
     accessTypes: ['mount'],
     areShares: true,
+    sizes: sizesOf(sizes.totalBytes),
     parameters: z.strictObject({}),
     async create(volume) {
       for (const capability of volume.capabilities) checkFilesystem(capability, reach.protocol);
@@ -73,24 +67,13 @@ async function openDirectories(values: Values): Promise<Backend> {
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
     volumeHealth: volume => checkHealth(root, volume),
-    async capacity() {
-      const availableBytes = await sizes.freeBytes();
-      const maximumVolumeBytes = Math.floor(availableBytes / stepBytes) * stepBytes;
-      return { availableBytes, minimumVolumeBytes: stepBytes, maximumVolumeBytes };
-    },
+    capacity: async () => ({ totalBytes: sizes.totalBytes, availableBytes: await sizes.freeBytes() }),
     list: volumes.list,
   };
 }
 
 /** How nodes reach the root. */
 type RootReach = Extract<Reach, { protocol: 'nfs' }> | { readonly protocol: 'bind' };
-
-function readReach({ 'dir-nfs-server': name, 'dir-nfs-export': path }: Values): RootReach {
-  if ((name === undefined) !== (path === undefined))
-    throw new Error('--dir-nfs-server and --dir-nfs-export must both be given, or none');
-  if (name === undefined || path === undefined) return { protocol: 'bind' };
-  return { protocol: 'nfs', server: name, path };
-}
 
 async function requireThere(root: string, { id }: VolumeRef): Promise<Item> {
   const item = volumeItem(root, id);

@@ -1,31 +1,26 @@
 import { z } from 'zod';
 import { asProblem, Problem } from '../../src/api/problem.ts';
-import type { Capacity } from '../../src/api/resources.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
-import { absolutePath, bytes } from '../../src/lib/parsers.ts';
-import type { SettingsOf } from '../../src/lib/settings.ts';
 import type { Backend, BackendPlugin, CreatedVolume, Modification, NewVolume } from '../backend.ts';
+import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
 import { createChanges } from './image/changes.ts';
 import { allocatedBytes } from './image/copy.ts';
 import { checkHealth } from './image/health.ts';
 import { imagePath } from './image/paths.ts';
-import { openPool, stepBytes, type Pool } from './image/pool.ts';
+import { openPool } from './image/pool.ts';
 import { createPreallocation } from './image/preallocation.ts';
 import { createSnapshots } from './image/snapshots.ts';
 import { reachImage, requireUnused } from './image/use.ts';
-import { createImages, type Images } from './image/volumes.ts';
+import { createImages, sizesOf, type Images } from './image/volumes.ts';
 
-const settings = {
-  'image-dir': {
-    doc: 'directory of the image files; it must be at the same path on the node that uses them',
-    parse: absolutePath,
-  },
-  'image-capacity': {
-    doc: 'bytes that all images together may have, such as 100Gi; else what the filesystem can hold at the start',
-    parse: bytes,
-    optional: true,
-  },
-} as const;
+const settings = z.strictObject({
+  dir: absoluteDirectory.describe(
+    'directory of the image files; it must be at the same path on the node that uses them',
+  ),
+  capacity: byteCount
+    .optional()
+    .describe('bytes that all images together may have; else what the filesystem can hold at the start'),
+});
 
 /** Volumes as sparse files in a directory of this machine, used on this machine through loop devices. */
 export const image: BackendPlugin<typeof settings> = { settings, open: openImages };
@@ -37,9 +32,9 @@ const accessModes = [
   'SINGLE_NODE_MULTI_WRITER',
 ] as const;
 
-async function openImages(values: SettingsOf<typeof settings>): Promise<Backend> {
-  const root = await requireWritableDirectory(values['image-dir'], 'the image directory');
-  const pool = openPool(root, values['image-capacity']);
+async function openImages({ dir, capacity }: z.output<typeof settings>): Promise<Backend> {
+  const root = await requireWritableDirectory(dir, 'the image directory');
+  const pool = openPool(root, capacity);
   const images = createImages(pool);
   const snapshots = await createSnapshots(pool);
   const modification = await createPreallocation(root);
@@ -48,6 +43,7 @@ async function openImages(values: SettingsOf<typeof settings>): Promise<Backend>
     accessModes,
     accessTypes: ['mount', 'block'],
     parameters: z.strictObject({}),
+    sizes: sizesOf(pool),
     sources: ['snapshot', 'volume'],
     snapshots,
     changes: createChanges(root),
@@ -61,7 +57,7 @@ async function openImages(values: SettingsOf<typeof settings>): Promise<Backend>
     attach: volume => reachImage(root, volume),
     detach: async volume => requireUnused(root, volume),
     volumeHealth: volume => checkHealth(root, volume),
-    capacity: async () => capacityOf(pool),
+    capacity: async () => ({ totalBytes: pool.room.totalBytes, availableBytes: pool.room.freeBytes }),
     list: images.list,
     async close() {
       await snapshots.close();
@@ -92,12 +88,4 @@ async function createModified(
     await images.delete(volume);
     throw error;
   }
-}
-
-function capacityOf({ room, largestBytes }: Pool): Capacity {
-  return {
-    availableBytes: room.freeBytes,
-    minimumVolumeBytes: stepBytes,
-    maximumVolumeBytes: Math.min(Math.floor(room.freeBytes / stepBytes) * stepBytes, largestBytes),
-  };
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/resources.ts';
-import type { SettingsOf } from '../../src/lib/settings.ts';
 import type {
   Backend,
   BackendPlugin,
@@ -12,17 +11,14 @@ import type {
   NewVolume,
   Snapshots,
 } from '../backend.ts';
+import { byteCount } from '../configuration/schemas.ts';
 import { chooseSize } from './files/sizes.ts';
-import { allocated, changed, read, write, type Disk } from './memory/disk.ts';
-import { createRooms, parseRooms, type Room } from './memory/rooms.ts';
+import { allocated, changed, heldBytes, read, write, type Disk } from './memory/disk.ts';
+import { createRooms, type Room } from './memory/rooms.ts';
 
-const settings = {
-  'memory-capacity': {
-    doc: 'bytes that all volumes together may have, or so many in each of several places: 10Gi in zone=a; 20Gi in zone=b',
-    parse: parseRooms,
-    default: '1Ti',
-  },
-} as const;
+const settings = z.strictObject({
+  capacity: byteCount.default(2 ** 40).describe('bytes that all volumes together may have'),
+});
 
 /** Volumes that are only counted, and gone with the process: for tests and for a first look at the API. */
 export const memory: BackendPlugin<typeof settings> = {
@@ -43,10 +39,10 @@ type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<st
 const empty: Disk = { sizeBytes: 0, blocks: new Map() };
 
 /** Opens a backend that holds nothing. */
-export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof settings>): MemoryBackend {
+export function openMemory({ capacity }: { readonly capacity: number | readonly Room[] }): MemoryBackend {
   const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
   const { volumes } = shelf;
-  const rooms = createRooms(given);
+  const rooms = createRooms(capacity);
   const places = rooms.all.flatMap(({ place }) => (place ? [place] : []));
   const bounds = { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 };
   return {
@@ -54,6 +50,7 @@ export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof setti
     accessModes,
     accessTypes,
     parameters: z.strictObject({}),
+    sizes: { ...bounds, maximumBytes: rooms.largestBytes },
     sources: ['snapshot', 'volume'],
     ...(places.length > 0 && { places }),
     async create(volume) {
@@ -104,14 +101,9 @@ export function openMemory({ 'memory-capacity': given }: SettingsOf<typeof setti
       if (volumes.has(id)) return [];
       return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
     },
-    async capacity(_parameters, place) {
+    async capacity(place) {
       const room = rooms.find(place);
-      const freeBytes = room ? rooms.freeBytes(room) : 0;
-      return {
-        availableBytes: freeBytes,
-        minimumVolumeBytes: bounds.minimumBytes,
-        maximumVolumeBytes: freeBytes,
-      };
+      return { totalBytes: room?.totalBytes ?? 0, availableBytes: room ? rooms.freeBytes(room) : 0 };
     },
     async *list() {
       yield* volumes.keys();
@@ -129,7 +121,12 @@ function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
     const { sizeBytes, blocks } = requireThere(volumes.get(volume.id), volume.id);
     const snapshot = snapshots.get(id) ?? { sizeBytes, blocks, createdAtMs: Date.now(), ready: true };
     snapshots.set(id, snapshot);
-    return { sizeBytes: snapshot.sizeBytes, createdAtMs: snapshot.createdAtMs, ready: true };
+    return {
+      sizeBytes: snapshot.sizeBytes,
+      createdAtMs: snapshot.createdAtMs,
+      reservedBytes: heldBytes(snapshot),
+      ready: true,
+    };
   };
   return {
     parameters: z.strictObject({}),

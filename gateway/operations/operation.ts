@@ -1,7 +1,6 @@
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { renewClaims, type Claim, type Claimed, type Resource } from '../tables/claims.ts';
-import type { WorkStep } from '../backend.ts';
 import type { Engine, Sql } from '../store.ts';
 
 /**
@@ -36,6 +35,13 @@ export interface Work {
   /** Resolves once nothing runs in this process. */
   idle(): Promise<void>;
 }
+
+/** How far the work on a resource has come: nothing is recorded, the intent is, the storage has done it, the outcome is. */
+export type WorkStep = {
+  readonly point: 'before-intent' | 'after-intent' | 'after-commit' | 'before-answer';
+  readonly kind: 'volume' | 'snapshot' | 'group';
+  readonly operation: string;
+};
 
 /** `leaseMs` is how long a claim holds after its process was last heard of; `checkpoint` is told of each step. */
 export type WorkOptions = {

@@ -1,6 +1,7 @@
 import type { Capacity, CapacitySpec } from '../../src/api/resources.ts';
 import { requireOffered } from './features.ts';
-import type { Backend } from '../backend.ts';
+import type { Segments } from '../../src/api/topology.ts';
+import type { Backend, PoolCapacity, VolumeSizes } from '../backend.ts';
 import { checkVolumeParameters, offers } from './validate.ts';
 import { choosePlaces, readRequirement } from './placement.ts';
 
@@ -13,13 +14,28 @@ const none: Capacity = { availableBytes: 0 };
 export async function findCapacity(backend: Backend, spec: CapacitySpec): Promise<Capacity> {
   const { capabilities = [], parameters, topology } = spec;
   const capacity = requireOffered(backend, backend.capacity, 'capacity');
-  const known = checkVolumeParameters(backend, parameters, capabilities);
+  checkVolumeParameters(backend, parameters, capabilities);
   if (!capabilities.every(capability => offers(backend, capability))) return none;
-  if (!backend.places) return capacity(known);
+  const left = async (place?: Segments): Promise<Capacity> =>
+    toCapacity(await capacity(place), backend.sizes);
+  if (!backend.places) return left();
   const asked = readRequirement(topology && { requisite: [topology] });
   const places = choosePlaces(backend.places, asked);
-  const found = await Promise.all(places.map(place => capacity(known, place)));
+  const found = await Promise.all(places.map(left));
   return found.length === 0 ? none : found.reduce(add);
+}
+
+function toCapacity(
+  { totalBytes, availableBytes = totalBytes }: PoolCapacity,
+  sizes: VolumeSizes | undefined,
+): Capacity {
+  if (!sizes) return { availableBytes };
+  const { minimumBytes, stepBytes, maximumBytes = Infinity } = sizes;
+  return {
+    availableBytes,
+    minimumVolumeBytes: minimumBytes,
+    maximumVolumeBytes: Math.min(Math.floor(availableBytes / stepBytes) * stepBytes, maximumBytes),
+  };
 }
 
 /** A volume is in one place: the largest that can be had is that of the best place. */

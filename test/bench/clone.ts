@@ -8,6 +8,7 @@ import { backends } from '../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import { newVolume } from '../suites/backend.ts';
 import { median, timed, type Bench, type Figure } from './figure.ts';
+import { openPlugin } from '../harness/open-plugin.ts';
 
 const MiB = 2 ** 20;
 const GiB = 2 ** 30;
@@ -151,7 +152,7 @@ async function withPool<T>(filesystem: string, work: (pool: Pool) => Promise<T>)
     mkdirSync(directory);
     await run(`mkfs.${filesystem}`, ['-q', disk]);
     await run('mount', ['--options', 'loop', '--', disk, directory]);
-    const backend = await backends.image.open({ 'image-dir': directory, 'image-capacity': 100 * GiB });
+    const backend = await openPlugin(backends.image, { dir: directory, capacity: 100 * GiB });
     try {
       return await work({ backend, directory });
     } finally {

@@ -13,6 +13,7 @@ import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/mac
 import type { Bench, Figure } from './figure.ts';
 import { measureInserts } from './inserts.ts';
 import { measureRate } from './rate.ts';
+import { openPlugin } from '../harness/open-plugin.ts';
 
 const concurrencies = [1, 32];
 const cluster = { name: 'dev', issuer: 'dev', acceptAnyNode: true, pools: undefined };
@@ -31,7 +32,7 @@ async function measureGateway(): Promise<readonly Figure[]> {
   try {
     await migrate(engine);
     const backend: Backend = {
-      ...(await memory.open({ 'memory-capacity': 2 ** 50 })),
+      ...(await openPlugin(memory, { capacity: 2 ** 50 })),
       create: async () => ({ sizeBytes }),
     };
     const services = createServices({ engine, backend, work: createWork({ engine }) });

@@ -162,7 +162,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
 
 /** A memory backend with nothing in it, with so many bytes, or so many in each of several places. */
 export async function openMemory(capacity: number | readonly Room[] = 2 ** 40): Promise<MemoryBackend> {
-  return openMemoryBackend({ 'memory-capacity': capacity });
+  return openMemoryBackend({ capacity });
 }
 
 /** The usual way to use a volume. */

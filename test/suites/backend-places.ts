@@ -52,7 +52,7 @@ export function testBackendPlaces(open: OpenBackend, roomBytes: number): void {
 
   test('each place has a capacity of its own', async t => {
     const { backend, first, second } = await openTwo(t);
-    const free = async (place: Segments) => (await backend.capacity?.({}, place))?.availableBytes;
+    const free = async (place: Segments) => (await backend.capacity?.(place))?.availableBytes;
     const [inFirst, inSecond] = [await free(first), await free(second)];
     if (inFirst === undefined) return;
     const { sizeBytes } = await backend.create({

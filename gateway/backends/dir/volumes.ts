@@ -7,6 +7,7 @@ import type {
   NewVolume,
   SizeBounds,
   VolumeRef,
+  VolumeSizes,
   VolumeSource,
 } from '../../backend.ts';
 import { chooseSize } from '../files/sizes.ts';
@@ -28,16 +29,18 @@ export interface Volumes {
   list(): AsyncIterable<string>;
 }
 
-/** Every size is a whole number of these, in bytes; it is the least size too. */
-export const stepBytes = 2 ** 20;
-const defaultBytes = 2 ** 30;
 /** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
 const mode = 0o770;
+
+/** The sizes that volumes can have, where all together may have so many bytes. */
+export function sizesOf(maximumBytes: number): Required<VolumeSizes> {
+  return { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30, maximumBytes };
+}
 
 /** The volumes of a root. */
 export function createVolumes(place: Place): Volumes {
   const { root, sizes, drafts, subvolumes } = place;
-  const bounds = { minimumBytes: stepBytes, maximumBytes: sizes.totalBytes, stepBytes, defaultBytes };
+  const bounds = sizesOf(sizes.totalBytes);
 
   async function makeEmpty(volume: NewVolume, { name, path }: Item): Promise<number> {
     const sizeBytes = chooseSize(volume, bounds);

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
 import { z } from 'zod';
 import { Problem } from '../../../src/api/problem.ts';
@@ -115,9 +116,16 @@ async function openWhenThere(root: string): Promise<Directory | undefined> {
 /** Those of the snapshots that are on disk. */
 async function findCuts(root: string, ids: readonly string[]): Promise<readonly CutSnapshot[]> {
   const found = await Promise.all(ids.map(id => stat(snapshotPath(root, id)).catch(ignoreMissing)));
-  return found.flatMap(stats =>
-    stats ? [{ sizeBytes: stats.size, createdAtMs: Math.round(stats.mtimeMs), ready: true }] : [],
-  );
+  return found.flatMap(stats => (stats ? [toCutSnapshot(stats)] : []));
+}
+
+function toCutSnapshot({ size, blocks, mtimeMs }: Stats): CutSnapshot {
+  return {
+    sizeBytes: size,
+    createdAtMs: Math.round(mtimeMs),
+    reservedBytes: blocks * 512,
+    ready: true,
+  };
 }
 
 /** All are there, and they were cut at the same time. */

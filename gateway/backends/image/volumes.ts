@@ -8,6 +8,7 @@ import type {
   NewVolume,
   SizeBounds,
   VolumeRef,
+  VolumeSizes,
   VolumeSource,
 } from '../../backend.ts';
 import { chooseSize } from '../files/sizes.ts';
@@ -29,9 +30,15 @@ const defaultBytes = 2 ** 30;
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 const sync = promisify(fsync);
 
+/** The sizes that images of a pool can have. */
+export function sizesOf({ largestBytes }: Pool): Required<VolumeSizes> {
+  return { minimumBytes: stepBytes, maximumBytes: largestBytes, stepBytes, defaultBytes };
+}
+
 /** The images of a pool. */
-export function createImages({ root, directory, drafts, room, largestBytes }: Pool): Images {
-  const bounds = { minimumBytes: stepBytes, maximumBytes: largestBytes, stepBytes, defaultBytes };
+export function createImages(pool: Pool): Images {
+  const { root, directory, drafts, room } = pool;
+  const bounds = sizesOf(pool);
 
   async function createEmpty(volume: NewVolume, path: string): Promise<number> {
     const fd = openImage(path, volume.id, O_CREAT);

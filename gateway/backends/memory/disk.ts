@@ -5,6 +5,11 @@ export type Disk = { readonly sizeBytes: number; readonly blocks: ReadonlyMap<nu
 
 const blockBytes = 4_096;
 
+/** What the blocks that were ever written take, in bytes. */
+export function heldBytes({ blocks }: Disk): number {
+  return blocks.size * blockBytes;
+}
+
 /** The disk with these bytes written to it. */
 export function write(disk: Disk, offset: number, bytes: Uint8Array): Disk {
   const blocks = new Map(disk.blocks);

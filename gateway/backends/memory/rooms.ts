@@ -1,23 +1,9 @@
 import { Problem } from '../../../src/api/problem.ts';
-import { parseSegments, type Segments } from '../../../src/api/topology.ts';
-import { bytes } from '../../../src/lib/parsers.ts';
+import type { Segments } from '../../../src/api/topology.ts';
 import { sameJson } from '../../../src/lib/json.ts';
 
 /** So many bytes, in a place or anywhere. */
 export type Room = { readonly totalBytes: number; readonly place?: Segments };
-
-/** Reads `1Ti`, or for several places `10Gi in zone=a; 20Gi in zone=b`. */
-export function parseRooms(text: string): number | readonly Room[] {
-  if (!text.includes(' in ')) return bytes(text);
-  const rooms = text.split(';').map(part => {
-    const [size = '', place = '', ...more] = part.trim().split(/\s+in\s+/);
-    if (more.length > 0) throw new Error(`"${part.trim()}" is not like 10Gi in zone=a`);
-    return { totalBytes: bytes(size), place: parseSegments(place) };
-  });
-  if (rooms.some(({ place }, at) => rooms.findIndex(room => sameJson(room.place, place)) !== at))
-    throw new Error('has a place twice');
-  return rooms;
-}
 
 /** What may be put where. */
 export interface Rooms {

@@ -12,6 +12,7 @@ import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.
 
 const signer = await createSigner('a');
 const cli = join(import.meta.dirname, '../../../src/fairlead.mjs');
+const fakeGateway = join(import.meta.dirname, '../../fakes/gateway.ts');
 /** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
 const lease = '1s';
 /** How often a sidecar's retry is made here; it is seconds in a cluster. */
@@ -40,15 +41,9 @@ export async function startProcess(
   directory: string,
   rules?: string,
 ): Promise<GatewayProcess> {
-  const faulty = {
-    '--backend': 'faulty',
-    '--faulty-backend': 'image',
-    '--faulty-rules': rules ?? '',
-    '--faulty-journal': join(directory, 'journal'),
-  };
   const flags = {
     '--listen': '127.0.0.1:0',
-    ...(rules === undefined ? { '--backend': 'image' } : faulty),
+    '--backend': 'image',
     '--image-dir': join(directory, 'images'),
     '--image-capacity': '1Ti',
     '--claim-lease': lease,
@@ -57,7 +52,14 @@ export async function startProcess(
     '--clusters-file': join(directory, 'clusters.json'),
     '--log-level': 'error',
   };
-  const child = fork(cli, ['gateway', ...Object.entries(flags).flat()], { silent: true });
+  const argv = Object.entries(flags).flat();
+  const child =
+    rules === undefined
+      ? fork(cli, ['gateway', ...argv], { silent: true })
+      : fork(fakeGateway, argv, {
+          silent: true,
+          env: { ...process.env, FAULT_RULES: rules, FAULT_JOURNAL: join(directory, 'journal') },
+        });
   const problems: string[] = [];
   child.stderr?.on('data', chunk => problems.push(String(chunk)));
   t.after(() => killProcess(child));

@@ -9,7 +9,7 @@ test('what must be given is enough', () => {
   assert.deepEqual(config?.listen, { host: '127.0.0.1', port: 7700 });
   assert.deepEqual(config?.store, { engine: 'sqlite', path: '/s.sqlite' });
   assert.equal(config?.backend.name, 'memory');
-  assert.equal(config?.backend.values['memory-capacity'], 2 ** 40);
+  assert.deepEqual(config?.backend.settings, { capacity: 2 ** 40 });
   assert.equal(config?.audience, 'fairlead');
   assert.equal(config?.tls, undefined);
 });
@@ -26,63 +26,27 @@ test('variables do as flags do, and the store may be a url', () => {
     FAIRLEAD_TOPOLOGY: 'x.example/zone=a, rack=r1',
   };
   const { config } = readGatewayConfig({ argv: [], env });
-  assert.equal(config?.backend.values['image-dir'], '/images');
-  assert.equal(config?.backend.values['image-capacity'], 10 * 2 ** 30);
+  assert.deepEqual(config?.backend.settings, { dir: '/images', capacity: 10 * 2 ** 30 });
   assert.deepEqual(config?.store, { engine: 'sqlite', path: '/s.sqlite' });
   assert.deepEqual(config?.tls, { certFile: '/cert.pem', keyFile: '/key.pem' });
   assert.deepEqual(config?.backend.place, { 'x.example/zone': 'a', rack: 'r1' });
 });
 
-test('a backend that wraps another takes the settings of both', () => {
-  const flags = ['--faulty-backend', 'image', '--faulty-rules', 'all 1% fail', '--image-dir', '/images'];
-  const { config } = readGatewayConfig({
-    argv: ['--backend', 'faulty', ...required.slice(2), ...flags],
-    env: {},
-  });
-  assert.equal(config?.backend.name, 'faulty');
-  assert.equal(config?.backend.inner, 'image');
-  assert.equal(config?.backend.values['image-dir'], '/images');
-  assert.equal(config?.backend.values['faulty-seed'], 1);
-});
-
-const wrapping = ['--backend', 'faulty', ...required.slice(2)];
 const faulty = [
-  {
-    argv: [...wrapping, '--faulty-rules', 'all sometimes fail', '--image-dir', '/x'],
-    says: [/^--faulty-backend is required/, /^--faulty-rules: rule 1, .*"sometimes" does not say when/],
-  },
-  {
-    argv: [...wrapping, '--faulty-rules', 'all 1% fail', '--faulty-backend', 'faulty'],
-    says: [/^--faulty-backend: "faulty" is not one of/],
-  },
-  {
-    argv: [
-      ...wrapping,
-      '--faulty-rules',
-      'all 1% fail',
-      '--faulty-backend',
-      'image',
-      '--memory-capacity',
-      '1',
-    ],
-    says: [/^--image-dir is required/, /^--memory-capacity: is of the backend memory/],
-  },
   { argv: [...required, '--claim-lease', '5ms'], says: [/^--claim-lease: "5ms" is shorter than 200ms/] },
   { argv: [], says: [/--store is required/, /--backend is required/, /--clusters-file is required/] },
   { argv: [...required, '--image-dir', '/x'], says: [/^--image-dir: is of the backend image, which is not/] },
   {
-    argv: ['--backend', 'image', '--memory-capacity', '1', '--nonsense=x'],
-    says: [
-      /unknown flag --nonsense/,
-      /--store is required/,
-      /--clusters-file is required/,
-      /--image-dir is required/,
-      /--memory-capacity: is of the backend memory/,
-    ],
+    argv: ['--backend', 'image', '--nonsense=x'],
+    says: [/unknown flag --nonsense/, /--store is required/, /--clusters-file is required/],
+  },
+  {
+    argv: ['--backend', 'image', ...required.slice(2), '--memory-capacity', '1'],
+    says: [/^--image-dir: /, /^--memory-capacity: is of the backend memory/],
   },
   {
     argv: ['--backend', 'floppy', ...required.slice(2)],
-    says: [/^--backend: "floppy" is not one of dir, faulty, image, memory$/],
+    says: [/^--backend: "floppy" is not one of dir, image, memory$/],
   },
   {
     argv: [...required, '--memory-capacity', 'much'],

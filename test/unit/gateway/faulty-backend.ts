@@ -1,6 +1,6 @@
 import type { Backend } from '../../../gateway/backend.ts';
-import type { Target } from '../../../gateway/backends/faulty/methods.ts';
-import { wrapBackend, type Called } from '../../../gateway/backends/faulty/wrap.ts';
+import type { Target } from '../../fakes/faulty-backend/methods.ts';
+import { wrapBackend, type Called } from '../../fakes/faulty-backend/wrap.ts';
 
 /** What methods that change something are called in tests. */
 const names = {

@@ -166,15 +166,6 @@ const faults = [
     says: /^cannot use the store "\/no\/store.sqlite": unable to open database file$/,
   },
   { flags: { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' }, says: /\/no\/cert/ },
-  {
-    flags: {
-      '--backend': 'memory',
-      '--image-dir': undefined,
-      '--memory-capacity': '1Gi in zone=a',
-      '--topology': 'zone=b',
-    },
-    says: /^--topology: the backend "memory" knows its places itself$/,
-  },
 ];
 for (const { flags, says } of faults) {
   test(`${Object.entries(flags).flat().join(' ')} is told in one line`, async t => {

@@ -15,6 +15,7 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 
 type Place = { readonly store: string; readonly images: string; readonly gateway: Gateway };
 
@@ -23,7 +24,7 @@ async function prepare(t: TestContext, keepDeletedMs = 0): Promise<Place> {
   const directory = temporaryDirectory(t);
   const [store, images] = [join(directory, 'store.sqlite'), join(directory, 'images')];
   mkdirSync(images);
-  const backend = await backends.image.open({ 'image-dir': images, 'image-capacity': 2 ** 30 });
+  const backend = await openPlugin(backends.image, { dir: images, capacity: 2 ** 30 });
   t.after(() => backend.close?.());
   return { store, images, gateway: await makeGateway(t, { backend, store, keepDeletedMs }) };
 }

@@ -135,12 +135,12 @@ for (const filesystem of poolFilesystems) {
 
     test('a snapshot counts with what it holds, and one that does not fit leaves nothing', async t => {
       const { root, backend, snapshots, volume, path } = await open(t, filesystem, {
-        'dir-capacity': 20 * mebibyte,
+        capacity: 20 * mebibyte,
       });
       writeFileSync(join(path, 'file'), Buffer.alloc(8 * mebibyte, 'x'));
       execFileSync('sync', ['--file-system', '--', path]);
       await snapshots.create(newSnapshot('a.one', volume));
-      const { availableBytes = 0 } = (await backend.capacity?.({})) ?? {};
+      const { availableBytes = 0 } = (await backend.capacity?.()) ?? {};
       assert.ok(availableBytes <= 11 * mebibyte && availableBytes > 10 * mebibyte, `${availableBytes}`);
       await snapshots.create(newSnapshot('a.two', volume));
       const full = isProblem('RESOURCE_EXHAUSTED');

@@ -185,7 +185,7 @@ describe('subvolumes of the dir backend', { skip: whyNoPool('btrfs') ?? false },
 
 test('two gateways at one root promise no more than there is, and see what the other freed', async t => {
   const root = makeRoot(t);
-  const capacity = { 'dir-capacity': 20 * mebibyte };
+  const capacity = { capacity: 20 * mebibyte };
   const backends = [await openAt(root, capacity), await openAt(root, capacity)] as const;
   const ids = Array.from({ length: 40 }, (_, index) => `a.v${index}`);
   const made = await Promise.allSettled(
@@ -194,11 +194,11 @@ test('two gateways at one root promise no more than there is, and see what the o
   const failed = made.filter(result => result.status === 'rejected');
   for (const { reason } of failed) assert.ok(isProblem('RESOURCE_EXHAUSTED')(reason));
   assert.equal(failed.length, 20);
-  for (const backend of backends) assert.equal((await backend.capacity?.({}))?.availableBytes, 0);
+  for (const backend of backends) assert.equal((await backend.capacity?.())?.availableBytes, 0);
   const there = await Array.fromAsync(backends[0].list?.() ?? []);
   assert.equal(there.length, 20);
   await backends[0].delete({ id: there[0] ?? '' });
-  assert.equal((await backends[1].capacity?.({}))?.availableBytes, mebibyte);
+  assert.equal((await backends[1].capacity?.())?.availableBytes, mebibyte);
   await backends[1].create(newVolume({ id: 'a.last' }));
   await assert.rejects(backends[0].create(newVolume({ id: 'a.more' })), isProblem('RESOURCE_EXHAUSTED'));
 });

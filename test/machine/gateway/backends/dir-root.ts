@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../harness/machine.ts';
@@ -23,7 +25,7 @@ export const roomBytes = 4 * 2 ** 30;
 export const mebibyte = 2 ** 20;
 
 /** What a test sets by itself. */
-export type Settings = Partial<Parameters<typeof backends.dir.open>[0]>;
+export type Settings = Partial<z.input<typeof backends.dir.settings>>;
 
 /** A root that is gone when the test ends; with `filesystem` on one of its own. */
 export function makeRoot(t: TestContext, filesystem?: string): string {
@@ -42,13 +44,7 @@ export function makeRoot(t: TestContext, filesystem?: string): string {
 
 /** Opens the backend at a root that `makeRoot` made or another. It holds nothing open. */
 export async function openAt(root: string, settings: Settings = {}): Promise<Backend> {
-  return backends.dir.open({
-    'dir-root': root,
-    'dir-nfs-server': undefined,
-    'dir-nfs-export': undefined,
-    'dir-capacity': roomBytes,
-    ...settings,
-  });
+  return openPlugin(backends.dir, { dir: root, capacity: roomBytes, ...settings });
 }
 
 /** What a volume holds, as bytes of one file in it. */

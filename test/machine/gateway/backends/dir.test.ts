@@ -54,13 +54,13 @@ test('sizes are kept over a restart, and count', async t => {
   const { backend, root } = await open(t);
   await backend.create(newVolume({ requiredBytes: 64 * mebibyte }));
   const again = await openAt(root);
-  assert.equal((await again.capacity?.({}))?.availableBytes, roomBytes - 64 * mebibyte);
+  assert.equal((await again.capacity?.())?.availableBytes, roomBytes - 64 * mebibyte);
   assert.deepEqual(await again.create(newVolume()), { sizeBytes: 64 * mebibyte });
 });
 
-test('without dir-capacity the room is what the filesystem has', async t => {
-  const { backend } = await open(t, { 'dir-capacity': undefined });
-  assert.ok(((await backend.capacity?.({}))?.availableBytes ?? 0) > 0);
+test('without a capacity the room is what the filesystem has', async t => {
+  const { backend } = await open(t, { capacity: undefined });
+  assert.ok(((await backend.capacity?.())?.availableBytes ?? 0) > 0);
   const tooLarge = newVolume({ requiredBytes: 2 ** 52 });
   await assert.rejects(backend.create(tooLarge), isProblem('OUT_OF_RANGE'));
 });
@@ -221,7 +221,7 @@ test('attaching tells the path on this machine, or the server and its path', asy
   const known = { id: 'a.volume', ...(await backend.create(newVolume())), parameters: {} };
   const path = join(root, 'a.volume');
   assert.deepEqual(await backend.attach(known, access), { protocol: 'bind', path });
-  const nfs = await openAt(root, { 'dir-nfs-server': 'nfs.test', 'dir-nfs-export': '/export' });
+  const nfs = await openAt(root, { nfs: { server: 'nfs.test', path: '/export' } });
   assert.deepEqual(await nfs.attach(known, access), {
     protocol: 'nfs',
     server: 'nfs.test',
@@ -249,9 +249,7 @@ test('growing needs nothing of the node', async t => {
 });
 
 const unusable: readonly { settings: (root: string) => Settings; says: RegExp }[] = [
-  { settings: root => ({ 'dir-root': join(root, 'none') }), says: /there is no such directory/ },
-  { settings: () => ({ 'dir-nfs-server': 'nfs.test' }), says: /must both be given, or none/ },
-  { settings: () => ({ 'dir-nfs-export': '/export' }), says: /must both be given, or none/ },
+  { settings: root => ({ dir: join(root, 'none') }), says: /there is no such directory/ },
 ];
 for (const { settings, says } of unusable)
   test(`the dir backend does not open when ${says.source}`, async t => {

@@ -29,6 +29,7 @@ import {
   whyNoPool,
 } from './image-pool.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 
 /** Somewhat more than one window. */
 const sizeBytes = 66 * MiB;
@@ -131,7 +132,7 @@ function readCharacters(): number {
 test('without maps of a filesystem every byte is looked at', async t => {
   const place = mkdtempSync('/dev/shm/fairlead-test-');
   t.after(() => rmSync(place, { recursive: true }));
-  const backend = await backends.image.open({ 'image-dir': place, 'image-capacity': 2 ** 30 });
+  const backend = await openPlugin(backends.image, { dir: place, capacity: 2 ** 30 });
   t.after(() => backend.close?.());
   const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
   await contentOf(place).write(volume.id, 2 * MiB, Buffer.from('data'));
@@ -144,9 +145,9 @@ test('without maps of a filesystem every byte is looked at', async t => {
 });
 
 test('the blocks of a snapshot that is not there are NOT_FOUND', async t => {
-  const backend = await backends.image.open({
-    'image-dir': temporaryDirectory(t),
-    'image-capacity': 2 ** 30,
+  const backend = await openPlugin(backends.image, {
+    dir: temporaryDirectory(t),
+    capacity: 2 ** 30,
   });
   t.after(() => backend.close?.());
   const missing = { id: 'a.never', volumeId: 'a.volume', sizeBytes: MiB };

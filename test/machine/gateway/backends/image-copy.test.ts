@@ -92,7 +92,7 @@ test(
     });
     const volume = await makeVolume(backend, { requiredBytes: 100 * MiB });
     await content.write(volume.id, 0, randomBytes(70 * MiB));
-    const before = [statfsSync(directory).bavail, (await backend.capacity?.({}))?.availableBytes];
+    const before = [statfsSync(directory).bavail, (await backend.capacity?.())?.availableBytes];
     const source = { kind: 'volume', volume, attachedForWriting: false } as const;
     await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('RESOURCE_EXHAUSTED'));
     const cut = { volume, attachedForWriting: false, parameters: {} };
@@ -104,7 +104,7 @@ test(
       readdirSync(directory).filter(name => name.endsWith('.img')),
       ['a.volume.img'],
     );
-    const after = [statfsSync(directory).bavail, (await backend.capacity?.({}))?.availableBytes];
+    const after = [statfsSync(directory).bavail, (await backend.capacity?.())?.availableBytes];
     assert.equal(after[1], before[1]);
     assert.ok(Number(after[0]) >= Number(before[0]) - 16);
   },
@@ -149,7 +149,7 @@ test(
 
 const copying = `
 const { image } = await import('${fileURLToPath(new URL('../../../../gateway/backends/image.ts', import.meta.url))}');
-const backend = await image.open({ 'image-dir': process.argv[1], 'image-capacity': 2 ** 40 });
+const backend = await image.open({ dir: process.argv[1], capacity: 2 ** 40 }, {});
 const volume = { id: 'a.volume', sizeBytes: 400 * 2 ** 20, parameters: {} };
 const source = { kind: 'volume', volume, attachedForWriting: false };
 await backend.create({ id: 'a.clone', requiredBytes: 0, limitBytes: 0, parameters: {}, capabilities: [], source });`;
@@ -181,7 +181,7 @@ test('an image without a size gives way to a filled one', needsExt4, async t => 
 
 test('a source that is not there is NOT_FOUND, and nothing is left', needsExt4, async t => {
   const { backend } = await openPool(t, 'ext4');
-  const before = await backend.capacity?.({});
+  const before = await backend.capacity?.();
   const volume = { id: 'a.never', sizeBytes: MiB, parameters: {} };
   const snapshot = { id: 'a.never', volumeId: 'a.volume', sizeBytes: MiB };
   for (const source of [
@@ -190,6 +190,6 @@ test('a source that is not there is NOT_FOUND, and nothing is left', needsExt4, 
     { kind: 'snapshot', snapshot },
   ] as const)
     await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('NOT_FOUND'));
-  assert.deepEqual(await backend.capacity?.({}), before);
+  assert.deepEqual(await backend.capacity?.(), before);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
 });

@@ -28,6 +28,7 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
 import { newVolume } from '../../../suites/backend.ts';
 import type { Content } from '../../../suites/backend-members.ts';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 
 /** Filesystems that a pool of images is tested on. */
 export const poolFilesystems = ['ext4', 'xfs', 'btrfs'] as const;
@@ -97,7 +98,7 @@ export async function openPool(
   const mounted = mountPool(temporary, filesystem, { image: 'disk', place: 'mounted', sizeBytes });
   const directory = mkdtempSync(join(mounted, 'images-'));
   const reopen = async (): Promise<Backend> => {
-    const backend = await backends.image.open({ 'image-dir': directory, 'image-capacity': capacityBytes });
+    const backend = await openPlugin(backends.image, { dir: directory, capacity: capacityBytes });
     opened.push(backend);
     return backend;
   };

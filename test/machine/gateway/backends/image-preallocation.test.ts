@@ -38,7 +38,7 @@ for (const filesystem of ['ext4', 'xfs'] as const) {
     const large = { requiredBytes: 600 * MiB, mutableParameters: preallocate };
     await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
     assert.deepEqual(imagesIn(directory), []);
-    assert.equal((await backend.capacity?.({}))?.availableBytes, 2 ** 40);
+    assert.equal((await backend.capacity?.())?.availableBytes, 2 ** 40);
     await makeVolume(backend, { ...large, requiredBytes: 40 * MiB });
     assert.ok(allocatedOf(join(directory, 'a.volume.img')) >= 40 * MiB);
   });

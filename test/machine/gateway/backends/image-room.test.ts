@@ -10,11 +10,12 @@ import { newVolume } from '../../../suites/backend.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { makeVolume, MiB } from './image-pool.ts';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 
 const capacityBytes = 20 * MiB;
 
 async function open(t: TestContext, directory: string): Promise<Backend> {
-  const backend = await backends.image.open({ 'image-dir': directory, 'image-capacity': capacityBytes });
+  const backend = await openPlugin(backends.image, { dir: directory, capacity: capacityBytes });
   t.after(() => backend.close?.());
   return backend;
 }
@@ -25,7 +26,7 @@ async function openTwo(t: TestContext): Promise<{ one: Backend; two: Backend; di
 }
 
 async function freeIn(backend: Backend): Promise<number | undefined> {
-  return (await backend.capacity?.({}))?.availableBytes;
+  return (await backend.capacity?.())?.availableBytes;
 }
 
 test('two gateways on one pool promise no more than there is', async t => {

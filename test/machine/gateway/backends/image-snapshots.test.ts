@@ -74,13 +74,13 @@ for (const filesystem of poolFilesystems) {
     await content.write(volume.id, 0, randomBytes(10 * MiB));
     execFileSync('sync', ['-f', pool.directory]);
     const reopened = await pool.reopen();
-    const before = (await reopened.capacity?.({}))?.availableBytes ?? 0;
+    const before = (await reopened.capacity?.())?.availableBytes ?? 0;
     const cut = { volume, attachedForWriting: false, parameters: {} };
     await reopened.snapshots?.create({ id: 'a.cut', ...cut });
-    const after = (await reopened.capacity?.({}))?.availableBytes ?? 0;
+    const after = (await reopened.capacity?.())?.availableBytes ?? 0;
     assert.ok(Math.abs(before - after - 10 * MiB) < MiB, `${before} ${after}`);
     await reopened.snapshots?.delete({ id: 'a.cut' });
-    assert.equal((await reopened.capacity?.({}))?.availableBytes, before);
+    assert.equal((await reopened.capacity?.())?.availableBytes, before);
   });
 
   if (sharing.has(filesystem))

@@ -9,6 +9,7 @@ import { newVolume, testBackend } from '../../../suites/backend.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 import { imagesIn } from './image-pool.ts';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 
 const roomBytes = 4 * 2 ** 30;
 const mebibyte = 2 ** 20;
@@ -20,7 +21,7 @@ async function openImages(
   directory = temporaryDirectory(t),
   capacity: number | undefined = roomBytes,
 ): Promise<{ backend: Backend; directory: string }> {
-  const backend = await backends.image.open({ 'image-dir': directory, 'image-capacity': capacity });
+  const backend = await openPlugin(backends.image, { dir: directory, capacity });
   t.after(() => backend.close?.());
   return { backend, directory };
 }
@@ -81,15 +82,15 @@ test('images that were there at the start count, and other files do not', async 
   truncateSync(join(directory, 'a.old.img'), 64 * mebibyte);
   writeFileSync(join(directory, 'notes.txt'), 'x');
   const { backend } = await openImages(t, directory);
-  assert.equal((await backend.capacity?.({}))?.availableBytes, roomBytes - 64 * mebibyte);
+  assert.equal((await backend.capacity?.())?.availableBytes, roomBytes - 64 * mebibyte);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.old']);
 });
 
 test('without image-capacity the room is what the filesystem has', async t => {
   const directory = temporaryDirectory(t);
-  const backend = await backends.image.open({ 'image-dir': directory, 'image-capacity': undefined });
+  const backend = await openPlugin(backends.image, { dir: directory });
   t.after(() => backend.close?.());
-  const { availableBytes = 0 } = (await backend.capacity?.({})) ?? {};
+  const { availableBytes = 0 } = (await backend.capacity?.()) ?? {};
   assert.ok(availableBytes > 0);
   const tooLarge = newVolume({ requiredBytes: 2 ** 50 });
   await assert.rejects(backend.create(tooLarge), isProblem('OUT_OF_RANGE'));

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { crashPoints, type Target } from '../../../../gateway/backends/faulty/methods.ts';
+import { crashPoints, type Target } from '../../../fakes/faulty-backend/methods.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { VolumeSpec } from '../../../../src/api/resources.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';

@@ -2,12 +2,13 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
 import { testBackend } from '../../../suites/backend.ts';
 import { testBackendMembers } from '../../../suites/backend-members.ts';
+import { openPlugin } from '../../../harness/open-plugin.ts';
 
 const roomBytes = 4 * 2 ** 30;
 
-testBackend(() => backends.memory.open({ 'memory-capacity': roomBytes }), roomBytes);
+testBackend(() => openPlugin(backends.memory, { capacity: roomBytes }), roomBytes);
 
 testBackendMembers(async () => {
-  const backend = openMemory({ 'memory-capacity': roomBytes });
+  const backend = openMemory({ capacity: roomBytes });
   return { backend, content: backend, mutableParameters: { tier: 'fast' } };
 });

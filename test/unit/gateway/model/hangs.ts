@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Backend } from '../../../../gateway/backend.ts';
-import { wrapBackend, type Around } from '../../../../gateway/backends/faulty/wrap.ts';
+import { wrapBackend, type Around } from '../../../fakes/faulty-backend/wrap.ts';
 
 /** Thrown where the gateway dies: nothing is recorded after that. */
 export const crash = new Error('the gateway died');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkStep } from '../../../../gateway/backend.ts';
-import { layFaults } from '../../../../gateway/backends/faulty.ts';
-import { parseRules } from '../../../../gateway/backends/faulty/rules.ts';
+import type { WorkStep } from '../../../../gateway/operations/operation.ts';
+import { layFaults } from '../../../fakes/faulty-backend.ts';
+import { parseRules } from '../../../fakes/faulty-backend/rules.ts';
 import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../../../gateway/operations/recovery.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkStep } from '../../../../gateway/backend.ts';
+import type { WorkStep } from '../../../../gateway/operations/operation.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
 import { createServices } from '../../../../gateway/services.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';

@@ -1,4 +1,4 @@
-import type { Backend, Changes, Modification, Snapshots } from '../../backend.ts';
+import type { Backend, Changes, Modification, Snapshots } from '../../../gateway/backend.ts';
 import type { Target } from './methods.ts';
 
 /** One call of a backend: which method, and the id of what it is about (for a group its volumes' ids). */
@@ -30,8 +30,7 @@ export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
       volumeHealth: volume => call({ target: 'volume-health', id: volume.id }, () => volumeHealth(volume)),
     }),
     ...(capacity && {
-      capacity: (parameters, place) =>
-        call({ target: 'capacity', id: '' }, () => capacity(parameters, place)),
+      capacity: place => call({ target: 'capacity', id: '' }, () => capacity(place)),
     }),
     ...(list && { list: () => stream({ target: 'list', id: '' }, () => list()) }),
     ...(health && { health: () => call({ target: 'health', id: '' }, () => health()) }),

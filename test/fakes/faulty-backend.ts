@@ -1,44 +1,12 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../src/api/problem.ts';
-import { absolutePath, integer, text } from '../../src/lib/parsers.ts';
-import type { Backend, BackendPlugin } from '../backend.ts';
-import { createDice, type Dice, type Timed } from './faulty/dice.ts';
-import type { Target } from './faulty/methods.ts';
-import { parseRules, type Fault, type Rule } from './faulty/rules.ts';
-import { wrapBackend, type Around, type Called } from './faulty/wrap.ts';
-
-const settings = {
-  'faulty-backend': { doc: 'the backend that it is laid around, with its own settings', parse: text },
-  'faulty-rules': {
-    doc: 'what goes wrong and when, such as "create 10% lost-answer; all every 50 latency 1s..5s"',
-    parse: parseRules,
-  },
-  'faulty-seed': {
-    doc: 'the same number gives the same faults to the same calls',
-    parse: integer(0, 2 ** 32 - 1),
-    default: '1',
-  },
-  'faulty-journal': {
-    doc: 'file to which one line of JSON is added for each call that could change something',
-    parse: absolutePath,
-    optional: true,
-  },
-} as const;
-
-/** Another backend that goes wrong as it is told, to find out beforehand what that does to the clusters. */
-export const faulty: BackendPlugin<typeof settings> = {
-  settings,
-  wraps: 'faulty-backend',
-  async open(values, inner) {
-    if (!inner) throw new Error('the backend "faulty" needs another one to be laid around');
-    return layFaults(inner, {
-      rules: values['faulty-rules'],
-      seed: values['faulty-seed'],
-      journal: values['faulty-journal'],
-    });
-  },
-};
+import type { Backend } from '../../gateway/backend.ts';
+import type { WorkStep } from '../../gateway/operations/operation.ts';
+import { createDice, type Dice, type Timed } from './faulty-backend/dice.ts';
+import type { Target } from './faulty-backend/methods.ts';
+import type { Fault, Rule } from './faulty-backend/rules.ts';
+import { wrapBackend, type Around, type Called } from './faulty-backend/wrap.ts';
 
 /** What goes wrong, by which random numbers, and where it is told. */
 export type FaultOptions = {
@@ -49,18 +17,16 @@ export type FaultOptions = {
 
 /** Lays faults around a backend. It offers what the backend offers. */
 export function layFaults<T extends Backend>(inner: T, { rules, seed, journal }: FaultOptions): T {
+  const wrapped = wrapBackend(inner, createFaults(createDice(rules, seed), createJournal(journal)));
+  return { ...wrapped, name: `faulty(${inner.name})` } satisfies Backend as T;
+}
+
+/** For an operation's checkpoint: kills this process, as `kill -9` would, at the steps that the rules name. */
+export function crashAtSteps({ rules, seed }: FaultOptions): (step: WorkStep) => void {
   const dice = createDice(rules, seed);
-  const crashes = rules.some(({ fault }) => fault.kind === 'crash');
-  const wrapped = wrapBackend(inner, createFaults(dice, createJournal(journal)));
-  return {
-    ...wrapped,
-    name: `faulty(${inner.name})`,
-    ...(crashes && {
-      checkpoint: ({ point, kind, operation }) => {
-        if (dice.diesAt(targetOf(kind, operation), point)) process.kill(process.pid, 'SIGKILL');
-      },
-    }),
-  } satisfies Backend as T;
+  return ({ point, kind, operation }) => {
+    if (dice.diesAt(targetOf(kind, operation), point)) process.kill(process.pid, 'SIGKILL');
+  };
 }
 
 /** The method that a rule names for a work of the gateway. */

@@ -3,15 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backend } from '../../../../gateway/backend.ts';
-import { layFaults } from '../../../../gateway/backends/faulty.ts';
-import { parseRules } from '../../../../gateway/backends/faulty/rules.ts';
-import { backends } from '../../../../gateway/backends/index.ts';
-import { featuresOf } from '../../../../gateway/volumes/features.ts';
-import { newVolume, testBackend } from '../../../suites/backend.ts';
-import { testBackendMembers } from '../../../suites/backend-members.ts';
-import { openMemory, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import type { Backend } from '../../../gateway/backend.ts';
+import { layFaults } from '../../fakes/faulty-backend.ts';
+import { parseRules } from '../../fakes/faulty-backend/rules.ts';
+import { featuresOf } from '../../../gateway/volumes/features.ts';
+import { newVolume, testBackend } from '../../suites/backend.ts';
+import { testBackendMembers } from '../../suites/backend-members.ts';
+import { openMemory, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../harness/gateway-problems.ts';
 
 const roomBytes = 4 * 2 ** 30;
 
@@ -106,16 +105,6 @@ test('the journal tells what was done and what was injected', async t => {
       { method: 'delete', id: 'a.volume', done: false, fault: 'fail' },
     ],
   );
-});
-
-test('it cannot be opened alone', async () => {
-  const values = {
-    'faulty-backend': 'memory',
-    'faulty-rules': parseRules('all 1% fail'),
-    'faulty-seed': 1,
-    'faulty-journal': undefined,
-  };
-  await assert.rejects(backends.faulty.open(values), /needs another one/);
 });
 
 async function fateOf(seed: number): Promise<string> {

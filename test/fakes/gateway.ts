@@ -1,0 +1,34 @@
+import { readGatewayConfig } from '../../gateway/config.ts';
+import { startGateway, type Plugins } from '../../gateway/main.ts';
+import { backends } from '../../gateway/backends/index.ts';
+import type { BackendPlugin } from '../../gateway/backend.ts';
+import { runProgram } from '../../src/lib/lifecycle.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { crashAtSteps, layFaults, type FaultOptions } from './faulty-backend.ts';
+import { parseRules } from './faulty-backend/rules.ts';
+
+/**
+ * `fairlead gateway` with faults laid around every backend and every step of the work: FAULT_RULES says which,
+ * FAULT_JOURNAL where each call is told. All else comes as to the real one.
+ */
+const { FAULT_RULES: rules = '', FAULT_JOURNAL: journal, ...env } = process.env;
+const options: FaultOptions = { rules: parseRules(rules), seed: 1, journal };
+const plugins: Plugins = Object.fromEntries(
+  Object.entries(backends as Plugins).map(([name, plugin]) => [name, withFaults(plugin)]),
+);
+
+const { config, faults } = readGatewayConfig({ argv: process.argv.slice(2), env });
+if (faults) throw new Error(faults.join('\n'));
+const log = createLog('gateway', config.logLevel);
+await runProgram({
+  name: 'gateway',
+  log,
+  start: () => startGateway(config, log, { plugins, checkpoint: crashAtSteps(options) }),
+});
+
+function withFaults(plugin: BackendPlugin): BackendPlugin {
+  return {
+    settings: plugin.settings,
+    open: async (settings, context) => layFaults(await plugin.open(settings, context), options),
+  };
+}
