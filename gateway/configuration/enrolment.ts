@@ -2,8 +2,11 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Enrolment, KeyOwner } from '../http/auth.ts';
 
-/** One caller and the public keys that sign its tokens. */
-export type Enrolled = KeyOwner & { readonly keys: readonly PublicKey[] };
+/** One caller, the public keys that sign its tokens, and the path of its entry in the configuration file. */
+export type Enrolled = KeyOwner & {
+  readonly keys: readonly PublicKey[];
+  readonly entry?: readonly string[];
+};
 
 const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
@@ -33,8 +36,8 @@ export const keySetSchema = z.object({ keys: z.array(publicKeySchema) });
 /** A public key. */
 export type PublicKey = z.infer<typeof publicKeySchema>;
 
-/** What cannot be enrolled, and why. */
-export type EnrolmentFault = { readonly issuer: string; readonly detail: string };
+/** What cannot be enrolled: the path of the entry, and why. */
+export type EnrolmentFault = { readonly entry: readonly string[]; readonly detail: string };
 
 /** Enrols all callers. A `kid` or a key that is there twice, and a key that cannot be used, is a fault. */
 export async function createEnrolment(
@@ -43,12 +46,14 @@ export async function createEnrolment(
   const faults: EnrolmentFault[] = [];
   const owners = new Map<string, KeyOwner>();
   const materials = new Set<string>();
-  const all = enrolled.flatMap(({ keys, ...owner }) => keys.map(key => ({ key, owner })));
+  const all = enrolled.flatMap(({ keys, entry = [], caller, issuer }) =>
+    keys.map(key => ({ key, entry, owner: { caller, issuer } })),
+  );
   const keySet = createLocalJWKSet({ keys: all.map(({ key }) => key) } as JSONWebKeySet);
-  for (const { key, owner } of all) {
+  for (const { key, entry, owner } of all) {
     const material = `${key.crv} ${key.x}`;
     const report = (what: string): void =>
-      void faults.push({ issuer: owner.issuer, detail: `the key with kid "${key.kid}" ${what}` });
+      void faults.push({ entry, detail: `the key with kid "${key.kid}" ${what}` });
     if (owners.has(key.kid)) report('is enrolled twice');
     else if (materials.has(material)) report('is enrolled under another kid too');
     else if (!(await isUsable(keySet, key))) report('is malformed');

@@ -25,9 +25,14 @@ export const devSettings = {
     parse: choice('ext4', 'xfs', 'btrfs'),
     default: 'ext4',
   },
-  'image-capacity': {
-    doc: 'bytes that all volumes may have together; without it what the disk can hold',
-    parse: checkedBytes,
+  config: {
+    doc: 'YAML file with pools of your own, as in gateway.yaml; without it volumes are image files in DIR/images',
+    parse: text,
+    optional: true,
+  },
+  capacity: {
+    doc: 'bytes that all volumes may have together in DIR/images; without it what the disk can hold',
+    parse: bytes,
     optional: true,
   },
   'plugin-capabilities': advertisedSetting,
@@ -66,10 +71,5 @@ function nodeId(value: string): string {
 
 function checkedHostPort(value: string): string {
   hostPort(value);
-  return value;
-}
-
-function checkedBytes(value: string): string {
-  bytes(value);
   return value;
 }

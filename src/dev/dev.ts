@@ -1,15 +1,16 @@
-import { access, constants } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '../api/client.ts';
-import { showSegments } from '../api/topology.ts';
+import { parse } from 'yaml';
 import { createTokenSource } from '../controller/tokens.ts';
 import { showAdvertised } from '../csi/plugin-capabilities.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
+import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import { startChild, type Child } from './children.ts';
 import type { DevConfig } from './config.ts';
-import { devCluster, enroll, type Enrollment } from './enrollment.ts';
+import { devCluster, enroll, type Enrollment, type PoolSettings } from './enrollment.ts';
 
 /** How long the processes of an instance that was killed may take to be gone, in milliseconds. */
 const vacateTimeoutMs = 3_000;
@@ -21,9 +22,7 @@ const registerTimeoutMs = 10_000;
  */
 export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
   const { dir } = config;
-  const enrollment = await enroll(dir);
-  await access(dir, constants.W_OK);
-  await makeDirectories(join(dir, 'images'));
+  const enrollment = await enroll(dir, await poolsOf(config));
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(waitUntilVacant));
   const children: Child[] = [];
@@ -38,7 +37,11 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
     return child.ready;
   };
   try {
-    const { gateway } = await start('gateway', gatewaySettings(config, enrollment));
+    const { gateway } = await start('gateway', {
+      config: enrollment.configFile,
+      store: join(dir, 'store.sqlite'),
+      listen: config.listen,
+    });
     if (!gateway) throw new Error('the gateway did not say where it listens');
     const [controller, node] = await Promise.all([
       start('controller', {
@@ -59,19 +62,16 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   }
 }
 
-function gatewaySettings(
-  config: DevConfig,
-  { clustersFile }: Enrollment,
-): Record<string, string | undefined> {
-  return {
-    listen: config.listen,
-    store: join(config.dir, 'store.sqlite'),
-    backend: 'image',
-    'image-dir': join(config.dir, 'images'),
-    'image-capacity': config['image-capacity'],
-    'clusters-file': clustersFile,
-    topology: config.topology && showSegments(config.topology.segments),
-  };
+/** The pools of the file that was given, or one of image files. What is wrong with them, the gateway reports. */
+async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<PoolSettings> {
+  if (config !== undefined) {
+    const { pools } = Object(parse(await readFile(config, 'utf8'))) as { readonly pools?: PoolSettings };
+    return pools ?? {};
+  }
+  const images = join(dir, 'images');
+  await makeDirectories(images);
+  const place = topology && { topology: topology.segments };
+  return { images: { backend: 'image', dir: images, ...(capacity !== undefined && { capacity }), ...place } };
 }
 
 function nodeSettings(config: DevConfig, socket: string): Record<string, string | undefined> {
@@ -101,9 +101,7 @@ async function registerNode(gateway: string, config: DevConfig, { keyFile }: Enr
 }
 
 async function waitUntilVacant(socketPath: string): Promise<void> {
-  const deadlineMs = Date.now() + vacateTimeoutMs;
-  while (await isSocketAnswered(socketPath)) {
-    if (Date.now() > deadlineMs) throw new Error(`socket "${socketPath}" is in use by a live instance`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
+  const isVacant = async (): Promise<true | undefined> => !(await isSocketAnswered(socketPath)) || undefined;
+  if (!(await poll(isVacant, { everyMs: 50, timeoutMs: vacateTimeoutMs })))
+    throw new Error(`socket "${socketPath}" is in use by a live instance`);
 }

@@ -1,32 +1,44 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectories } from '../lib/directories.ts';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { stringify } from 'yaml';
+import { makeDirectories } from '../lib/directories.ts';
 
 /** The name under which `fairlead dev` enrolls its own controller. */
 export const devCluster = 'dev';
 
-/** The files that enroll one controller at one gateway. */
-export type Enrollment = { readonly keyFile: string; readonly clustersFile: string };
+/** The pools of a gateway, as its configuration file has them. */
+export type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The gateway's configuration file, and the private keys of one controller and one operator. */
+export type Enrollment = {
+  readonly configFile: string;
+  readonly keyFile: string;
+  readonly operatorKeyFile: string;
+};
 
 /**
- * Makes a key pair on the first start and keeps it: the private key for the controller (mode 0600), the public one in a
- * JWKS that the clusters file names. A key that is there is used again.
+ * Writes `gateway.yaml` with these pools, one cluster and the operators. Their private keys (mode 0600) are made at the
+ * first start; keys that are there are used again.
  */
-export async function enroll(dir: string): Promise<Enrollment> {
+export async function enroll(dir: string, pools: PoolSettings): Promise<Enrollment> {
   await makeDirectories(dir);
-  const keyFile = join(dir, 'controller.jwk.json');
-  const clustersFile = join(dir, 'clusters.json');
-  const jwk = (await readJwk(keyFile)) ?? (await makeJwk(keyFile));
-  const { d: _private, ...publicJwk } = jwk;
-  await writeFile(join(dir, 'dev.jwks.json'), json({ keys: [publicJwk] }));
-  await writeFile(
-    clustersFile,
-    json({
-      clusters: [{ name: devCluster, issuer: devCluster, jwksFile: 'dev.jwks.json', acceptAnyNode: false }],
-    }),
-  );
-  return { keyFile, clustersFile };
+  const configFile = join(dir, 'gateway.yaml');
+  const keyFile = await enrollKey(dir, { key: 'controller.jwk.json', keySet: 'dev.jwks.json' });
+  const operatorKeyFile = await enrollKey(dir, { key: 'operator.jwk.json', keySet: 'operators.jwks.json' });
+  const clusters = { [devCluster]: { keys: 'dev.jwks.json' } };
+  await replaceFile(configFile, stringify({ pools, clusters, operators: { keys: 'operators.jwks.json' } }));
+  return { configFile, keyFile, operatorKeyFile };
+}
+
+async function enrollKey(
+  dir: string,
+  { key, keySet }: { readonly key: string; readonly keySet: string },
+): Promise<string> {
+  const path = join(dir, key);
+  const { d: _private, ...publicJwk } = (await readJwk(path)) ?? (await makeJwk(path));
+  await replaceFile(join(dir, keySet), json({ keys: [publicJwk] }));
+  return path;
 }
 
 async function readJwk(path: string): Promise<JWK | undefined> {
@@ -41,11 +53,15 @@ async function readJwk(path: string): Promise<JWK | undefined> {
 async function makeJwk(path: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), alg: 'EdDSA', use: 'sig', kid: crypto.randomUUID() };
-  // A key that is cut short would have to be removed by hand.
-  const temporary = `${path}.new`;
-  await writeFile(temporary, json(jwk), { mode: 0o600, flush: true });
-  await rename(temporary, path);
+  await replaceFile(path, json(jwk));
   return jwk;
+}
+
+/** A file that is cut short would have to be removed by hand. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.new`;
+  await writeFile(temporary, text, { mode: 0o600, flush: true });
+  await rename(temporary, path);
 }
 
 function json(value: unknown): string {

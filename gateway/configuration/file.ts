@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { isClusterName } from '../../src/api/ids.ts';
+import {
+  hasDistinctKeys,
+  segmentKeyPattern,
+  segmentValuePattern,
+  type Segments,
+} from '../../src/api/topology.ts';
+import type { BackendPlugin } from '../backend.ts';
+
+/** The backends that pools can have, by name. */
+export type Plugins = Readonly<Record<string, BackendPlugin>>;
+
+/** A pool as the file has it: its backend, where it is, and the backend's own settings, checked. */
+export type PoolEntry = {
+  readonly backend: string;
+  readonly topology: Segments | undefined;
+  readonly settings: unknown;
+};
+
+/** A cluster as the file has it; `pools` undefined: it may use all. */
+export type ClusterEntry = {
+  readonly keys: string;
+  readonly issuer?: string | undefined;
+  readonly acceptAnyNode: boolean;
+  readonly pools?: readonly string[] | undefined;
+};
+
+/** The whole file. */
+export type ConfigFile = {
+  readonly pools: Readonly<Record<string, PoolEntry>>;
+  readonly clusters: Readonly<Record<string, ClusterEntry>>;
+  readonly operators?: { readonly keys: string; readonly issuer: string } | undefined;
+};
+
+const name = z.string().refine(isClusterName, {
+  error: 'must have lower-case letters, digits and inner dashes, at most 32',
+});
+
+const keysFile = z.string().min(1).describe('JWKS file with its public keys, relative to this file');
+
+/** Where a pool is: the topology that nodes report from which it is reached. */
+export const topologySchema = z
+  .record(z.string().regex(segmentKeyPattern), z.string().min(1).regex(segmentValuePattern))
+  .refine(segments => Object.keys(segments).length > 0, 'must not be empty')
+  .refine(hasDistinctKeys, 'has keys that differ in case alone')
+  .describe('where it is: the keys and values of the nodes from which it is reached; without it: all nodes');
+
+/** A cluster; its `pools` must be among these. */
+export function clusterSchema(poolNames: readonly string[]) {
+  return z.strictObject({
+    keys: keysFile,
+    issuer: z.string().min(1).optional().describe('the "iss" of its tokens; without it: its name'),
+    acceptAnyNode: z
+      .boolean()
+      .default(false)
+      .describe('true: volumes may be attached to nodes that it has not reported'),
+    pools: z
+      .array(z.enum(poolNames, { error: ({ input }) => `there is no pool "${String(input)}"` }))
+      .optional()
+      .describe('the pools that it may use; without it: all'),
+  });
+}
+
+/** The operators. */
+export const operatorsSchema = z.strictObject({
+  keys: keysFile,
+  issuer: z.string().min(1).default('operators').describe('the "iss" of their tokens'),
+});
+
+/** The whole file, for these backends; clusters may use pools of these names. */
+export function configFileSchema(plugins: Plugins, poolNames: readonly string[]): z.ZodType<ConfigFile> {
+  return z.strictObject({
+    pools: z
+      .record(name, poolSchema(plugins))
+      .refine(pools => Object.keys(pools).length > 0, 'at least one pool is needed'),
+    clusters: z.record(name, clusterSchema(poolNames)).default({}),
+    operators: operatorsSchema.optional(),
+  });
+}
+
+/** An entry is checked by its backend's own schema, which knows nothing of `backend` and `topology`. */
+function poolSchema(plugins: Plugins): z.ZodType<PoolEntry> {
+  const known = z.looseObject({ backend: z.enum(Object.keys(plugins)), topology: topologySchema.optional() });
+  return known.transform(({ backend, topology, ...rest }, context) => {
+    const parsed = plugins[backend]?.settings.safeParse(rest);
+    if (parsed?.success) return { backend, topology, settings: parsed.data };
+    for (const issue of parsed?.error.issues ?? []) context.issues.push({ ...issue, input: rest });
+    return z.NEVER;
+  });
+}
