@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { adminSettings } from '../gateway/admin/config.ts';
 import { gatewaySettings } from '../gateway/config.ts';
 import { nodeSettings } from '../node-agent/config.ts';
 import { openApiDocument } from '../src/api/openapi.ts';
@@ -68,7 +67,6 @@ function config(): string {
     gateway: gatewaySettings,
     controller: controllerSettings,
     node: nodeSettings,
-    'admin, beside those of the gateway': ownOf(adminSettings, gatewaySettings),
     // The node's id is this machine's name, which differs from one machine to the next.
     dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
   };
@@ -82,10 +80,6 @@ it says so, a file that holds the value may be named instead, with \`--name-file
 
 ${sections.join('\n\n')}
 `;
-}
-
-function ownOf(table: SettingsTable, others: SettingsTable): SettingsTable {
-  return Object.fromEntries(Object.entries(table).filter(([name]) => others[name] === undefined));
 }
 
 function toTable(table: SettingsTable): string {

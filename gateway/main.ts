@@ -14,6 +14,7 @@ import type { Plugins } from './configuration/file.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { readViewer } from './http/viewer.ts';
+import type { Pool } from './pools/pools.ts';
 import { createWork, type WorkStep } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { createServices } from './services.ts';
@@ -47,15 +48,15 @@ export async function startGateway(
   await using opened = new AsyncDisposableStack();
   const configuration = await openConfiguration(config.config, { plugins, log });
   opened.defer(() => configuration.close());
-  const { pools } = configuration;
+  const [{ backend }] = configuration.pools.all() as [Pool];
   const engine = openSqlite(config.store.path);
   opened.defer(() => engine.close());
   await migrate(engine);
   const work = createWork({ engine, leaseMs: config['claim-lease'], checkpoint });
-  const services = createServices({ engine, pools, work, keepDeletedMs: config['keep-deleted'] });
+  const services = createServices({ engine, backend, work, keepDeletedMs: config['keep-deleted'] });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const docs = { isPublic: config['public-docs'] === 'true', readViewer };
-  const app = createApp({ pools, ...services, authenticate, version, log, docs });
+  const app = createApp({ backend, ...services, authenticate, version, log, docs });
   const server = await listen(config, app.fetch);
   const recovery = createRecovery({ engine, services, log });
   const repeated = [

@@ -41,7 +41,10 @@ const keysFile = z.string().min(1).describe('JWKS file with its public keys, rel
 
 /** Where a pool is: the topology that nodes report from which it is reached. */
 export const topologySchema = z
-  .record(z.string().regex(segmentKeyPattern), z.string().min(1).regex(segmentValuePattern))
+  .record(
+    z.string().regex(segmentKeyPattern, 'is not a topology key'),
+    z.string().min(1).regex(segmentValuePattern, 'is not a topology value'),
+  )
   .refine(segments => Object.keys(segments).length > 0, 'must not be empty')
   .refine(hasDistinctKeys, 'has keys that differ in case alone')
   .describe('where it is: the keys and values of the nodes from which it is reached; without it: all nodes');
@@ -85,7 +88,10 @@ function poolSchema(plugins: Plugins): z.ZodType<PoolEntry> {
   return known.transform(({ backend, topology, ...rest }, context) => {
     const parsed = plugins[backend]?.settings.safeParse(rest);
     if (parsed?.success) return { backend, topology, settings: parsed.data };
-    for (const issue of parsed?.error.issues ?? []) context.issues.push({ ...issue, input: rest });
+    for (const issue of parsed?.error.issues ?? []) {
+      const found = { ...issue, input: rest } as (typeof context.issues)[number];
+      context.issues.push(found);
+    }
     return z.NEVER;
   });
 }

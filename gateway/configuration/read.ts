@@ -55,7 +55,7 @@ async function readConfigFile(path: string, plugins: Plugins): Promise<FileResul
     return { faults: malformed.map(({ pos, message }) => `${lineAt(pos[0])}: ${message}`), placeOf };
   let data: { readonly pools?: unknown } | null;
   try {
-    data = document.toJS() as typeof data;
+    data = document.toJS({ reviver: requireOwnKey }) as typeof data;
   } catch (error) {
     return { faults: [`${path}: ${(error as Error).message}`], placeOf };
   }
@@ -64,10 +64,18 @@ async function readConfigFile(path: string, plugins: Plugins): Promise<FileResul
   return { file: parsed.data, placeOf };
 }
 
+/** A schema would drop such a key instead of reporting it. */
+function requireOwnKey(key: unknown, value: unknown): unknown {
+  if (key === '__proto__') throw new Error('"__proto__" is not known');
+  return value;
+}
+
 /** Where the value at the path begins, or the nearest that is there around it. */
 function offsetOf(document: Document, path: Path): number | undefined {
   for (let depth = path.length; depth > 0; depth--) {
-    const node = document.getIn(path.slice(0, depth), true) as { readonly range?: readonly number[] } | undefined;
+    const node = document.getIn(path.slice(0, depth), true) as
+      | { readonly range?: readonly number[] }
+      | undefined;
     if (node?.range) return node.range[0];
   }
   return undefined;

@@ -22,9 +22,9 @@ const registerTimeoutMs = 10_000;
  */
 export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
   const { dir } = config;
-  const enrollment = await enroll(dir, await poolsOf(config));
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(waitUntilVacant));
+  const enrollment = await enroll(dir, await poolsOf(config));
   const children: Child[] = [];
   let closing = false;
   const closeAll = async (): Promise<void> => {

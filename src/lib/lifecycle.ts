@@ -35,7 +35,9 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
     running = await start();
   } catch (error) {
     const { isReported } = error as { readonly isReported?: boolean };
-    if (!isReported) process.stderr.write(`fairlead ${name}: ${describeStartFault(error)}\n`);
+    const faults = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
+    if (!isReported)
+      for (const fault of faults) process.stderr.write(`fairlead ${name}: ${describeStartFault(fault)}\n`);
     process.exit(1);
   }
   let closing = false;

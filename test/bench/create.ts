@@ -24,7 +24,7 @@ async function measureCreate(): Promise<readonly Figure[]> {
   const dir = makeTemporaryDirectory();
   const echo = await startFloor('empty-grpc.ts', join(dir, 'echo.sock'));
   const hono = await startFloor('bare-hono.ts');
-  const dev = await startDev({ dir: join(dir, 'dev'), 'image-capacity': '1024Ti' });
+  const dev = await startDev({ dir: join(dir, 'dev'), capacity: '1024Ti' });
   const ours = connectCsi(dev.controller);
   const empty = connectCsi(`unix://${join(dir, 'echo.sock')}`);
   const pool = new Pool(`http://127.0.0.1:${hono.message['port']}`, { connections: 64 });

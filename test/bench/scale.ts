@@ -70,12 +70,11 @@ async function measureWith(count: number): Promise<Measured> {
   try {
     const store = join(dir, 'store.sqlite');
     await fill(store, count);
-    const { keyFile, clustersFile } = await enroll(join(dir, 'enrollment'));
+    const { keyFile, configFile } = await enroll(join(dir, 'enrollment'), { memory: { backend: 'memory' } });
     const settings = {
       listen: '127.0.0.1:0',
       store,
-      backend: 'memory',
-      'clusters-file': clustersFile,
+      config: configFile,
       'log-level': 'error',
     };
     const gateway = startChild('gateway', settings);

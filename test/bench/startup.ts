@@ -29,7 +29,7 @@ async function measureStartup(): Promise<readonly Figure[]> {
       name: 'node -e 0, exec to exit',
       value: await medianOf(() => timed(() => once(spawn(process.execPath, ['-e', '0']), 'exit'))),
     };
-    const { keyFile, clustersFile } = await enroll(join(dir, 'enrollment'));
+    const { keyFile, configFile } = await enroll(join(dir, 'enrollment'), { memory: { backend: 'memory' } });
     const nodeSocket = join(dir, 'node.sock');
     const controllerSocket = join(dir, 'controller.sock');
     const log = ['--log-level', 'error'];
@@ -71,10 +71,8 @@ async function measureStartup(): Promise<readonly Figure[]> {
         '127.0.0.1:17700',
         '--store',
         join(dir, 's.sqlite'),
-        '--backend',
-        'memory',
-        '--clusters-file',
-        clustersFile,
+        '--config',
+        configFile,
         ...log,
       ],
       answered: () => untilAnswered(gatewayUrl),

@@ -1,9 +1,11 @@
-import { readGatewayConfig } from '../../gateway/config.ts';
-import { startGateway, type Plugins } from '../../gateway/main.ts';
+import { gatewaySettings } from '../../gateway/config.ts';
+import type { Plugins } from '../../gateway/configuration/file.ts';
+import { startGateway } from '../../gateway/main.ts';
 import { backends } from '../../gateway/backends/index.ts';
 import type { BackendPlugin } from '../../gateway/backend.ts';
 import { runProgram } from '../../src/lib/lifecycle.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { readSettings } from '../../src/lib/settings.ts';
 import { crashAtSteps, layFaults, type FaultOptions } from './faulty-backend.ts';
 import { parseRules } from './faulty-backend/rules.ts';
 
@@ -17,9 +19,9 @@ const plugins: Plugins = Object.fromEntries(
   Object.entries(backends as Plugins).map(([name, plugin]) => [name, withFaults(plugin)]),
 );
 
-const { config, faults } = readGatewayConfig({ argv: process.argv.slice(2), env });
+const { values: config, faults } = readSettings(gatewaySettings, { argv: process.argv.slice(2), env });
 if (faults) throw new Error(faults.join('\n'));
-const log = createLog('gateway', config.logLevel);
+const log = createLog('gateway', config['log-level']);
 await runProgram({
   name: 'gateway',
   log,

@@ -23,7 +23,7 @@ export const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.u
 
 /** Starts `fairlead dev` and waits for its line; the settings are flags without their dashes. */
 export async function startDev(settings: Readonly<Record<string, string>>): Promise<Dev> {
-  const argv = Object.entries({ 'image-capacity': '1Ti', 'log-level': 'warn', ...settings }).flatMap(
+  const argv = Object.entries({ capacity: '1Ti', 'log-level': 'warn', ...settings }).flatMap(
     ([name, value]) => [`--${name}`, value],
   );
   const child = spawn(process.execPath, [cli, 'dev', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { showSegments, type Segments } from '../../src/api/topology.ts';
+import type { Segments } from '../../src/api/topology.ts';
 import { connectCsi } from '../../src/csi/client.ts';
 import { advertisable } from '../../src/csi/plugin-capabilities.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
@@ -29,7 +29,6 @@ export async function startPlaced(t: TestContext, dir: string): Promise<Placed> 
     children.push(child);
     return child.ready;
   };
-  const { keyFile, clustersFile } = await enroll(dir);
   const [work, images] = [join(dir, 'work'), join(dir, 'images')];
   for (const path of [work, images]) mkdirSync(path);
   const plugin = { 'plugin-capabilities': advertisable.join(',') };
@@ -42,14 +41,13 @@ export async function startPlaced(t: TestContext, dir: string): Promise<Placed> 
     'kubelet-dir': work,
   });
   const topology = await topologyOf(node);
+  const { keyFile, configFile } = await enroll(dir, {
+    placed: { backend: 'image', dir: images, capacity: '1Ti', topology },
+  });
   const { gateway = '' } = await start('gateway', {
     listen: '127.0.0.1:0',
     store: join(dir, 'store.sqlite'),
-    backend: 'image',
-    'image-dir': images,
-    'image-capacity': '1Ti',
-    topology: showSegments(topology),
-    'clusters-file': clustersFile,
+    config: configFile,
   });
   const endpoint = join(dir, 'controller.sock');
   const cluster = { cluster: devCluster, 'key-file': keyFile };

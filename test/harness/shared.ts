@@ -42,17 +42,16 @@ export async function startSharing(
     children.push(child);
     return child.ready;
   };
-  const { keyFile, clustersFile } = await enroll(dir);
   const root = exported?.root ?? join(dir, 'volumes');
   mkdirSync(root, { recursive: true });
+  const nfs = exported && { nfs: { server: exported.server, path: exported.path } };
+  const { keyFile, configFile } = await enroll(dir, {
+    shared: { backend: 'dir', dir: root, capacity: '1Ti', ...nfs },
+  });
   const { gateway = '' } = await start('gateway', {
     listen: '127.0.0.1:0',
     store: join(dir, 'store.sqlite'),
-    backend: 'dir',
-    'dir-root': root,
-    'dir-capacity': '1Ti',
-    ...(exported && { 'dir-nfs-server': exported.server, 'dir-nfs-export': exported.path }),
-    'clusters-file': clustersFile,
+    config: configFile,
   });
   const controller = join(dir, 'controller.sock');
   const plugin = { 'plugin-capabilities': await advertisedFor({ gateway, keyFile }) };

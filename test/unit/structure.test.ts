@@ -14,11 +14,14 @@ const rules: Readonly<
   'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
   'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js'] },
   'src/controller': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'], packages: ['jose'] },
-  'src/dev': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'], packages: ['jose'] },
+  'src/dev': {
+    ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
+    packages: ['jose', 'yaml'],
+  },
   'node-agent': { ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'], packages: [] },
   gateway: {
     ours: ['src/lib', 'src/api', 'gateway'],
-    packages: ['hono', '@hono/node-server', 'jose', 'zod'],
+    packages: ['hono', '@hono/node-server', 'jose', 'yaml', 'zod'],
   },
 };
 

@@ -10,7 +10,7 @@ import { controllerSettings } from '../../../src/controller/config.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 
 const cli = fileURLToPath(new URL('../../../src/fairlead.mjs', import.meta.url));
-const programs = ['gateway', 'controller', 'node', 'admin', 'dev', 'demo'];
+const programs = ['gateway', 'controller', 'node', 'dev', 'demo'];
 
 function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ExecResult> {
   const variables = Object.entries({ PATH: process.env['PATH'], ...env }).map(pair => pair.join('='));
@@ -52,13 +52,18 @@ for (const program of programs) {
   });
 }
 
-for (const name of ['nope', 'toString', '--nope', '']) {
-  test(`the program "${name}" is unknown, and the error tells which there are`, async () => {
+for (const name of ['xyzzy', 'toString', '--xyzzy', '']) {
+  test(`the command "${name}" is unknown, and the error tells which there are`, async () => {
     const { status, stdout, stderr } = await fairlead([name]);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.equal(stderr, `fairlead: unknown program "${name}"; there are ${programs.join(', ')}\n`);
+    assert.equal(stderr, `fairlead: unknown command "${name}"; there are ${programs.join(', ')}\n`);
   });
 }
+
+test('a mistyped command is told with the one that is likely to be meant', async () => {
+  const { stderr } = await fairlead(['contoller']);
+  assert.match(stderr, /^fairlead: unknown command "contoller"; did you mean "controller"\?; there are /);
+});
 
 test('several faults are told together, one a line, before any socket is made', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-cli-'));

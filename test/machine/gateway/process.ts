@@ -30,8 +30,14 @@ export function prepareDirectory(t: TestContext): string {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
   writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  const clusters = [{ name: 'a', issuer: 'a', jwksFile: 'a.jwks.json', acceptAnyNode: true }];
-  writeFileSync(join(directory, 'clusters.json'), JSON.stringify({ clusters }));
+  const images = {
+    backend: 'image',
+    dir: join(directory, 'images'),
+    capacity: '1Ti',
+    topology: { zone: 'a' },
+  };
+  const clusters = { a: { keys: 'a.jwks.json', acceptAnyNode: true } };
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify({ pools: { images }, clusters }));
   return directory;
 }
 
@@ -43,13 +49,9 @@ export async function startProcess(
 ): Promise<GatewayProcess> {
   const flags = {
     '--listen': '127.0.0.1:0',
-    '--backend': 'image',
-    '--image-dir': join(directory, 'images'),
-    '--image-capacity': '1Ti',
+    '--config': join(directory, 'gateway.yaml'),
     '--claim-lease': lease,
-    '--topology': 'zone=a',
     '--store': join(directory, 'store.sqlite'),
-    '--clusters-file': join(directory, 'clusters.json'),
     '--log-level': 'error',
   };
   const argv = Object.entries(flags).flat();

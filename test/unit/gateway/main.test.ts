@@ -4,19 +4,14 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { readGatewayConfig, type GatewayConfig } from '../../../gateway/config.ts';
+import { gatewaySettings, type GatewayConfig } from '../../../gateway/config.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/call.ts';
 import { describeStartFault, type Running } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import {
-  createMemoryLog,
-  createSigner,
-  mounted,
-  temporaryDirectory,
-  volumeSpec,
-} from '../../harness/gateway-harness.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../harness/gateway-problems.ts';
 
 const signer = await createSigner('a');
@@ -55,7 +50,7 @@ test('what was made is there after the gateway was started again', async t => {
 });
 
 test('a gateway that is told where its storage is says so of all that it makes', async t => {
-  const { client } = await start(t, prepare(t), { '--topology': 'x.example/zone=a' });
+  const { client } = await start(t, prepare(t, { pool: { topology: { 'x.example/zone': 'a' } } }));
   const place = { 'x.example/zone': 'a' };
   assert.ok((await client.getCapabilities(call())).features.includes('topology'));
   const here = volumeSpec('here', {
@@ -69,24 +64,6 @@ test('a gateway that is told where its storage is says so of all that it makes',
   assert.ok((await client.getCapacity({ topology: place }, call())).availableBytes > 0);
   const none = await client.getCapacity({ topology: { 'x.example/zone': 'b' } }, call());
   assert.deepEqual(none, { availableBytes: 0 });
-});
-
-test('a gateway that is told of another place warns of volumes that are where it was before', async t => {
-  const directory = prepare(t);
-  const { client, running } = await start(t, directory, { '--topology': 'zone=a' });
-  await client.createVolume('a.one', volumeSpec('one'), call());
-  await running.close();
-  for (const [zone, warned] of [
-    ['zone=b', [/^warn volumes are in places .*"detail":"\\"zone=a\\" \(1\)"/]],
-    ['zone=a', []],
-  ] as const) {
-    const { log, lines } = createMemoryLog();
-    const again = await startGateway(configOf(directory, { '--topology': zone }), log);
-    t.after(() => again.close());
-    const found = lines.filter(line => line.startsWith('warn'));
-    assert.equal(found.length, warned.length, found.join('\n'));
-    for (const [index, says] of warned.entries()) assert.match(found[index] ?? '', says);
-  }
 });
 
 test('many clients that create at once get as many volumes', async t => {
@@ -143,7 +120,10 @@ test('a port that is taken is told in one line, and nothing stays open', async t
   });
   t.after(() => other.close());
   const { port } = other.address() as AddressInfo;
-  const starting = startGateway(configOf(directory, { '--listen': `127.0.0.1:${port}` }), silentLog);
+  const starting = startGateway(
+    configOf(directory, { flags: { '--listen': `127.0.0.1:${port}` } }),
+    silentLog,
+  );
   await assert.rejects(starting, error => {
     assert.equal(describeStartFault(error), `127.0.0.1:${port} is already in use`);
     return true;
@@ -152,64 +132,67 @@ test('a port that is taken is told in one line, and nothing stays open', async t
   await client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
 });
 
-const faults = [
+const faults: readonly { readonly name: string; readonly change: Change; readonly says: RegExp }[] = [
   {
-    flags: { '--clusters-file': '/no/clusters.json' },
-    says: /^cannot read "\/no\/clusters.json" \(ENOENT\)$/,
-  },
-  {
-    flags: { '--image-dir': '/no/images' },
-    says: /^cannot use the image directory "\/no\/images": there is no such directory$/,
-  },
-  {
-    flags: { '--store': '/no/store.sqlite' },
+    name: 'a store that cannot be opened',
+    change: { flags: { '--store': '/no/store.sqlite' } },
     says: /^cannot use the store "\/no\/store.sqlite": unable to open database file$/,
   },
-  { flags: { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' }, says: /\/no\/cert/ },
+  {
+    name: 'a certificate that is not there',
+    change: { flags: { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' } },
+    says: /\/no\/cert/,
+  },
 ];
-for (const { flags, says } of faults) {
-  test(`${Object.entries(flags).flat().join(' ')} is told in one line`, async t => {
-    await assert.rejects(startGateway(configOf(prepare(t), flags), silentLog), error => {
-      assert.match(describeStartFault(error), says);
-      return true;
-    });
+for (const { name, change, says } of faults) {
+  test(`${name} is one line`, async t => {
+    const starting = startGateway(configOf(prepare(t, change), change), silentLog);
+    await assert.rejects(starting, error => says.test(describeStartFault(error)));
   });
 }
 
+/** What is other than usual: members of the pool, and flags. */
+type Change = {
+  readonly pool?: Readonly<Record<string, unknown>>;
+  readonly flags?: Readonly<Record<string, string>>;
+};
+
 /** A directory with all that a gateway needs. */
-function prepare(t: TestContext): string {
+function prepare(t: TestContext, { pool }: Change = {}): string {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
   writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  const clusters = [{ name: 'a', issuer: 'a', jwksFile: 'a.jwks.json' }];
-  writeFileSync(join(directory, 'clusters.json'), JSON.stringify({ clusters }));
+  writeConfig(directory, pool);
   return directory;
 }
 
-/** A flag without a value is not given. */
-type Flags = Readonly<Record<string, string | undefined>>;
+function writeConfig(directory: string, pool: Change['pool'] = {}): void {
+  const pools = { images: { backend: 'image', dir: join(directory, 'images'), ...pool } };
+  const clusters = { a: { keys: 'a.jwks.json' } };
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify({ pools, clusters }));
+}
 
-function configOf(directory: string, flags: Flags = {}): GatewayConfig {
-  const all: Flags = {
+function configOf(directory: string, { flags = {} }: Change = {}): GatewayConfig {
+  const all = {
     '--listen': '127.0.0.1:0',
-    '--backend': 'image',
-    '--image-dir': join(directory, 'images'),
     '--store': join(directory, 'store.sqlite'),
-    '--clusters-file': join(directory, 'clusters.json'),
+    '--config': join(directory, 'gateway.yaml'),
     ...flags,
   };
-  const argv = Object.entries(all).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
-  const { config, faults: found } = readGatewayConfig({ argv, env: {} });
-  assert.ok(config, found?.join('\n') ?? '');
-  return config;
+  const { values, faults: found } = readSettings(gatewaySettings, {
+    argv: Object.entries(all).flat(),
+    env: {},
+  });
+  assert.ok(values, found?.join('\n') ?? '');
+  return values;
 }
 
 async function start(
   t: TestContext,
   directory: string,
-  flags: Flags = {},
+  change: Change = {},
 ): Promise<{ running: Running; client: StorageClient }> {
-  const running = await startGateway(configOf(directory, flags), silentLog);
+  const running = await startGateway(configOf(directory, change), silentLog);
   const client = createClient({ url: urlOf(running), token: () => signer.sign() });
   t.after(async () => {
     await client.close();
