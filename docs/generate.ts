@@ -3,17 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { gatewaySettings } from '../gateway/config.ts';
 import { nodeSettings } from '../node-agent/config.ts';
-import { openApiDocument } from '../src/api/openapi.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import { takesFile, type SettingsTable } from '../src/lib/settings.ts';
-import { version } from '../src/lib/version.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
-Writes docs/errors.md, docs/config.md and docs/openapi.json from the tables in the source; --check fails when one
-is stale.
+Writes docs/errors.md and docs/config.md from the tables in the source; --check fails when one is stale.
 `;
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
@@ -22,7 +19,6 @@ else
   for (const [name, text] of Object.entries({
     'errors.md': errors(),
     'config.md': config(),
-    'openapi.json': openApi(),
   }))
     keep(name, text);
 
@@ -56,10 +52,6 @@ a hint. Over gRPC it is the code with this number. Only codes marked "may still 
 |---|---|---|---|---|
 ${rows.join('\n')}
 `;
-}
-
-function openApi(): string {
-  return `${JSON.stringify(openApiDocument(version), null, 2)}\n`;
 }
 
 function config(): string {

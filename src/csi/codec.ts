@@ -8,8 +8,8 @@ export interface MessageType {
   toObject(message: object, options: object): object;
 }
 
-/** The generated messages, by the parts of their full names. */
-export type Namespace = { readonly [part: string]: Namespace | MessageType };
+/** The generated messages, by their full names. */
+export type Messages = Readonly<Record<string, MessageType>>;
 
 /** The methods of each service, by the service's full name; messages are named in full. */
 export type Services = Readonly<Record<string, readonly Method[]>>;
@@ -32,26 +32,27 @@ export type Codec = {
 const shape = { longs: String, enums: String, defaults: true, oneofs: true };
 
 /** The services by their full names, as grpc-js takes them. */
-export function toPackage(root: Namespace, services: Services): Record<string, ServiceDefinition> {
-  const entries = Object.entries(services).map(([name, methods]) => [name, toService(root, name, methods)]);
+export function toPackage(messages: Messages, services: Services): Record<string, ServiceDefinition> {
+  const entries = Object.entries(services).map(([name, methods]) => [
+    name,
+    toService(messages, name, methods),
+  ]);
   return Object.fromEntries(entries) as Record<string, ServiceDefinition>;
 }
 
 /** The codec of the message with that full name; throws when there is none. */
-export function codecOf(root: Namespace, fullName: string): Codec {
-  let found: unknown = root;
-  for (const part of fullName.split('.')) found = (found as Namespace | undefined)?.[part];
-  if (found === undefined) throw new Error(`there is no message "${fullName}"`);
-  const type = found as MessageType;
+export function codecOf(messages: Messages, fullName: string): Codec {
+  const type = messages[fullName];
+  if (type === undefined) throw new Error(`there is no message "${fullName}"`);
   return {
     serialize: value => type.encode(type.fromObject(value)).finish() as Buffer,
     deserialize: bytes => type.toObject(type.decode(bytes), shape),
   };
 }
 
-function toService(root: Namespace, service: string, methods: readonly Method[]): ServiceDefinition {
+function toService(messages: Messages, service: string, methods: readonly Method[]): ServiceDefinition {
   const entries = methods.map(({ name, request, answer, requestStream, responseStream }) => {
-    const [asked, answered] = [codecOf(root, request), codecOf(root, answer)];
+    const [asked, answered] = [codecOf(messages, request), codecOf(messages, answer)];
     const method = {
       path: `/${service}/${name}`,
       originalName: `${name.charAt(0).toLowerCase()}${name.slice(1)}`,

@@ -1,5 +1,5 @@
-import { addCommonProtos, loadProtosWithOptionsSync } from '@grpc/proto-loader/build/src/util.js';
 import protobuf from 'protobufjs';
+import { readProto } from '../../proto/read.ts';
 
 type Described = Record<string, unknown>;
 type Table = Record<string, Described>;
@@ -7,11 +7,10 @@ type Tables = { messages: Table; enums: Table; services: Table; extensions: Tabl
 
 /** Everything that two sides of a protocol must agree on, in the form in which wire/main.go prints it. */
 export const normalForm = (protoFile: string, packageName: string): Described => {
-  addCommonProtos();
-  const root = loadProtosWithOptionsSync(protoFile, { keepCase: true });
+  const { root } = readProto(protoFile);
   const tables: Tables = { messages: {}, enums: {}, services: {}, extensions: {} };
   const space = root.lookup(packageName);
-  if (!(space instanceof protobuf.Namespace)) throw new Error(`no package ${packageName} in ${protoFile}`);
+  if (!(space instanceof protobuf.Namespace)) throw new Error(`no package ${packageName} in "${protoFile}"`);
   for (const object of space.nestedArray) add(tables, object, packageName);
   return { options: options(space.options, packageName), ...tables };
 };

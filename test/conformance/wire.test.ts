@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { go, whatIsMissing } from '../harness/go.ts';
 import { normalForm } from './normal-form.ts';
 
-const protoDir = join(import.meta.dirname, '../../proto');
 const moduleDir = join(import.meta.dirname, 'wire');
 
 test('on the wire, our protocols are the official ones', async t => {
@@ -19,7 +18,7 @@ test('on the wire, our protocols are the official ones', async t => {
     ['pluginregistration.proto', 'pluginregistration'],
   ] as const) {
     await t.test(`${file} says what the official package ${packageName} says`, () => {
-      assert.deepEqual(normalForm(join(protoDir, file), packageName), official[packageName]);
+      assert.deepEqual(normalForm(file, packageName), official[packageName]);
     });
   }
 });

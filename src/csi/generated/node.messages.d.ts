@@ -1,7 +1,5 @@
-// Generated from proto/csi.proto. Do not edit.
+import type { Messages, Services } from '../codec.ts';
 
-import type { Namespace, Services } from '../codec.ts';
-
-declare const root: Namespace;
-export default root;
+declare const messages: Messages;
+export default messages;
 export const services: Services;

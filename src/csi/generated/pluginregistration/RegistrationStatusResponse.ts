@@ -1,6 +1,5 @@
 // Generated from proto/pluginregistration.proto. Do not edit.
 
-
 export interface RegistrationStatusResponse {
 }
 

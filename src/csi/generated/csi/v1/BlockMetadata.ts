@@ -2,30 +2,18 @@
 
 import type { Long } from '@grpc/proto-loader';
 
-/**
- * A range of bytes.
- */
+/** A range of bytes. */
 export interface BlockMetadata {
-  /**
-   * required; from the start of the volume, zero based
-   */
+  /** required; from the start of the volume, zero based */
   'byte_offset'?: (number | string | Long);
-  /**
-   * required; above zero
-   */
+  /** required; above zero */
   'size_bytes'?: (number | string | Long);
 }
 
-/**
- * A range of bytes.
- */
+/** A range of bytes. */
 export interface BlockMetadata__Output {
-  /**
-   * required; from the start of the volume, zero based
-   */
+  /** required; from the start of the volume, zero based */
   'byte_offset': (string);
-  /**
-   * required; above zero
-   */
+  /** required; above zero */
   'size_bytes': (string);
 }

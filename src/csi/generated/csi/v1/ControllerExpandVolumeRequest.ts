@@ -4,33 +4,21 @@ import type { CapacityRange as _csi_v1_CapacityRange, CapacityRange__Output as _
 import type { VolumeCapability as _csi_v1_VolumeCapability, VolumeCapability__Output as _csi_v1_VolumeCapability__Output } from '../../csi/v1/VolumeCapability.ts';
 
 export interface ControllerExpandVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
-  /**
-   * required
-   */
+  /** required */
   'capacity_range'?: (_csi_v1_CapacityRange | null);
   'secrets'?: ({[key: string]: string});
-  /**
-   * absent: the plugin finds out itself
-   */
+  /** absent: the plugin finds out itself */
   'volume_capability'?: (_csi_v1_VolumeCapability | null);
 }
 
 export interface ControllerExpandVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
-  /**
-   * required
-   */
+  /** required */
   'capacity_range': (_csi_v1_CapacityRange__Output | null);
   'secrets': ({[key: string]: string});
-  /**
-   * absent: the plugin finds out itself
-   */
+  /** absent: the plugin finds out itself */
   'volume_capability': (_csi_v1_VolumeCapability__Output | null);
 }

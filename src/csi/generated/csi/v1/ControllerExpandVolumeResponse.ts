@@ -3,23 +3,15 @@
 import type { Long } from '@grpc/proto-loader';
 
 export interface ControllerExpandVolumeResponse {
-  /**
-   * required; the size it has now
-   */
+  /** required; the size it has now */
   'capacity_bytes'?: (number | string | Long);
-  /**
-   * NodeExpandVolume is still to be called
-   */
+  /** NodeExpandVolume is still to be called */
   'node_expansion_required'?: (boolean);
 }
 
 export interface ControllerExpandVolumeResponse__Output {
-  /**
-   * required; the size it has now
-   */
+  /** required; the size it has now */
   'capacity_bytes': (string);
-  /**
-   * NodeExpandVolume is still to be called
-   */
+  /** NodeExpandVolume is still to be called */
   'node_expansion_required': (boolean);
 }

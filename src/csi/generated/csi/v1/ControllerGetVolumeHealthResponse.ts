@@ -3,15 +3,11 @@
 import type { VolumeHealth as _csi_v1_VolumeHealth, VolumeHealth__Output as _csi_v1_VolumeHealth__Output } from '../../csi/v1/VolumeHealth.ts';
 
 export interface ControllerGetVolumeHealthResponse {
-  /**
-   * required
-   */
+  /** required */
   'volume_health'?: (_csi_v1_VolumeHealth | null);
 }
 
 export interface ControllerGetVolumeHealthResponse__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_health': (_csi_v1_VolumeHealth__Output | null);
 }

@@ -1,16 +1,11 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface ControllerGetVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
 }
 
 export interface ControllerGetVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
 }

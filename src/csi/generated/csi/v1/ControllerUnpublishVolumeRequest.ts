@@ -1,26 +1,17 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface ControllerUnpublishVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
-  /**
-   * empty: every node
-   */
+  /** empty: every node */
   'node_id'?: (string);
   'secrets'?: ({[key: string]: string});
 }
 
 export interface ControllerUnpublishVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
-  /**
-   * empty: every node
-   */
+  /** empty: every node */
   'node_id': (string);
   'secrets': ({[key: string]: string});
 }

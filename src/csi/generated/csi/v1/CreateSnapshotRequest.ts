@@ -3,41 +3,25 @@
 import type { TopologyRequirement as _csi_v1_TopologyRequirement, TopologyRequirement__Output as _csi_v1_TopologyRequirement__Output } from '../../csi/v1/TopologyRequirement.ts';
 
 export interface CreateSnapshotRequest {
-  /**
-   * required
-   */
+  /** required */
   'source_volume_id'?: (string);
-  /**
-   * required; chosen by the caller, the key that makes retries safe; no control characters
-   */
+  /** required; chosen by the caller, the key that makes retries safe; no control characters */
   'name'?: (string);
   'secrets'?: ({[key: string]: string});
-  /**
-   * from the snapshot class
-   */
+  /** from the snapshot class */
   'parameters'?: ({[key: string]: string});
-  /**
-   * Where volumes must be makeable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS.
-   */
+  /** Where volumes must be makeable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS. */
   'accessibility_requirements'?: (_csi_v1_TopologyRequirement | null);
 }
 
 export interface CreateSnapshotRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'source_volume_id': (string);
-  /**
-   * required; chosen by the caller, the key that makes retries safe; no control characters
-   */
+  /** required; chosen by the caller, the key that makes retries safe; no control characters */
   'name': (string);
   'secrets': ({[key: string]: string});
-  /**
-   * from the snapshot class
-   */
+  /** from the snapshot class */
   'parameters': ({[key: string]: string});
-  /**
-   * Where volumes must be makeable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS.
-   */
+  /** Where volumes must be makeable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS. */
   'accessibility_requirements': (_csi_v1_TopologyRequirement__Output | null);
 }

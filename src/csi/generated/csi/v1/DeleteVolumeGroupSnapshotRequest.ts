@@ -1,26 +1,17 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface DeleteVolumeGroupSnapshotRequest {
-  /**
-   * required
-   */
+  /** required */
   'group_snapshot_id'?: (string);
-  /**
-   * required; the members as the caller knows them, to be compared
-   */
+  /** required; the members as the caller knows them, to be compared */
   'snapshot_ids'?: (string)[];
   'secrets'?: ({[key: string]: string});
 }
 
 export interface DeleteVolumeGroupSnapshotRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'group_snapshot_id': (string);
-  /**
-   * required; the members as the caller knows them, to be compared
-   */
+  /** required; the members as the caller knows them, to be compared */
   'snapshot_ids': (string)[];
   'secrets': ({[key: string]: string});
 }

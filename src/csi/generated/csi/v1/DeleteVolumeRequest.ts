@@ -1,18 +1,13 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface DeleteVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
   'secrets'?: ({[key: string]: string});
 }
 
 export interface DeleteVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
   'secrets': ({[key: string]: string});
 }

@@ -4,31 +4,19 @@ import type { Int64Value as _google_protobuf_Int64Value, Int64Value__Output as _
 import type { Long } from '@grpc/proto-loader';
 
 export interface GetCapacityResponse {
-  /**
-   * bytes; never negative
-   */
+  /** bytes; never negative */
   'available_capacity'?: (number | string | Long);
-  /**
-   * largest size one volume may ask for
-   */
+  /** largest size one volume may ask for */
   'maximum_volume_size'?: (_google_protobuf_Int64Value | null);
-  /**
-   * smallest limit one volume may set
-   */
+  /** smallest limit one volume may set */
   'minimum_volume_size'?: (_google_protobuf_Int64Value | null);
 }
 
 export interface GetCapacityResponse__Output {
-  /**
-   * bytes; never negative
-   */
+  /** bytes; never negative */
   'available_capacity': (string);
-  /**
-   * largest size one volume may ask for
-   */
+  /** largest size one volume may ask for */
   'maximum_volume_size': (_google_protobuf_Int64Value__Output | null);
-  /**
-   * smallest limit one volume may set
-   */
+  /** smallest limit one volume may set */
   'minimum_volume_size': (_google_protobuf_Int64Value__Output | null);
 }

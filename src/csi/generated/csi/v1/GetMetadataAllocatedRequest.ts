@@ -3,33 +3,21 @@
 import type { Long } from '@grpc/proto-loader';
 
 export interface GetMetadataAllocatedRequest {
-  /**
-   * required
-   */
+  /** required */
   'snapshot_id'?: (string);
-  /**
-   * required; skips ranges that end at or before it; zero: from the start
-   */
+  /** required; skips ranges that end at or before it; zero: from the start */
   'starting_offset'?: (number | string | Long);
-  /**
-   * ranges per message at most; zero: the plugin decides
-   */
+  /** ranges per message at most; zero: the plugin decides */
   'max_results'?: (number);
   'secrets'?: ({[key: string]: string});
 }
 
 export interface GetMetadataAllocatedRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'snapshot_id': (string);
-  /**
-   * required; skips ranges that end at or before it; zero: from the start
-   */
+  /** required; skips ranges that end at or before it; zero: from the start */
   'starting_offset': (string);
-  /**
-   * ranges per message at most; zero: the plugin decides
-   */
+  /** ranges per message at most; zero: the plugin decides */
   'max_results': (number);
   'secrets': ({[key: string]: string});
 }

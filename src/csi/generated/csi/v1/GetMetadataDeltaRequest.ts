@@ -3,41 +3,25 @@
 import type { Long } from '@grpc/proto-loader';
 
 export interface GetMetadataDeltaRequest {
-  /**
-   * required; the older
-   */
+  /** required; the older */
   'base_snapshot_id'?: (string);
-  /**
-   * required; the newer, of the same volume
-   */
+  /** required; the newer, of the same volume */
   'target_snapshot_id'?: (string);
-  /**
-   * required; skips ranges that end at or before it; zero: from the start
-   */
+  /** required; skips ranges that end at or before it; zero: from the start */
   'starting_offset'?: (number | string | Long);
-  /**
-   * ranges per message at most; zero: the plugin decides
-   */
+  /** ranges per message at most; zero: the plugin decides */
   'max_results'?: (number);
   'secrets'?: ({[key: string]: string});
 }
 
 export interface GetMetadataDeltaRequest__Output {
-  /**
-   * required; the older
-   */
+  /** required; the older */
   'base_snapshot_id': (string);
-  /**
-   * required; the newer, of the same volume
-   */
+  /** required; the newer, of the same volume */
   'target_snapshot_id': (string);
-  /**
-   * required; skips ranges that end at or before it; zero: from the start
-   */
+  /** required; skips ranges that end at or before it; zero: from the start */
   'starting_offset': (string);
-  /**
-   * ranges per message at most; zero: the plugin decides
-   */
+  /** ranges per message at most; zero: the plugin decides */
   'max_results': (number);
   'secrets': ({[key: string]: string});
 }

@@ -5,31 +5,19 @@ import type { BlockMetadata as _csi_v1_BlockMetadata, BlockMetadata__Output as _
 import type { Long } from '@grpc/proto-loader';
 
 export interface GetMetadataDeltaResponse {
-  /**
-   * required; the same in a whole stream
-   */
+  /** required; the same in a whole stream */
   'block_metadata_type'?: (_csi_v1_BlockMetadataType);
-  /**
-   * required; the same in a whole stream
-   */
+  /** required; the same in a whole stream */
   'volume_capacity_bytes'?: (number | string | Long);
-  /**
-   * ascending over the whole stream, never overlapping
-   */
+  /** ascending over the whole stream, never overlapping */
   'block_metadata'?: (_csi_v1_BlockMetadata)[];
 }
 
 export interface GetMetadataDeltaResponse__Output {
-  /**
-   * required; the same in a whole stream
-   */
+  /** required; the same in a whole stream */
   'block_metadata_type': (_csi_v1_BlockMetadataType__Output);
-  /**
-   * required; the same in a whole stream
-   */
+  /** required; the same in a whole stream */
   'volume_capacity_bytes': (string);
-  /**
-   * ascending over the whole stream, never overlapping
-   */
+  /** ascending over the whole stream, never overlapping */
   'block_metadata': (_csi_v1_BlockMetadata__Output)[];
 }

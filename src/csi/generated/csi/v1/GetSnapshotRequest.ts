@@ -1,18 +1,13 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface GetSnapshotRequest {
-  /**
-   * required
-   */
+  /** required */
   'snapshot_id'?: (string);
   'secrets'?: ({[key: string]: string});
 }
 
 export interface GetSnapshotRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'snapshot_id': (string);
   'secrets': ({[key: string]: string});
 }

@@ -1,6 +1,5 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface _csi_v1_GroupControllerServiceCapability_RPC {
   'type'?: (_csi_v1_GroupControllerServiceCapability_RPC_Type);
 }
@@ -8,6 +7,8 @@ export interface _csi_v1_GroupControllerServiceCapability_RPC {
 export interface _csi_v1_GroupControllerServiceCapability_RPC__Output {
   'type': (_csi_v1_GroupControllerServiceCapability_RPC_Type__Output);
 }
+
+// Original file: /work/wt/T/proto/csi.proto
 
 export const _csi_v1_GroupControllerServiceCapability_RPC_Type = {
   UNKNOWN: 'UNKNOWN',
@@ -22,17 +23,13 @@ export type _csi_v1_GroupControllerServiceCapability_RPC_Type =
 
 export type _csi_v1_GroupControllerServiceCapability_RPC_Type__Output = typeof _csi_v1_GroupControllerServiceCapability_RPC_Type[keyof typeof _csi_v1_GroupControllerServiceCapability_RPC_Type]
 
-/**
- * One thing GroupController can do.
- */
+/** One thing GroupController can do. */
 export interface GroupControllerServiceCapability {
   'rpc'?: (_csi_v1_GroupControllerServiceCapability_RPC | null);
   'type'?: "rpc";
 }
 
-/**
- * One thing GroupController can do.
- */
+/** One thing GroupController can do. */
 export interface GroupControllerServiceCapability__Output {
   'rpc'?: (_csi_v1_GroupControllerServiceCapability_RPC__Output | null);
   'type'?: "rpc";

@@ -3,49 +3,29 @@
 import type { VolumeCapability as _csi_v1_VolumeCapability, VolumeCapability__Output as _csi_v1_VolumeCapability__Output } from '../../csi/v1/VolumeCapability.ts';
 
 export interface NodeStageVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
-  /**
-   * as ControllerPublishVolume gave it
-   */
+  /** as ControllerPublishVolume gave it */
   'publish_context'?: ({[key: string]: string});
-  /**
-   * required; made by the caller
-   */
+  /** required; made by the caller */
   'staging_target_path'?: (string);
-  /**
-   * required
-   */
+  /** required */
   'volume_capability'?: (_csi_v1_VolumeCapability | null);
   'secrets'?: ({[key: string]: string});
-  /**
-   * as CreateVolume gave it
-   */
+  /** as CreateVolume gave it */
   'volume_context'?: ({[key: string]: string});
 }
 
 export interface NodeStageVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
-  /**
-   * as ControllerPublishVolume gave it
-   */
+  /** as ControllerPublishVolume gave it */
   'publish_context': ({[key: string]: string});
-  /**
-   * required; made by the caller
-   */
+  /** required; made by the caller */
   'staging_target_path': (string);
-  /**
-   * required
-   */
+  /** required */
   'volume_capability': (_csi_v1_VolumeCapability__Output | null);
   'secrets': ({[key: string]: string});
-  /**
-   * as CreateVolume gave it
-   */
+  /** as CreateVolume gave it */
   'volume_context': ({[key: string]: string});
 }

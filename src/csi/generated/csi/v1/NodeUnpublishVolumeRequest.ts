@@ -1,24 +1,15 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface NodeUnpublishVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
-  /**
-   * required
-   */
+  /** required */
   'target_path'?: (string);
 }
 
 export interface NodeUnpublishVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
-  /**
-   * required
-   */
+  /** required */
   'target_path': (string);
 }

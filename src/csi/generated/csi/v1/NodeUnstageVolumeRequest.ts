@@ -1,24 +1,15 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface NodeUnstageVolumeRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
-  /**
-   * required
-   */
+  /** required */
   'staging_target_path'?: (string);
 }
 
 export interface NodeUnstageVolumeRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
-  /**
-   * required
-   */
+  /** required */
   'staging_target_path': (string);
 }

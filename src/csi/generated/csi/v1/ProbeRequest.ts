@@ -1,6 +1,5 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface ProbeRequest {
 }
 

@@ -8,39 +8,27 @@ import type { GetMetadataDeltaRequest as _csi_v1_GetMetadataDeltaRequest, GetMet
 import type { GetMetadataDeltaResponse as _csi_v1_GetMetadataDeltaResponse, GetMetadataDeltaResponse__Output as _csi_v1_GetMetadataDeltaResponse__Output } from '../../csi/v1/GetMetadataDeltaResponse.ts';
 
 export interface SnapshotMetadataClient extends grpc.Client {
-  /**
-   * The ranges of a snapshot that were ever written.
-   */
+  /** The ranges of a snapshot that were ever written. */
   GetMetadataAllocated(argument: _csi_v1_GetMetadataAllocatedRequest, metadata: grpc.Metadata, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataAllocatedResponse__Output>;
   GetMetadataAllocated(argument: _csi_v1_GetMetadataAllocatedRequest, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataAllocatedResponse__Output>;
-  /**
-   * The ranges of a snapshot that were ever written.
-   */
+  /** The ranges of a snapshot that were ever written. */
   getMetadataAllocated(argument: _csi_v1_GetMetadataAllocatedRequest, metadata: grpc.Metadata, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataAllocatedResponse__Output>;
   getMetadataAllocated(argument: _csi_v1_GetMetadataAllocatedRequest, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataAllocatedResponse__Output>;
   
-  /**
-   * The ranges in which two snapshots of one volume differ.
-   */
+  /** The ranges in which two snapshots of one volume differ. */
   GetMetadataDelta(argument: _csi_v1_GetMetadataDeltaRequest, metadata: grpc.Metadata, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataDeltaResponse__Output>;
   GetMetadataDelta(argument: _csi_v1_GetMetadataDeltaRequest, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataDeltaResponse__Output>;
-  /**
-   * The ranges in which two snapshots of one volume differ.
-   */
+  /** The ranges in which two snapshots of one volume differ. */
   getMetadataDelta(argument: _csi_v1_GetMetadataDeltaRequest, metadata: grpc.Metadata, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataDeltaResponse__Output>;
   getMetadataDelta(argument: _csi_v1_GetMetadataDeltaRequest, options?: grpc.CallOptions): grpc.ClientReadableStream<_csi_v1_GetMetadataDeltaResponse__Output>;
   
 }
 
 export interface SnapshotMetadataHandlers extends grpc.UntypedServiceImplementation {
-  /**
-   * The ranges of a snapshot that were ever written.
-   */
+  /** The ranges of a snapshot that were ever written. */
   GetMetadataAllocated: grpc.handleServerStreamingCall<_csi_v1_GetMetadataAllocatedRequest__Output, _csi_v1_GetMetadataAllocatedResponse>;
   
-  /**
-   * The ranges in which two snapshots of one volume differ.
-   */
+  /** The ranges in which two snapshots of one volume differ. */
   GetMetadataDelta: grpc.handleServerStreamingCall<_csi_v1_GetMetadataDeltaRequest__Output, _csi_v1_GetMetadataDeltaResponse>;
   
 }

@@ -3,17 +3,11 @@
 import type { VolumeCapability as _csi_v1_VolumeCapability, VolumeCapability__Output as _csi_v1_VolumeCapability__Output } from '../../csi/v1/VolumeCapability.ts';
 
 export interface ValidateVolumeCapabilitiesRequest {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
-  /**
-   * as CreateVolume gave it
-   */
+  /** as CreateVolume gave it */
   'volume_context'?: ({[key: string]: string});
-  /**
-   * required
-   */
+  /** required */
   'volume_capabilities'?: (_csi_v1_VolumeCapability)[];
   'parameters'?: ({[key: string]: string});
   'secrets'?: ({[key: string]: string});
@@ -21,17 +15,11 @@ export interface ValidateVolumeCapabilitiesRequest {
 }
 
 export interface ValidateVolumeCapabilitiesRequest__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
-  /**
-   * as CreateVolume gave it
-   */
+  /** as CreateVolume gave it */
   'volume_context': ({[key: string]: string});
-  /**
-   * required
-   */
+  /** required */
   'volume_capabilities': (_csi_v1_VolumeCapability__Output)[];
   'parameters': ({[key: string]: string});
   'secrets': ({[key: string]: string});

@@ -2,50 +2,34 @@
 
 import type { VolumeCapability as _csi_v1_VolumeCapability, VolumeCapability__Output as _csi_v1_VolumeCapability__Output } from '../../csi/v1/VolumeCapability.ts';
 
-/**
- * What the plugin checked and vouches for.
- */
+/** What the plugin checked and vouches for. */
 export interface _csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed {
   'volume_context'?: ({[key: string]: string});
-  /**
-   * required
-   */
+  /** required */
   'volume_capabilities'?: (_csi_v1_VolumeCapability)[];
   'parameters'?: ({[key: string]: string});
   'mutable_parameters'?: ({[key: string]: string});
 }
 
-/**
- * What the plugin checked and vouches for.
- */
+/** What the plugin checked and vouches for. */
 export interface _csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed__Output {
   'volume_context': ({[key: string]: string});
-  /**
-   * required
-   */
+  /** required */
   'volume_capabilities': (_csi_v1_VolumeCapability__Output)[];
   'parameters': ({[key: string]: string});
   'mutable_parameters': ({[key: string]: string});
 }
 
 export interface ValidateVolumeCapabilitiesResponse {
-  /**
-   * absent: not possible as asked
-   */
+  /** absent: not possible as asked */
   'confirmed'?: (_csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed | null);
-  /**
-   * for a human; only where nothing is confirmed
-   */
+  /** for a human; only where nothing is confirmed */
   'message'?: (string);
 }
 
 export interface ValidateVolumeCapabilitiesResponse__Output {
-  /**
-   * absent: not possible as asked
-   */
+  /** absent: not possible as asked */
   'confirmed': (_csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed__Output | null);
-  /**
-   * for a human; only where nothing is confirmed
-   */
+  /** for a human; only where nothing is confirmed */
   'message': (string);
 }

@@ -1,169 +1,106 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
-/**
- * How many nodes and workloads may use the volume at the same time, and who may write.
- */
+/** How many nodes and workloads may use the volume at the same time, and who may write. */
 export interface _csi_v1_VolumeCapability_AccessMode {
-  /**
-   * required
-   */
+  /** required */
   'mode'?: (_csi_v1_VolumeCapability_AccessMode_Mode);
 }
 
-/**
- * How many nodes and workloads may use the volume at the same time, and who may write.
- */
+/** How many nodes and workloads may use the volume at the same time, and who may write. */
 export interface _csi_v1_VolumeCapability_AccessMode__Output {
-  /**
-   * required
-   */
+  /** required */
   'mode': (_csi_v1_VolumeCapability_AccessMode_Mode__Output);
 }
 
-/**
- * As a raw block device.
- */
+/** As a raw block device. */
 export interface _csi_v1_VolumeCapability_BlockVolume {
 }
 
-/**
- * As a raw block device.
- */
+/** As a raw block device. */
 export interface _csi_v1_VolumeCapability_BlockVolume__Output {
 }
 
+// Original file: /work/wt/T/proto/csi.proto
+
 export const _csi_v1_VolumeCapability_AccessMode_Mode = {
   UNKNOWN: 'UNKNOWN',
-  /**
-   * one node, read and write
-   */
+  /** one node, read and write */
   SINGLE_NODE_WRITER: 'SINGLE_NODE_WRITER',
-  /**
-   * one node, read only
-   */
+  /** one node, read only */
   SINGLE_NODE_READER_ONLY: 'SINGLE_NODE_READER_ONLY',
-  /**
-   * many nodes, read only
-   */
+  /** many nodes, read only */
   MULTI_NODE_READER_ONLY: 'MULTI_NODE_READER_ONLY',
-  /**
-   * many nodes, one of which may write
-   */
+  /** many nodes, one of which may write */
   MULTI_NODE_SINGLE_WRITER: 'MULTI_NODE_SINGLE_WRITER',
-  /**
-   * many nodes, all may write
-   */
+  /** many nodes, all may write */
   MULTI_NODE_MULTI_WRITER: 'MULTI_NODE_MULTI_WRITER',
-  /**
-   * one node, one workload on it
-   */
+  /** one node, one workload on it */
   SINGLE_NODE_SINGLE_WRITER: 'SINGLE_NODE_SINGLE_WRITER',
-  /**
-   * one node, many workloads on it
-   */
+  /** one node, many workloads on it */
   SINGLE_NODE_MULTI_WRITER: 'SINGLE_NODE_MULTI_WRITER',
 } as const;
 
 export type _csi_v1_VolumeCapability_AccessMode_Mode =
   | 'UNKNOWN'
   | 0
-  /**
-   * one node, read and write
-   */
+  /** one node, read and write */
   | 'SINGLE_NODE_WRITER'
   | 1
-  /**
-   * one node, read only
-   */
+  /** one node, read only */
   | 'SINGLE_NODE_READER_ONLY'
   | 2
-  /**
-   * many nodes, read only
-   */
+  /** many nodes, read only */
   | 'MULTI_NODE_READER_ONLY'
   | 3
-  /**
-   * many nodes, one of which may write
-   */
+  /** many nodes, one of which may write */
   | 'MULTI_NODE_SINGLE_WRITER'
   | 4
-  /**
-   * many nodes, all may write
-   */
+  /** many nodes, all may write */
   | 'MULTI_NODE_MULTI_WRITER'
   | 5
-  /**
-   * one node, one workload on it
-   */
+  /** one node, one workload on it */
   | 'SINGLE_NODE_SINGLE_WRITER'
   | 6
-  /**
-   * one node, many workloads on it
-   */
+  /** one node, many workloads on it */
   | 'SINGLE_NODE_MULTI_WRITER'
   | 7
 
 export type _csi_v1_VolumeCapability_AccessMode_Mode__Output = typeof _csi_v1_VolumeCapability_AccessMode_Mode[keyof typeof _csi_v1_VolumeCapability_AccessMode_Mode]
 
-/**
- * As a mounted filesystem.
- */
+/** As a mounted filesystem. */
 export interface _csi_v1_VolumeCapability_MountVolume {
-  /**
-   * empty: the plugin's default
-   */
+  /** empty: the plugin's default */
   'fs_type'?: (string);
-  /**
-   * up to 4 KiB together; may hold secrets though it is not marked
-   */
+  /** up to 4 KiB together; may hold secrets though it is not marked */
   'mount_flags'?: (string)[];
-  /**
-   * gid for files, given only to plugins with VOLUME_MOUNT_GROUP
-   */
+  /** gid for files, given only to plugins with VOLUME_MOUNT_GROUP */
   'volume_mount_group'?: (string);
 }
 
-/**
- * As a mounted filesystem.
- */
+/** As a mounted filesystem. */
 export interface _csi_v1_VolumeCapability_MountVolume__Output {
-  /**
-   * empty: the plugin's default
-   */
+  /** empty: the plugin's default */
   'fs_type': (string);
-  /**
-   * up to 4 KiB together; may hold secrets though it is not marked
-   */
+  /** up to 4 KiB together; may hold secrets though it is not marked */
   'mount_flags': (string)[];
-  /**
-   * gid for files, given only to plugins with VOLUME_MOUNT_GROUP
-   */
+  /** gid for files, given only to plugins with VOLUME_MOUNT_GROUP */
   'volume_mount_group': (string);
 }
 
-/**
- * One way in which a volume is, or is to be, used.
- */
+/** One way in which a volume is, or is to be, used. */
 export interface VolumeCapability {
   'block'?: (_csi_v1_VolumeCapability_BlockVolume | null);
   'mount'?: (_csi_v1_VolumeCapability_MountVolume | null);
-  /**
-   * required
-   */
+  /** required */
   'access_mode'?: (_csi_v1_VolumeCapability_AccessMode | null);
   'access_type'?: "block"|"mount";
 }
 
-/**
- * One way in which a volume is, or is to be, used.
- */
+/** One way in which a volume is, or is to be, used. */
 export interface VolumeCapability__Output {
   'block'?: (_csi_v1_VolumeCapability_BlockVolume__Output | null);
   'mount'?: (_csi_v1_VolumeCapability_MountVolume__Output | null);
-  /**
-   * required
-   */
+  /** required */
   'access_mode': (_csi_v1_VolumeCapability_AccessMode__Output | null);
   'access_type'?: "block"|"mount";
 }

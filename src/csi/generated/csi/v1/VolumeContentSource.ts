@@ -1,46 +1,33 @@
 // Generated from proto/csi.proto. Do not edit.
 
-
 export interface _csi_v1_VolumeContentSource_SnapshotSource {
-  /**
-   * required
-   */
+  /** required */
   'snapshot_id'?: (string);
 }
 
 export interface _csi_v1_VolumeContentSource_SnapshotSource__Output {
-  /**
-   * required
-   */
+  /** required */
   'snapshot_id': (string);
 }
 
 export interface _csi_v1_VolumeContentSource_VolumeSource {
-  /**
-   * required
-   */
+  /** required */
   'volume_id'?: (string);
 }
 
 export interface _csi_v1_VolumeContentSource_VolumeSource__Output {
-  /**
-   * required
-   */
+  /** required */
   'volume_id': (string);
 }
 
-/**
- * What a new volume is filled from.
- */
+/** What a new volume is filled from. */
 export interface VolumeContentSource {
   'snapshot'?: (_csi_v1_VolumeContentSource_SnapshotSource | null);
   'volume'?: (_csi_v1_VolumeContentSource_VolumeSource | null);
   'type'?: "snapshot"|"volume";
 }
 
-/**
- * What a new volume is filled from.
- */
+/** What a new volume is filled from. */
 export interface VolumeContentSource__Output {
   'snapshot'?: (_csi_v1_VolumeContentSource_SnapshotSource__Output | null);
   'volume'?: (_csi_v1_VolumeContentSource_VolumeSource__Output | null);

@@ -2,6 +2,8 @@
 
 import type { Long } from '@grpc/proto-loader';
 
+// Original file: /work/wt/T/proto/csi.proto
+
 export const _csi_v1_VolumeUsage_Unit = {
   UNKNOWN: 'UNKNOWN',
   BYTES: 'BYTES',
@@ -19,39 +21,23 @@ export type _csi_v1_VolumeUsage_Unit =
 export type _csi_v1_VolumeUsage_Unit__Output = typeof _csi_v1_VolumeUsage_Unit[keyof typeof _csi_v1_VolumeUsage_Unit]
 
 export interface VolumeUsage {
-  /**
-   * zero: unknown
-   */
+  /** zero: unknown */
   'available'?: (number | string | Long);
-  /**
-   * required
-   */
+  /** required */
   'total'?: (number | string | Long);
-  /**
-   * zero: unknown
-   */
+  /** zero: unknown */
   'used'?: (number | string | Long);
-  /**
-   * required
-   */
+  /** required */
   'unit'?: (_csi_v1_VolumeUsage_Unit);
 }
 
 export interface VolumeUsage__Output {
-  /**
-   * zero: unknown
-   */
+  /** zero: unknown */
   'available': (string);
-  /**
-   * required
-   */
+  /** required */
   'total': (string);
-  /**
-   * zero: unknown
-   */
+  /** zero: unknown */
   'used': (string);
-  /**
-   * required
-   */
+  /** required */
   'unit': (_csi_v1_VolumeUsage_Unit__Output);
 }
