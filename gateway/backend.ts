@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Reach } from '../src/api/attachment.ts';
-import type { AccessMode, AccessType, Capability } from '../src/api/resources.ts';
+import type { AccessMode, AccessType, Capability } from '../src/api/storage.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { Log } from '../src/lib/log.ts';
 

@@ -13,7 +13,6 @@ import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/file.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
-import { readViewer } from './http/viewer.ts';
 import type { Pool } from './pools/pools.ts';
 import { createWork, type WorkStep } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
@@ -55,8 +54,8 @@ export async function startGateway(
   const work = createWork({ engine, leaseMs: config['claim-lease'], checkpoint });
   const services = createServices({ engine, backend, work, keepDeletedMs: config['keep-deleted'] });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
-  const docs = { isPublic: config['public-docs'] === 'true', readViewer };
-  const app = createApp({ backend, ...services, authenticate, version, log, docs });
+  const publicDocs = config['public-docs'] === 'true';
+  const app = createApp({ backend, ...services, authenticate, version, log, publicDocs });
   const server = await listen(config, app.fetch);
   const recovery = createRecovery({ engine, services, log });
   const repeated = [

@@ -1,5 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { NodeSpec } from '../../src/api/resources.ts';
+import type { NodeSpec } from '../../src/api/node.ts';
 import { isReachable, showSegments } from '../../src/api/topology.ts';
 import type { AskingCluster } from './attachments.ts';
 import { listVolumesOnNode } from '../tables/attachments.ts';

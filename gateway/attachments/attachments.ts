@@ -2,7 +2,7 @@ import { clusterOf } from '../../src/api/ids.ts';
 import type { Attachment, Reach } from '../../src/api/attachment.ts';
 import { isReplacedBy } from '../../src/api/node-identity.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import type { AttachmentResource, AttachmentSpec } from '../../src/api/resources.ts';
+import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
 import { findAdmitted, requireAdmittance } from './admission.ts';
 import { createClosing, type Closing } from './closing.ts';
 import { closeStale, findStale, requireLatest } from './epochs.ts';

@@ -1,5 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { Node, NodeSpec } from '../../src/api/resources.ts';
+import type { Node, NodeSpec } from '../../src/api/node.ts';
 import { listVolumesOnNode } from '../tables/attachments.ts';
 import { findNode, putNode, removeNode } from '../tables/nodes.ts';
 import type { Engine } from '../store.ts';

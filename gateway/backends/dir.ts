@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import type { Reach } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { accessModes, type Capability } from '../../src/api/resources.ts';
+import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import type { Backend, BackendPlugin, VolumeRef } from '../backend.ts';
 import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
-import { accessModes, accessTypes } from '../../src/api/resources.ts';
+import { accessModes, accessTypes } from '../../src/api/storage.ts';
 import type {
   Backend,
   BackendPlugin,

@@ -1,82 +1,95 @@
-import type { Hono } from 'hono';
-import { openApiDocument } from '../../src/api/openapi.ts';
-import type { Env } from './respond.ts';
+import type { Handler } from 'hono';
+import { html, raw } from 'hono/html';
+import { openApiDocument, type OpenApiNode } from '../../src/api/openapi.ts';
 
 /** Where the API's description is served, as a document and as a page. */
 export const docsRoutes = { document: '/openapi.json', page: '/docs' } as const;
 
-/** A viewer of OpenAPI documents that makes `SwaggerUIBundle` known. */
-export type Viewer = { readonly script: string; readonly style: string };
+/** The API as an OpenAPI document. */
+export function openApi(version: string): Handler {
+  return c => c.json(openApiDocument(version));
+}
 
-/** How the API is described: to anybody or only with a token, and by which viewer. */
-export type Docs = { readonly isPublic: boolean; readonly readViewer: () => Promise<Viewer> };
-
-const start = `SwaggerUIBundle({
-  spec: JSON.parse(document.getElementById('document').textContent),
-  dom_id: '#viewer',
-  deepLinking: true,
-  validatorUrl: null,
-});`;
-
-/** The description of the API. The page needs nothing beside itself, so that it can be kept as a file. */
-export function routeDocs(
-  app: Hono<Env>,
-  { docs, version }: { readonly docs: Docs; readonly version: string },
-): void {
-  app.get(docsRoutes.document, c => c.json(openApiDocument(version)));
-
-  app.get(docsRoutes.page, async c => {
-    const { script, style } = await docs.readViewer();
-    const scripts = [escapeScript(script), start];
-    c.header('content-security-policy', await toPolicy(scripts));
+/** The same document as a page for people. It runs no script and loads nothing, so that it can be kept as a file. */
+export function viewer(version: string): Handler {
+  return async c => {
+    c.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
     c.header('x-content-type-options', 'nosniff');
-    return c.html(toPage(scripts, { style, document: openApiDocument(version) }));
-  });
+    return c.html(toPage(openApiDocument(version) as Document));
+  };
 }
 
-/** Only these scripts run, and they talk to nobody but this gateway. */
-async function toPolicy(scripts: readonly string[]): Promise<string> {
-  const hashes = await Promise.all(scripts.map(hash));
-  return [
-    "default-src 'none'",
-    `script-src ${hashes.join(' ')}`,
-    "style-src 'unsafe-inline'",
-    'img-src data:',
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
+type Document = {
+  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>>;
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiNode>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, OpenApiNode>> };
+};
+type Html = ReturnType<typeof html>;
+
+const style = raw(`
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color-scheme: light dark }
+  summary { cursor: pointer; padding: .3em 0 }
+  code, pre { font: 14px/1.4 ui-monospace, monospace }
+  pre { overflow: auto; padding: .8em; border: 1px solid #8886; border-radius: 4px }
+  b.method { display: inline-block; min-width: 4.5em; text-transform: uppercase }
+`);
+
+function toPage({ info, tags, paths, components }: Document): Html {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${info.title}</title>
+        <style>
+          ${style}
+        </style>
+      </head>
+      <body>
+        <h1>${info.title} ${info.version}</h1>
+        <p>${info.summary} ${info.description}</p>
+        ${tags.map(
+          ({ name }) =>
+            html`<h2>${name}</h2>
+              ${operationsOf(paths, name)}`,
+        )}
+        <h2>Schemas</h2>
+        ${Object.entries(components.schemas).map(([name, schema]) => toSchema(name, schema))}
+      </body>
+    </html>`;
 }
 
-function toPage(
-  scripts: readonly string[],
-  { style, document }: { readonly style: string; readonly document: object },
-): string {
-  const data = JSON.stringify(document).replaceAll('<', String.raw`\u003c`);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Fairlead Storage API</title>
-<style>${style}</style>
-</head>
-<body>
-<div id="viewer"></div>
-<script type="application/json" id="document">${data}</script>
-${scripts.map(script => `<script>${script}</script>`).join('\n')}
-</body>
-</html>
-`;
+function operationsOf(paths: Document['paths'], tag: string): Html[] {
+  return Object.entries(paths).flatMap(([path, { parameters, ...item }]) =>
+    Object.entries(item)
+      .filter(([, { tags }]) => (tags as readonly string[]).includes(tag))
+      .map(([method, operation]) => toOperation(`${method} ${path}`, operation, parameters)),
+  );
 }
 
-/** What would end the script's element or begin a comment in it means the same in a string or pattern when escaped. */
-function escapeScript(script: string): string {
-  return script.replaceAll(/<(?=!--|\/?script)/gi, String.raw`\x3c`);
+function toOperation(route: string, operation: OpenApiNode, shared: OpenApiNode | undefined): Html {
+  const [method = '', path = ''] = route.split(' ');
+  const { operationId, summary, parameters = [], requestBody, responses } = operation;
+  const given = [shared ?? [], parameters].flat() as readonly OpenApiNode[];
+  return html`<details id="${operationId}">
+    <summary><b class="method">${method}</b> <code>${path}</code> ${summary}</summary>
+    ${given.length > 0 ? toDetails('Parameters', given) : ''}
+    ${requestBody ? toDetails('Body', requestBody) : ''} ${toDetails('Answers', responses)}
+  </details>`;
 }
 
-async function hash(script: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(script));
-  return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`;
+function toSchema(name: string, { description, examples, ...schema }: OpenApiNode): Html {
+  return html`<details id="schema-${name}">
+    <summary><code>${name}</code> ${description}</summary>
+    ${toDetails('Schema', schema)} ${examples ? toDetails('Examples', examples) : ''}
+  </details>`;
+}
+
+/** JSON in which each reference to a schema leads to it. */
+function toDetails(title: string, value: unknown): Html {
+  const parts = JSON.stringify(value, null, 2).split(/#\/components\/schemas\/(\w+)/);
+  return html`<h4>${title}</h4>
+    <pre>
+${parts.map((part, index) => (index % 2 === 0 ? part : html`<a href="#schema-${part}">${part}</a>`))}</pre>`;
 }

@@ -1,6 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import { maxPageBlocks } from '../../src/api/routes.ts';
-import type { BlockPage } from '../../src/api/snapshot-resources.ts';
+import type { BlockPage } from '../../src/api/snapshot.ts';
 import type { Extent } from '../backend.ts';
 import { requireOffered } from '../volumes/features.ts';
 import { notFound } from '../tenancy/ownership.ts';
@@ -48,20 +47,6 @@ export function createBlocks({ engine, backend }: Pick<ServiceOptions, 'engine' 
         : allocated(toKnownSnapshot(target), offset);
       return collect(extents, { sizeBytes, offset, limit });
     },
-  };
-}
-
-/** Reads `offset`, `limit` and `base` of a query. */
-export function readBlockQuery(query: Readonly<Record<string, string>>): BlockQuery {
-  const { base, offset = '0', limit = '0' } = query;
-  for (const [name, value] of Object.entries({ offset, limit }))
-    if (!/^-?\d{1,15}$/.test(value))
-      throw new Problem('INVALID_ARGUMENT', `${name}: "${value.slice(0, 32)}" is not a number`);
-  if (Number(limit) < 0) throw new Problem('INVALID_ARGUMENT', `limit: ${limit} is less than 0`);
-  return {
-    base: base || undefined,
-    offset: Number(offset),
-    limit: Math.min(Number(limit) || maxPageBlocks, maxPageBlocks),
   };
 }
 

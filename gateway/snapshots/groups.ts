@@ -1,6 +1,6 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import type { Group, GroupSpec } from '../../src/api/snapshot-resources.ts';
+import type { Group, GroupSpec } from '../../src/api/snapshot.ts';
 import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireReady } from '../volumes/expand.ts';
 import { requireOffered } from '../volumes/features.ts';

@@ -1,5 +1,5 @@
 import type { Reach } from '../../src/api/attachment.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
 
 /** A volume on its way to a node, on it, or on its way off. `reach` is there once the way was open. */

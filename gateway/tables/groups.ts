@@ -1,4 +1,4 @@
-import type { Group } from '../../src/api/snapshot-resources.ts';
+import type { Group } from '../../src/api/snapshot.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';
 import { isUnclaimed, toClaim, type Claimed } from './claims.ts';
 

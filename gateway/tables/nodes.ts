@@ -1,4 +1,4 @@
-import type { NodeSpec } from '../../src/api/resources.ts';
+import type { NodeSpec } from '../../src/api/node.ts';
 import type { Reader, Sql } from '../store.ts';
 
 /** Names one node. */

@@ -1,7 +1,7 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Volume, VolumePage } from '../../src/api/resources.ts';
-import { maxBodyBytes, maxPageEntries } from '../../src/api/routes.ts';
+import type { Volume, VolumePage } from '../../src/api/volume.ts';
+import { maxBodyBytes } from '../../src/api/operations.ts';
 
 /** Which page of a list: at most `limit` entries after what `pageToken` names. */
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
@@ -12,17 +12,6 @@ export type ListName = 'volumes' | 'snapshots' | 'health';
 const tokenPrefixes: Readonly<Record<ListName, string>> = { volumes: '1:', snapshots: 's:', health: 'h:' };
 /** A page is cut before its text passes this many characters; half of what one answer may have, in bytes. */
 const pageTextCap = maxBodyBytes / 4;
-
-/** Reads `limit` and `pageToken` of a query; no limit, 0, and more than one page holds all mean a full page. */
-export function readPageQuery(query: Readonly<Record<string, string>>): PageQuery {
-  const { limit = '0', pageToken } = query;
-  if (!/^\d{1,15}$/.test(limit))
-    throw new Problem('INVALID_ARGUMENT', `limit: "${limit.slice(0, 32)}" is not a number of entries`);
-  return {
-    limit: Math.min(Number(limit) || maxPageEntries, maxPageEntries),
-    pageToken: pageToken || undefined,
-  };
-}
 
 /** The id after which the page begins. ABORTED when this list of this cluster gave no such token. */
 export function fromPageToken(cluster: string, pageToken: string, list: ListName = 'volumes'): string {

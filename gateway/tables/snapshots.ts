@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../src/api/snapshot-resources.ts';
+import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';
 import { isUnclaimed, toClaim, type Claimed } from './claims.ts';

@@ -1,4 +1,4 @@
-import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/resources.ts';
+import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
 import type { Reader, Sql, SqlRow } from '../store.ts';

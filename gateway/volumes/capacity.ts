@@ -1,4 +1,4 @@
-import type { Capacity, CapacitySpec } from '../../src/api/resources.ts';
+import type { Capacity, CapacitySpec } from '../../src/api/storage.ts';
 import { requireOffered } from './features.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { Backend, PoolCapacity, VolumeSizes } from '../backend.ts';

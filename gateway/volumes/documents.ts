@@ -1,5 +1,5 @@
-import type { Volume } from '../../src/api/resources.ts';
-import type { Group, Snapshot } from '../../src/api/snapshot-resources.ts';
+import type { Volume } from '../../src/api/volume.ts';
+import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 import type { KnownSnapshot, KnownVolume } from '../backend.ts';
 import type { AttachmentRecord } from '../tables/attachments.ts';
 import type { GroupRecord } from '../tables/groups.ts';

@@ -1,5 +1,5 @@
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import type { SizeSpec, Volume } from '../../src/api/resources.ts';
+import type { SizeSpec, Volume } from '../../src/api/volume.ts';
 import type { ExpandedVolume, KnownVolume, SizeBounds } from '../backend.ts';
 import { requireOffered } from './features.ts';
 import { sameJson } from '../../src/lib/json.ts';

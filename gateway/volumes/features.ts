@@ -1,4 +1,4 @@
-import type { Feature } from '../../src/api/features.ts';
+import type { Feature } from '../../src/api/storage.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Backend } from '../backend.ts';
 

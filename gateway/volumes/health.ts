@@ -1,4 +1,4 @@
-import type { Health, HealthPage } from '../../src/api/resources.ts';
+import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { HealthEntry } from '../backend.ts';
 import { requireOffered } from './features.ts';
 import { notFound } from '../tenancy/ownership.ts';

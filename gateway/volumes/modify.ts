@@ -1,5 +1,5 @@
 import { problemTable } from '../../src/api/problem.ts';
-import type { Volume } from '../../src/api/resources.ts';
+import type { Volume } from '../../src/api/volume.ts';
 import { requireReady } from './expand.ts';
 import { requireOffered } from './features.ts';
 import { sameJson } from '../../src/lib/json.ts';

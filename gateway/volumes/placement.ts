@@ -1,4 +1,4 @@
-import type { TopologyRequirement } from '../../src/api/fields.ts';
+import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { meetsTerm, showSegments, withoutEmpty, type Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';

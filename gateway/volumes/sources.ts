@@ -1,5 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { VolumeSource as AskedSource } from '../../src/api/resources.ts';
+import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { Backend, VolumeSource } from '../backend.ts';
 import { featuresOf } from './features.ts';

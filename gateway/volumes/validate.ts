@@ -6,7 +6,7 @@ import {
   isFilesystemName,
 } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 
 /** INVALID_ARGUMENT when no size can lie between the two bounds; 0 or absent is no bound. */

@@ -1,7 +1,7 @@
 import { formatOptionsOf } from '../../src/api/filesystems.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/resources.ts';
+import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import type { Backend, CreatedVolume } from '../backend.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import {

@@ -1,5 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { Host } from '../host.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 

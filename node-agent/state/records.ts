@@ -7,7 +7,7 @@ import {
 } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';

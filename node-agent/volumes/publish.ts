@@ -1,5 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { Agent } from './agent.ts';
 import { differencesOf, factsOf } from './request-checks.ts';
 import { connectDevice } from './connected.ts';

@@ -1,7 +1,7 @@
 import type { Attachment, Protocol } from '../../src/api/attachment.ts';
 import { checkFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { ShareConnector } from '../connector.ts';
 import { shareConnectorFor } from '../connectors/index.ts';
 import type { Filesystem } from '../filesystem.ts';

@@ -1,7 +1,7 @@
 import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { Agent } from './agent.ts';
 import { bringUp, finishMounted, isOneDevice } from './bring-up.ts';
 import {

@@ -1,121 +1,78 @@
-import { ask, remove, withQuery, type PageRequest } from './ask.ts';
-import type { Call } from './call.ts';
-import { createHttp, type Http, type HttpOptions } from './http.ts';
+import { pause } from '../lib/concurrency.ts';
+import { createHttp, openSignal, toProblem, type Call, type Http, type HttpOptions } from './http.ts';
 import {
-  attachmentResourceSchema,
-  capabilitiesSchema,
-  capacitySchema,
-  healthPageSchema,
-  healthSchema,
-  nodeSchema,
-  validationSchema,
-  volumePageSchema,
-  volumeSchema,
-  type AttachmentResource,
-  type AttachmentSpec,
-  type Capabilities,
-  type Capacity,
-  type CapacitySpec,
-  type Health,
-  type HealthPage,
-  type Node,
-  type NodeSpec,
-  type SizeSpec,
-  type Validation,
-  type ValidationSpec,
-  type Volume,
-  type VolumePage,
-  type VolumeSpec,
-} from './resources.ts';
-import { paths } from './routes.ts';
-import { createSnapshotCalls, type SnapshotCalls } from './snapshot-client.ts';
-
-export type { PageRequest } from './ask.ts';
+  allOperations,
+  type Input,
+  type Operation,
+  type OperationId,
+  type Operations,
+  type Output,
+} from './operations.ts';
+import { Problem } from './problem.ts';
 
 /**
- * The Storage API v1 as functions. A call that changes something returns only when it is done; one that is still
- * running at its deadline is ABORTED, and the same call later joins it. Every error is a `Problem`.
+ * The Storage API v1 as functions, one for each operation. A call that changes something returns only when it is done;
+ * one that is still running at its deadline is ABORTED, and the same call later joins it. Every error is a `Problem`.
+ * An id that no path can hold names nothing.
  */
-export interface StorageClient extends SnapshotCalls {
-  getCapabilities(call: Call): Promise<Capabilities>;
-  getCapacity(spec: CapacitySpec, call: Call): Promise<Capacity>;
-  createVolume(volumeId: string, spec: VolumeSpec, call: Call): Promise<Volume>;
-  getVolume(volumeId: string, call: Call): Promise<Volume>;
-  listVolumes(page: PageRequest, call: Call): Promise<VolumePage>;
-  deleteVolume(volumeId: string, call: Call): Promise<void>;
-  validateVolume(volumeId: string, spec: ValidationSpec, call: Call): Promise<Validation>;
-  /** Grows the volume; one that is large enough stays as it is. */
-  expandVolume(volumeId: string, spec: SizeSpec, call: Call): Promise<Volume>;
-  /** Changes these parameters of the volume and no others. */
-  modifyVolume(volumeId: string, mutableParameters: Record<string, string>, call: Call): Promise<Volume>;
-  getVolumeHealth(volumeId: string, call: Call): Promise<Health>;
-  /** Volumes with which nothing is wrong are left out. */
-  listVolumeHealth(page: PageRequest, call: Call): Promise<HealthPage>;
-  attachVolume(attachment: AttachmentKey & AttachmentSpec, call: Call): Promise<AttachmentResource>;
-  /** Without `nodeId` the volume is detached from all nodes. */
-  detachVolume(
-    attachment: Partial<AttachmentKey> & Pick<AttachmentKey, 'volumeId'>,
-    call: Call,
-  ): Promise<void>;
-  putNode(nodeId: string, spec: NodeSpec, call: Call): Promise<Node>;
-  getNode(nodeId: string, call: Call): Promise<Node>;
-  deleteNode(nodeId: string, call: Call): Promise<void>;
+export type StorageClient = {
+  readonly [Id in OperationId]: (input: Input<Operations[Id]>, call: Call) => Promise<Output<Operations[Id]>>;
+} & {
+  /** Ends all connections at once; what is still asked fails with UNAVAILABLE. */
   close(): Promise<void>;
-}
+};
 
-/** Names one attachment. */
-export type AttachmentKey = { readonly volumeId: string; readonly nodeId: string };
+type AnyInput = Readonly<Record<string, unknown>>;
+
+/** Pause between two looks at work that the API answered with 202, in milliseconds. */
+const pollMs = 250;
 
 /** Makes a client; connections are opened when needed and kept. */
 export function createClient(options: HttpOptions): StorageClient {
   const http = createHttp(options);
-  return {
-    ...createSnapshotCalls(http),
-    ...createNodeCalls(http),
-    getCapabilities: async call =>
-      ask(http, { method: 'GET', path: paths.capabilities, answer: capabilitiesSchema }, call),
-    getCapacity: async (body, call) =>
-      ask(http, { method: 'POST', path: paths.capacity, body, answer: capacitySchema }, call),
-    createVolume: async (id, body, call) =>
-      ask(http, { method: 'PUT', path: paths.volume(id), body, answer: volumeSchema }, call),
-    getVolume: async (id, call) =>
-      ask(http, { method: 'GET', path: paths.volume(id), answer: volumeSchema }, call),
-    listVolumes: async (page, call) =>
-      ask(http, { method: 'GET', path: withQuery(paths.volumes, page), answer: volumePageSchema }, call),
-    deleteVolume: async (id, call) => remove(http, () => paths.volume(id), call),
-    validateVolume: async (id, body, call) =>
-      ask(http, { method: 'POST', path: paths.validation(id), body, answer: validationSchema }, call),
-    attachVolume: async ({ volumeId, nodeId, ...body }, call) =>
-      ask(
-        http,
-        { method: 'PUT', path: paths.attachment(volumeId, nodeId), body, answer: attachmentResourceSchema },
-        call,
-      ),
-    detachVolume: async ({ volumeId, nodeId }, call) =>
-      remove(http, () => (nodeId ? paths.attachment(volumeId, nodeId) : paths.attachments(volumeId)), call),
-    expandVolume: async (id, body, call) =>
-      ask(http, { method: 'PUT', path: paths.size(id), body, answer: volumeSchema }, call),
-    modifyVolume: async (id, mutableParameters, call) => {
-      const body = { mutableParameters };
-      return ask(http, { method: 'PUT', path: paths.parameters(id), body, answer: volumeSchema }, call);
-    },
-    getVolumeHealth: async (id, call) =>
-      ask(http, { method: 'GET', path: paths.health(id), answer: healthSchema }, call),
-    listVolumeHealth: async (page, call) =>
-      ask(
-        http,
-        { method: 'GET', path: withQuery(paths.volumesHealth, page), answer: healthPageSchema },
-        call,
-      ),
-    close: () => http.close(),
-  };
+  const calls = allOperations.map(([id, operation]) => [
+    id,
+    async (input: AnyInput, call: Call) => ask(http, { operation, input }, call),
+  ]);
+  return { ...Object.fromEntries(calls), close: () => http.close() } as StorageClient;
 }
 
-function createNodeCalls(http: Http): Pick<StorageClient, 'putNode' | 'getNode' | 'deleteNode'> {
-  return {
-    putNode: async (id, body, call) =>
-      ask(http, { method: 'PUT', path: paths.node(id), body, answer: nodeSchema }, call),
-    getNode: async (id, call) => ask(http, { method: 'GET', path: paths.node(id), answer: nodeSchema }, call),
-    deleteNode: async (id, call) => remove(http, () => paths.node(id), call),
-  };
+type Asked = { readonly operation: Operation; readonly input: AnyInput };
+
+/** The answer, once what is asked for is done. */
+async function ask(http: Http, { operation, input }: Asked, call: Call): Promise<unknown> {
+  const path = toPath(operation, input);
+  if (path === undefined) {
+    if (operation.method === 'DELETE') return undefined;
+    throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
+  }
+  const { method, answers } = operation;
+  const answer = answers[200] ?? undefined;
+  const request = { method, path, body: input['body'], ...(answer && { answer }) };
+  const opened = { ...call, signal: openSignal(call) };
+  for (;;) {
+    const { value, accepted } = await http.send(request, opened);
+    if (!accepted) return value;
+    if (Date.now() + pollMs >= call.deadlineMs)
+      throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
+    await pause(pollMs, opened.signal).catch((error: unknown) => {
+      throw toProblem(error, opened);
+    });
+  }
+}
+
+/** The path with its ids escaped and the query; undefined when one of the ids cannot stand in a path. */
+function toPath({ path, query }: Operation, input: AnyInput): string | undefined {
+  const ids: string[] = [];
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const id = String(input[name]);
+    ids.push(id);
+    return id.isWellFormed() ? encodeURIComponent(id) : '';
+  });
+  if (ids.some(id => id === '' || id === '.' || id === '..' || !id.isWellFormed())) return undefined;
+  const given = Object.keys(query?.shape ?? {}).flatMap(key => {
+    const value = input[key];
+    return value === undefined || value === '' || value === 0 ? [] : [[key, String(value)]];
+  });
+  return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
 }

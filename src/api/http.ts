@@ -1,9 +1,15 @@
-import { Pool, type Dispatcher } from 'undici';
+import { Pool } from 'undici';
 import type { z } from 'zod';
-import { openScope, pause, within, type Call, type Scope } from './call.ts';
-import { isProblemCode, Problem } from './problem.ts';
-import { problemSchema } from './resources.ts';
-import { maxBodyBytes } from './routes.ts';
+import { pause, unlessAborted } from '../lib/concurrency.ts';
+import { maxBodyBytes, problemSchema, type Operation } from './operations.ts';
+import { Problem } from './problem.ts';
+
+/** How long one call may take and how it is known in logs. */
+export type Call = {
+  readonly deadlineMs: number;
+  readonly requestId?: string;
+  readonly signal?: AbortSignal;
+};
 
 /** Where the API is, and what proves who calls. */
 export type HttpOptions = {
@@ -14,28 +20,30 @@ export type HttpOptions = {
 };
 
 /** One request: `body` is sent as JSON, the answer is checked against `answer`; without it no body is expected. */
-export type HttpRequest<T> = {
-  readonly method: 'GET' | 'PUT' | 'DELETE' | 'POST';
+export type HttpRequest = {
+  readonly method: Operation['method'];
   readonly path: string;
   readonly body?: unknown;
-  readonly answer?: z.ZodType<T>;
+  readonly answer?: z.ZodType;
 };
 
 /** What came back. `accepted` is a 202: the work goes on. */
-export type HttpAnswer<T> = { readonly value: T | undefined; readonly accepted: boolean };
+export type HttpAnswer = { readonly value: unknown; readonly accepted: boolean };
+
+/** A call whose end, whatever its reason, is one signal from `openSignal`. */
+export type OpenCall = Call & { readonly signal: AbortSignal };
 
 /** Speaks JSON over HTTP with one server. Every error it throws is a `Problem`. */
 export interface Http {
-  send<T>(request: HttpRequest<T>, call: Call): Promise<HttpAnswer<T>>;
+  send(request: HttpRequest, call: OpenCall): Promise<HttpAnswer>;
   /** Ends all connections at once; what is still asked fails with UNAVAILABLE. */
   close(): Promise<void>;
 }
 
 type Reply = {
   readonly status: number;
-  readonly retryAfterMs: number | undefined;
-  /** Undefined when it is longer than a body may be. */
-  readonly body: string | undefined;
+  readonly retryAfterMs: number;
+  readonly text: string;
   readonly json: boolean;
 };
 
@@ -43,6 +51,17 @@ type Reply = {
 const maxTries = 4;
 const firstPauseMs = 50;
 const connectTimeoutMs = 5_000;
+/** The longest that a timer can wait. */
+const longestMs = 2 ** 31 - 1;
+
+/** The end of a call, by its deadline or by its caller, as one signal. CANCELLED and DEADLINE_EXCEEDED when it has come already. */
+export function openSignal({ deadlineMs, signal }: Call): AbortSignal {
+  const leftMs = Math.ceil(deadlineMs - Date.now());
+  if (signal?.aborted) throw cancelled();
+  if (!(leftMs > 0)) throw late();
+  const timeout = AbortSignal.timeout(Math.min(leftMs, longestMs));
+  return signal ? AbortSignal.any([signal, timeout]) : timeout;
+}
 
 /**
  * Makes the HTTP side of the client. A request is repeated on connection failure and on 503 with Retry-After, within
@@ -59,94 +78,78 @@ export function createHttp(options: HttpOptions): Http {
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
+    // A longer body is cut off together with its connection.
+    maxResponseSize: maxBodyBytes,
   });
 
-  async function trySend(request: HttpRequest<unknown>, { call, scope, renew }: Try): Promise<Reply> {
-    const token = await within(scope.signal, options.token(renew));
-    const leftMs = call.deadlineMs - Date.now();
-    const response = await pool.request({
+  async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
+    const token = await unlessAborted(call.signal, options.token(renew));
+    const { statusCode, headers, body } = await pool.request({
       method: request.method,
       path: base + request.path,
-      headers: {
-        authorization: `Bearer ${token}`,
-        prefer: `wait=${Math.max(0, Math.floor(leftMs / 1000 - 1))}`,
-        ...(call.requestId !== undefined && { 'x-request-id': call.requestId }),
-        ...(request.body !== undefined && { 'content-type': 'application/json' }),
-      },
+      headers: toHeaders(request, call, token),
       body: request.body === undefined ? null : JSON.stringify(request.body),
-      signal: scope.signal,
+      signal: call.signal,
     });
-    return readReply(response);
+    return {
+      status: statusCode,
+      retryAfterMs: Number(headers['retry-after']) * 1_000,
+      text: await body.text(),
+      json: /^application\/(problem\+)?json\b/i.test(String(headers['content-type'])),
+    };
   }
 
-  async function sendWithRetries(request: HttpRequest<unknown>, call: Call, scope: Scope): Promise<Reply> {
+  async function sendWithRetries(request: HttpRequest, call: OpenCall): Promise<Reply> {
     let renew = false;
     for (let tries = 1; ; tries++) {
-      const last = tries >= maxTries;
       let pauseMs = firstPauseMs * 2 ** (tries - 1) * (0.5 + Math.random());
+      const mayRetry = (): boolean => tries < maxTries && Date.now() + pauseMs < call.deadlineMs;
       try {
-        scope.signal.throwIfAborted();
-        const reply = await trySend(request, { call, scope, renew });
+        const reply = await trySend(request, call, renew);
         if (reply.status === 401 && !renew) {
           renew = true;
           continue;
         }
-        if (last || reply.status !== 503 || reply.retryAfterMs === undefined) return reply;
+        // Without Retry-After the pause is no number, and there is no other try.
         pauseMs = Math.max(reply.retryAfterMs, pauseMs);
-        if (Date.now() + pauseMs >= call.deadlineMs) return reply;
+        if (reply.status !== 503 || !mayRetry()) return reply;
       } catch (error) {
-        const problem = scope.signal.aborted ? (scope.signal.reason as Problem) : toProblem(error);
-        if (last || problem.code !== 'UNAVAILABLE' || Date.now() + pauseMs >= call.deadlineMs) throw problem;
+        if (call.signal.aborted || isTooLong(error) || !mayRetry()) throw error;
       }
-      await pause(scope.signal, pauseMs);
+      await pause(pauseMs, call.signal);
     }
   }
 
   return {
-    async send<T>(request: HttpRequest<T>, call: Call): Promise<HttpAnswer<T>> {
-      const scope = openScope(call);
+    async send(request, call) {
       try {
-        const reply = await sendWithRetries(request, call, scope);
-        return readAnswer(reply, request);
-      } finally {
-        scope.end();
+        return readAnswer(await sendWithRetries(request, call), request);
+      } catch (error) {
+        throw toProblem(error, call);
       }
     },
     close: () => pool.destroy(),
   };
 }
 
-type Try = { readonly call: Call; readonly scope: Scope; readonly renew: boolean };
-
-async function readReply(response: Dispatcher.ResponseData): Promise<Reply> {
-  const body = await readBody(response.body);
-  const retryAfter = Number(response.headers['retry-after']);
+function toHeaders(
+  { body }: HttpRequest,
+  { deadlineMs, requestId }: Call,
+  token: string,
+): Record<string, string> {
+  const waitS = Math.max(0, Math.floor((deadlineMs - Date.now()) / 1000 - 1));
   return {
-    status: response.statusCode,
-    retryAfterMs: Number.isFinite(retryAfter) ? retryAfter * 1000 : undefined,
-    body,
-    json: /^application\/(problem\+)?json\b/i.test(String(response.headers['content-type'])),
+    authorization: `Bearer ${token}`,
+    prefer: `wait=${waitS}`,
+    ...(requestId !== undefined && { 'x-request-id': requestId }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
   };
 }
 
-/** The whole body, so that its connection is free again; one that is too long is cut off together with its connection. */
-async function readBody(body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBodyBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function readAnswer<T>(reply: Reply, request: HttpRequest<T>): HttpAnswer<T> {
-  if (reply.body === undefined)
-    throw new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
+function readAnswer(reply: Reply, request: HttpRequest): HttpAnswer {
   if (reply.status < 200 || reply.status > 299) throw readProblem(reply);
   const accepted = reply.status === 202;
-  if (accepted && reply.body === '') return { value: undefined, accepted };
+  if (accepted && reply.text === '') return { value: undefined, accepted };
   if (!request.answer) {
     // A page that something in front of the API made up must not pass for a deletion.
     if (reply.status !== 204 && parseJson(reply) === undefined) throw malformed(request, 'not JSON');
@@ -160,9 +163,11 @@ function readAnswer<T>(reply: Reply, request: HttpRequest<T>): HttpAnswer<T> {
   return { value: parsed.data, accepted };
 }
 
-function malformed(request: HttpRequest<unknown>, found: string): Problem {
-  const asked = `${request.method} ${request.path}`;
-  return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
+function malformed({ method, path }: HttpRequest, found: string): Problem {
+  return new Problem(
+    'UNAVAILABLE',
+    `the storage API gave a malformed answer to ${method} ${path} (${found})`,
+  );
 }
 
 /** Codes and statuses that speak of our own token: they say nothing of the operation, which an earlier try may have begun. */
@@ -175,7 +180,7 @@ function readProblem(reply: Reply): Problem {
     return new Problem('UNAVAILABLE', `the storage API does not accept this controller's token: ${reason}`);
   }
   if (reply.status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
-  if (!success || !isProblemCode(data.code)) {
+  if (!success) {
     const found = `status ${reply.status}`;
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with ${found}`);
   }
@@ -183,16 +188,32 @@ function readProblem(reply: Reply): Problem {
   return new Problem(code, requestId === undefined ? detail : `${detail} (request ${requestId})`);
 }
 
-function parseJson(reply: Reply): unknown {
+function parseJson({ json, text }: Reply): unknown {
   try {
-    return reply.json && reply.body !== undefined ? JSON.parse(reply.body) : undefined;
+    return json ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function toProblem(error: unknown): Problem {
+/** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */
+export function toProblem(error: unknown, { signal }: OpenCall): Problem {
   if (error instanceof Problem) return error;
-  const code = (error as NodeJS.ErrnoException).code;
+  if (signal.aborted) return (signal.reason as Error).name === 'TimeoutError' ? late() : cancelled();
+  if (isTooLong(error))
+    return new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
+  const { code } = error as NodeJS.ErrnoException;
   return new Problem('UNAVAILABLE', `the storage API cannot be reached${code ? ` (${code})` : ''}`, error);
+}
+
+function isTooLong(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
+}
+
+function cancelled(): Problem {
+  return new Problem('CANCELLED', 'the caller went away');
+}
+
+function late(): Problem {
+  return new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
 }

@@ -1,34 +1,13 @@
 import { z } from 'zod';
-import { components } from './components.ts';
 import { idPattern, maxIdBytes } from './ids.ts';
-import { commonProblems, operations, type Operation, type QueryName } from './operations.ts';
+import { allOperations, commonProblems, type Operation } from './operations.ts';
 import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
-import { maxPageBlocks, maxPageEntries } from './routes.ts';
 
 /** A part of an OpenAPI document. */
 export type OpenApiNode = { readonly [key: string]: unknown };
 
 const idSchema = { type: 'string', maxLength: maxIdBytes, pattern: idPattern, examples: ['east.pvc-1'] };
 const nodeIdSchema = { type: 'string', minLength: 1, maxLength: 256, examples: ['node-1'] };
-const tokenSchema = { type: 'string', examples: ['MTplYXN0LnB2Yy0x'] };
-const offsetSchema = { type: 'integer', minimum: 0, default: 0 };
-
-const queryParameters: Readonly<Record<QueryName, OpenApiNode>> = {
-  limit: query(
-    'limit',
-    'Most entries in the page; 0: as many as one page holds.',
-    countSchema(maxPageEntries),
-  ),
-  pageToken: query('pageToken', 'The `nextPageToken` of the page before.', tokenSchema),
-  volumeId: query('volumeId', 'Only the snapshots of this volume.', idSchema),
-  base: query('base', 'An older snapshot of the same volume.', idSchema),
-  offset: query('offset', 'Only blocks that end after this byte.', offsetSchema),
-  blockLimit: query(
-    'limit',
-    'Most stretches in the page; 0: as many as one page holds.',
-    countSchema(maxPageBlocks),
-  ),
-};
 
 const prefer: OpenApiNode = {
   name: 'Prefer',
@@ -41,7 +20,7 @@ const prefer: OpenApiNode = {
 
 /** The Storage API v1 as an OpenAPI 3.1 document, for servers of this version. */
 export function openApiDocument(version: string): OpenApiNode {
-  const paths = Map.groupBy(operations, ({ path }) => toTemplate(path));
+  const paths = Map.groupBy(allOperations, ([, { path }]) => path);
   return {
     openapi: '3.1.1',
     info: {
@@ -55,10 +34,10 @@ export function openApiDocument(version: string): OpenApiNode {
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map(name => ({ name })),
+    tags: [...new Set(allOperations.map(([, { tag }]) => tag))].map(name => ({ name })),
     paths: Object.fromEntries([...paths].map(([path, all]) => [path, toPathItem(path, all)])),
     components: {
-      schemas: { ...toSchemas(), Problem: problemSchema() },
+      schemas: toSchemas(),
       securitySchemes: {
         token: {
           type: 'http',
@@ -72,20 +51,7 @@ export function openApiDocument(version: string): OpenApiNode {
   };
 }
 
-function countSchema(most: number): OpenApiNode {
-  return { type: 'integer', minimum: 0, default: 0, examples: [most] };
-}
-
-function query(name: string, description: string, schema: OpenApiNode): OpenApiNode {
-  return { name, in: 'query', description, schema };
-}
-
-/** A router's path as OpenAPI writes it. */
-function toTemplate(path: string): string {
-  return path.replaceAll(/:(\w+)/g, '{$1}');
-}
-
-function toPathItem(path: string, all: readonly Operation[]): OpenApiNode {
+function toPathItem(path: string, all: readonly (readonly [string, Operation])[]): OpenApiNode {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const parameters = names.map(name => ({
     name,
@@ -95,20 +61,14 @@ function toPathItem(path: string, all: readonly Operation[]): OpenApiNode {
   }));
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...Object.fromEntries(all.map(operation => [operation.method, toOperation(operation)])),
+    ...Object.fromEntries(
+      all.map(([id, operation]) => [operation.method.toLowerCase(), toOperation(id, operation)]),
+    ),
   };
 }
 
-function toOperation({
-  id,
-  tag,
-  doc,
-  query: names = [],
-  body,
-  answers,
-  problems = [],
-}: Operation): OpenApiNode {
-  const parameters = [...names.map(name => queryParameters[name]), ...(answers[202] ? [prefer] : [])];
+function toOperation(id: string, { tag, doc, query, body, answers, problems = [] }: Operation): OpenApiNode {
+  const parameters = [...(query ? toParameters(query) : []), ...(answers[202] ? [prefer] : [])];
   const codes = [...commonProblems, ...problems];
   const refused = [...new Set(codes.map(code => problemTable[code].http))].sort((a, b) => a - b);
   return {
@@ -125,11 +85,20 @@ function toOperation({
   };
 }
 
+/** The query's parameters; none is required. */
+function toParameters(query: z.ZodObject): readonly OpenApiNode[] {
+  const { properties = {} } = z.toJSONSchema(query, { io: 'input' });
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = property as OpenApiNode;
+    return { name, in: 'query', description, schema };
+  });
+}
+
 const meanings: Readonly<Record<number, string>> = {
   200: 'As asked.',
-  201: 'Made now.',
+  201: 'Created now.',
   202: 'Not done yet: the resource as it is now, where it is there. The same request joins the work.',
-  204: 'Gone.',
+  204: 'Done.',
 };
 
 function toAnswer(status: number, schema: z.ZodType | null): OpenApiNode {
@@ -137,20 +106,15 @@ function toAnswer(status: number, schema: z.ZodType | null): OpenApiNode {
 }
 
 function json(schema: z.ZodType): OpenApiNode {
-  const component = components.get(schema);
-  if (!component) throw new Error('a body of an operation is no component');
-  return { 'application/json': { schema: { $ref: `#/components/schemas/${component.id}` } } };
+  const id = schema.meta()?.id;
+  if (id === undefined) throw new Error('a body of an operation has no id');
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${id}` } } };
 }
 
-/** Unknown members of answers are to be ignored, so all schemas are as they read. */
+/** All schemas with an id. Unknown members of answers are to be ignored, so they are as they read. */
 function toSchemas(): OpenApiNode {
-  const { schemas } = z.toJSONSchema(components, {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, {
     io: 'input',
-    metadata: components,
-    override({ zodSchema, jsonSchema }) {
-      if (zodSchema instanceof z.ZodType && zodSchema.description !== undefined)
-        jsonSchema.description = zodSchema.description;
-    },
     uri: id => `#/components/schemas/${id}`,
   });
   return Object.fromEntries(
@@ -175,20 +139,4 @@ function toResponse(status: number): OpenApiNode {
   const example = toDocument(new Problem(first, problemTable[first].title), 'f81d4fae');
   const content = { schema: { $ref: '#/components/schemas/Problem' }, example };
   return { description: meaning.join('; '), content: { 'application/problem+json': content } };
-}
-
-function problemSchema(): OpenApiNode {
-  return {
-    description: 'An RFC 9457 problem document. `code` decides; `status` is a hint.',
-    type: 'object',
-    properties: {
-      type: { type: 'string', format: 'uri' },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      code: { type: 'string', enum: Object.keys(problemTable) },
-      detail: { type: 'string', description: 'What was found, for people.' },
-      requestId: { type: 'string', description: 'The same as in the header `x-request-id`.' },
-    },
-    required: ['type', 'title', 'status', 'code', 'detail'],
-  };
 }

@@ -1,100 +1,173 @@
-import type { z } from 'zod';
-import type { ProblemCode } from './problem.ts';
-import * as resources from './resources.ts';
-import { routes } from './routes.ts';
-import * as snapshots from './snapshot-resources.ts';
+import { z } from 'zod';
+import {
+  attachmentResourceSchema as attachment,
+  attachmentSpecSchema,
+  nodeSchema as node,
+  nodeSpecSchema,
+} from './node.ts';
+import { problemTable, type ProblemCode } from './problem.ts';
+import {
+  blockPageSchema,
+  groupSchema as group,
+  groupSpecSchema,
+  snapshotPageSchema,
+  snapshotSchema as snapshot,
+  snapshotSpecSchema,
+} from './snapshot.ts';
+import { capabilitiesSchema, capacitySchema, capacitySpecSchema } from './storage.ts';
+import {
+  healthPageSchema,
+  healthSchema,
+  parametersSpecSchema,
+  sizeSpecSchema,
+  validationSchema,
+  validationSpecSchema,
+  volumePageSchema,
+  volumeSchema as volume,
+  volumeSpecSchema,
+} from './volume.ts';
+
+/** Most entries in one page, and how many a page has when nothing is asked; a page stays well below gRPC's 4 MiB. */
+export const maxPageEntries = 1_000;
+
+/** Most extents of blocks in one page. */
+export const maxPageBlocks = 4_096;
+
+/** Most bytes in a request's or answer's body. */
+export const maxBodyBytes = 4 * 1024 * 1024;
 
 /** One operation of the Storage API: a method on a path, what it takes, and what it may answer. */
 export type Operation = {
-  readonly id: string;
-  readonly method: 'get' | 'put' | 'post' | 'delete';
-  /** One of `routes`. */
-  readonly path: string;
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  /** With the ids in it as `{name}`. */
+  readonly path: `/${string}`;
   readonly tag: 'storage' | 'volumes' | 'attachments' | 'snapshots' | 'groups' | 'nodes';
   readonly doc: string;
-  /** Parameters of the query, by the names that `queryParameters` in openapi.ts describes. */
-  readonly query?: readonly QueryName[];
+  /** An object of the query's parameters, read from text. */
+  readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The answers that are no problem, by status; null where there is no body. */
-  readonly answers: Readonly<Record<number, z.ZodType | null>>;
-  /** Beside those that every operation may answer. */
+  /** The answers that are no problem, by status; null where there is no body. One that may be 202 takes `Prefer`. */
+  readonly answers: Readonly<Partial<Record<200 | 201 | 202 | 204, z.ZodType | null>>>;
+  /** Beside `commonProblems`. */
   readonly problems?: readonly ProblemCode[];
 };
-
-/** The name of a parameter of a query. */
-export type QueryName = 'limit' | 'pageToken' | 'volumeId' | 'base' | 'offset' | 'blockLimit';
-
-type Rest = Omit<Operation, 'id' | 'method' | 'path'>;
 
 /** What every operation may answer. */
 export const commonProblems: readonly ProblemCode[] = ['UNAUTHENTICATED', 'UNAVAILABLE'];
 
-const { volumeSchema: volume, attachmentResourceSchema: attachment, nodeSchema: node } = resources;
-const { snapshotSchema: snapshot, groupSchema: group } = snapshots;
-const creation: readonly ProblemCode[] = [
+const creation = [
   'INVALID_ARGUMENT',
   'NOT_FOUND',
   'ALREADY_EXISTS',
   'FAILED_PRECONDITION',
   'ABORTED',
   'RESOURCE_EXHAUSTED',
-];
-const page = ['limit', 'pageToken'] as const;
-const made = (schema: z.ZodType): Operation['answers'] => ({ 200: schema, 201: schema });
-const madeLater = (schema: z.ZodType): Operation['answers'] => ({ ...made(schema), 202: schema });
-const goneLater = (schema: z.ZodType): Operation['answers'] => ({ 202: schema, 204: null });
+] as const;
 
-/** Every operation of the Storage API v1. */
-export const operations: readonly Operation[] = [
-  get(routes.capabilities, 'getCapabilities', {
+/** How many entries a page may have: 0, none, and more than `most` all mean `most`. */
+const limitOf = (most: number, what: string) =>
+  z.coerce
+    .number<number>()
+    .int()
+    .min(0)
+    .default(0)
+    .transform(limit => Math.min(limit || most, most))
+    .describe(`Most ${what} in the page; 0: as many as one page holds.`);
+
+const page = z.object({
+  limit: limitOf(maxPageEntries, 'entries'),
+  pageToken: z
+    .string()
+    .optional()
+    .transform(token => token || undefined)
+    .meta({ description: 'The `nextPageToken` of the page before.', examples: ['MTplYXN0LnB2Yy0x'] }),
+});
+
+const snapshotPage = page.extend({
+  volumeId: z
+    .string()
+    .optional()
+    .transform(id => id || undefined)
+    .meta({ description: 'Only the snapshots of this volume.', examples: ['east.pvc-1'] }),
+});
+
+const blockRange = z.object({
+  base: z
+    .string()
+    .optional()
+    .transform(id => id || undefined)
+    .meta({ description: 'An older snapshot of the same volume.', examples: ['east.snap-0'] }),
+  offset: z.coerce.number<number>().int().default(0).describe('Only blocks that end after this byte.'),
+  limit: limitOf(maxPageBlocks, 'extents'),
+});
+
+/** Every operation of the Storage API v1 by its id. The client, the gateway's routes and the document come from here. */
+export const operations = {
+  getCapabilities: {
+    method: 'GET',
+    path: '/v1/capabilities',
     tag: 'storage',
-    doc: 'What the backend can do.',
-    answers: { 200: resources.capabilitiesSchema },
-  }),
-  post(routes.capacity, 'getCapacity', {
+    doc: 'What the storage can do.',
+    answers: { 200: capabilitiesSchema },
+  },
+  getCapacity: {
+    method: 'POST',
+    path: '/v1/capacity',
     tag: 'storage',
     doc: 'The room left for new volumes of a kind. Changes nothing.',
-    body: resources.capacitySpecSchema,
-    answers: { 200: resources.capacitySchema },
+    body: capacitySpecSchema,
+    answers: { 200: capacitySchema },
     problems: ['INVALID_ARGUMENT', 'UNIMPLEMENTED'],
-  }),
-  get(routes.volumes, 'listVolumes', {
+  },
+  listVolumes: {
+    method: 'GET',
+    path: '/v1/volumes',
     tag: 'volumes',
-    query: page,
     doc: 'One page of volumes with their attachments, by id.',
-    answers: { 200: resources.volumePageSchema },
+    query: page,
+    answers: { 200: volumePageSchema },
     problems: ['INVALID_ARGUMENT', 'ABORTED'],
-  }),
-  put(routes.volume, 'createVolume', {
+  },
+  createVolume: {
+    method: 'PUT',
+    path: '/v1/volumes/{volumeId}',
     tag: 'volumes',
-    doc: 'Makes the volume, or finds that it is there and fits. The same call may be repeated at any time.',
-    body: resources.volumeSpecSchema,
-    answers: madeLater(volume),
+    doc: 'Creates the volume, or finds that it is there and fits. The same call may be repeated at any time.',
+    body: volumeSpecSchema,
+    answers: { 200: volume, 201: volume, 202: volume },
     problems: [...creation, 'OUT_OF_RANGE'],
-  }),
-  get(routes.volume, 'getVolume', {
+  },
+  getVolume: {
+    method: 'GET',
+    path: '/v1/volumes/{volumeId}',
     tag: 'volumes',
     doc: 'The volume as it is now.',
     answers: { 200: volume },
     problems: ['NOT_FOUND'],
-  }),
-  remove(routes.volume, 'deleteVolume', {
+  },
+  deleteVolume: {
+    method: 'DELETE',
+    path: '/v1/volumes/{volumeId}',
     tag: 'volumes',
-    doc: 'Removes the volume; one that is not there is fine. Refused while it is attached or needed.',
-    answers: goneLater(volume),
+    doc: 'Deletes the volume; an unknown one is fine. FAILED_PRECONDITION while it is attached or needed.',
+    answers: { 202: volume, 204: null },
     problems: ['FAILED_PRECONDITION', 'ABORTED'],
-  }),
-  post(routes.validation, 'validateVolume', {
+  },
+  validateVolume: {
+    method: 'POST',
+    path: '/v1/volumes/{volumeId}/validate',
     tag: 'volumes',
     doc: 'Can the volume be used this way? Changes nothing.',
-    body: resources.validationSpecSchema,
-    answers: { 200: resources.validationSchema },
+    body: validationSpecSchema,
+    answers: { 200: validationSchema },
     problems: ['INVALID_ARGUMENT', 'NOT_FOUND'],
-  }),
-  put(routes.size, 'expandVolume', {
+  },
+  expandVolume: {
+    method: 'PUT',
+    path: '/v1/volumes/{volumeId}/size',
     tag: 'volumes',
     doc: 'Grows the volume, attached or not, to a size within the bounds. It never shrinks.',
-    body: resources.sizeSpecSchema,
+    body: sizeSpecSchema,
     answers: { 200: volume, 202: volume },
     problems: [
       'INVALID_ARGUMENT',
@@ -104,131 +177,202 @@ export const operations: readonly Operation[] = [
       'RESOURCE_EXHAUSTED',
       'UNIMPLEMENTED',
     ],
-  }),
-  put(routes.parameters, 'modifyVolume', {
+  },
+  modifyVolume: {
+    method: 'PUT',
+    path: '/v1/volumes/{volumeId}/parameters',
     tag: 'volumes',
     doc: 'Changes mutable parameters; those that are not named stay as they are.',
-    body: resources.parametersSpecSchema,
+    body: parametersSpecSchema,
     answers: { 200: volume, 202: volume },
     problems: ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED', 'UNIMPLEMENTED'],
-  }),
-  get(routes.health, 'getVolumeHealth', {
+  },
+  getVolumeHealth: {
+    method: 'GET',
+    path: '/v1/volumes/{volumeId}/health',
     tag: 'volumes',
     doc: 'What is wrong with the volume.',
-    answers: { 200: resources.healthSchema },
+    answers: { 200: healthSchema },
     problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
-  }),
-  get(routes.volumesHealth, 'listVolumesHealth', {
+  },
+  listVolumeHealth: {
+    method: 'GET',
+    path: '/v1/health/volumes',
     tag: 'volumes',
-    query: page,
     doc: 'One page of the volumes with which something is wrong.',
-    answers: { 200: resources.healthPageSchema },
+    query: page,
+    answers: { 200: healthPageSchema },
     problems: ['INVALID_ARGUMENT', 'ABORTED', 'UNIMPLEMENTED'],
-  }),
-  put(routes.attachment, 'attachVolume', {
+  },
+  attachVolume: {
+    method: 'PUT',
+    path: '/v1/volumes/{volumeId}/attachments/{nodeId}',
     tag: 'attachments',
-    doc: 'Opens the way from the node to the volume, or finds that it is open and fits. The way from a machine whose place the node took (`n1@20` takes that of `n1@10`) is closed before; a node whose own place was taken is refused.',
-    body: resources.attachmentSpecSchema,
-    answers: madeLater(attachment),
-    problems: [...creation],
-  }),
-  remove(routes.attachment, 'detachVolume', {
+    doc: 'Attaches the volume to the node, or finds that it is attached and fits.',
+    body: attachmentSpecSchema,
+    answers: { 200: attachment, 201: attachment, 202: attachment },
+    problems: creation,
+  },
+  getAttachment: {
+    method: 'GET',
+    path: '/v1/volumes/{volumeId}/attachments/{nodeId}',
     tag: 'attachments',
-    doc: 'Closes the way, and those from machines whose place the node took, and answers once they can no longer read or write.',
-    answers: goneLater(attachment),
+    doc: 'The attachment as it is now.',
+    answers: { 200: attachment },
+    problems: ['NOT_FOUND'],
+  },
+  detachVolume: {
+    method: 'DELETE',
+    path: '/v1/volumes/{volumeId}/attachments/{nodeId}',
+    tag: 'attachments',
+    doc: 'Detaches the volume from the node, and answers once the node can no longer read or write.',
+    answers: { 202: attachment, 204: null },
     problems: ['FAILED_PRECONDITION', 'ABORTED'],
-  }),
-  remove(routes.attachments, 'detachVolumeFromAll', {
+  },
+  detachVolumeFromAllNodes: {
+    method: 'DELETE',
+    path: '/v1/volumes/{volumeId}/attachments',
     tag: 'attachments',
-    doc: 'Closes the ways from all nodes to the volume.',
-    answers: goneLater(volume),
+    doc: 'Detaches the volume from all nodes.',
+    answers: { 202: volume, 204: null },
     problems: ['FAILED_PRECONDITION', 'ABORTED'],
-  }),
-  get(routes.snapshots, 'listSnapshots', {
+  },
+  listSnapshots: {
+    method: 'GET',
+    path: '/v1/snapshots',
     tag: 'snapshots',
     doc: 'One page of snapshots that are cut, of one volume or of all, by id.',
-    query: [...page, 'volumeId'],
-    answers: { 200: snapshots.snapshotPageSchema },
+    query: snapshotPage,
+    answers: { 200: snapshotPageSchema },
     problems: ['INVALID_ARGUMENT', 'ABORTED', 'UNIMPLEMENTED'],
-  }),
-  put(routes.snapshot, 'createSnapshot', {
+  },
+  createSnapshot: {
+    method: 'PUT',
+    path: '/v1/snapshots/{snapshotId}',
     tag: 'snapshots',
-    doc: 'Cuts the snapshot, or finds that it is there and tells how it goes on.',
-    body: snapshots.snapshotSpecSchema,
-    answers: madeLater(snapshot),
+    doc: 'Cuts the snapshot, or finds that it is there and reports its state.',
+    body: snapshotSpecSchema,
+    answers: { 200: snapshot, 201: snapshot, 202: snapshot },
     problems: [...creation, 'UNIMPLEMENTED'],
-  }),
-  get(routes.snapshot, 'getSnapshot', {
+  },
+  getSnapshot: {
+    method: 'GET',
+    path: '/v1/snapshots/{snapshotId}',
     tag: 'snapshots',
     doc: 'The snapshot as it is now.',
     answers: { 200: snapshot },
     problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
-  }),
-  remove(routes.snapshot, 'deleteSnapshot', {
+  },
+  deleteSnapshot: {
+    method: 'DELETE',
+    path: '/v1/snapshots/{snapshotId}',
     tag: 'snapshots',
-    doc: 'Removes the snapshot; one that is not there is fine. A member of a group goes with its group only.',
-    answers: goneLater(snapshot),
+    doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
+    answers: { 202: snapshot, 204: null },
     problems: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'ABORTED', 'UNIMPLEMENTED'],
-  }),
-  get(routes.blocks, 'listBlocks', {
+  },
+  listBlocks: {
+    method: 'GET',
+    path: '/v1/snapshots/{snapshotId}/blocks',
     tag: 'snapshots',
     doc: 'One page of the blocks that hold data, or with `base` of those that differ from that snapshot.',
-    query: ['base', 'offset', 'blockLimit'],
-    answers: { 200: snapshots.blockPageSchema },
+    query: blockRange,
+    answers: { 200: blockPageSchema },
     problems: ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
-  }),
-  put(routes.group, 'createGroup', {
+  },
+  createGroup: {
+    method: 'PUT',
+    path: '/v1/groups/{groupId}',
     tag: 'groups',
     doc: 'Cuts snapshots of all volumes at one point in time, or none, with the reason.',
-    body: snapshots.groupSpecSchema,
-    answers: madeLater(group),
+    body: groupSpecSchema,
+    answers: { 200: group, 201: group, 202: group },
     problems: [...creation, 'UNIMPLEMENTED'],
-  }),
-  get(routes.group, 'getGroup', {
+  },
+  getGroup: {
+    method: 'GET',
+    path: '/v1/groups/{groupId}',
     tag: 'groups',
     doc: 'The group with its snapshots as they are now.',
     answers: { 200: group },
     problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
-  }),
-  remove(routes.group, 'deleteGroup', {
+  },
+  deleteGroup: {
+    method: 'DELETE',
+    path: '/v1/groups/{groupId}',
     tag: 'groups',
-    doc: 'Removes the group with all its snapshots; one that is not there is fine.',
-    answers: goneLater(group),
+    doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
+    answers: { 202: group, 204: null },
     problems: ['FAILED_PRECONDITION', 'ABORTED', 'UNIMPLEMENTED'],
-  }),
-  put(routes.node, 'putNode', {
+  },
+  putNode: {
+    method: 'PUT',
+    path: '/v1/nodes/{nodeId}',
     tag: 'nodes',
-    doc: 'Tells of a node that volumes may be attached to.',
-    body: resources.nodeSpecSchema,
-    answers: made(node),
+    doc: 'Records a node that volumes may be attached to.',
+    body: nodeSpecSchema,
+    answers: { 200: node, 201: node },
     problems: ['INVALID_ARGUMENT'],
-  }),
-  get(routes.node, 'getNode', {
+  },
+  getNode: {
+    method: 'GET',
+    path: '/v1/nodes/{nodeId}',
     tag: 'nodes',
-    doc: 'What was told of the node.',
+    doc: 'The node as it was recorded.',
     answers: { 200: node },
     problems: ['NOT_FOUND'],
-  }),
-  remove(routes.node, 'deleteNode', {
+  },
+  deleteNode: {
+    method: 'DELETE',
+    path: '/v1/nodes/{nodeId}',
     tag: 'nodes',
-    doc: 'Forgets the node; one that is not known is fine.',
+    doc: 'Forgets the node; an unknown one is fine.',
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
-  }),
-];
+  },
+} as const satisfies Readonly<Record<string, Operation>>;
 
-function get(path: string, id: string, rest: Rest): Operation {
-  return { id, method: 'get', path, ...rest };
-}
+/** The operations by their ids. */
+export type Operations = typeof operations;
 
-function put(path: string, id: string, rest: Rest): Operation {
-  return { id, method: 'put', path, ...rest };
-}
+/** The id of an operation. */
+export type OperationId = keyof Operations;
 
-function post(path: string, id: string, rest: Rest): Operation {
-  return { id, method: 'post', path, ...rest };
-}
+/** All operations with their ids, for whoever treats them alike. */
+export const allOperations = Object.entries(operations) as readonly (readonly [OperationId, Operation])[];
 
-function remove(path: string, id: string, rest: Rest): Operation {
-  return { id, method: 'delete', path, ...rest };
+type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [N in Name]: string } & IdsOf<Rest>
+  : unknown;
+
+/** What a caller gives: the ids of the path, the query's parameters, and the body as `body`. */
+export type Input<O extends Operation> = IdsOf<O['path']> &
+  (O extends { readonly query: infer Query extends z.ZodType } ? Readonly<z.input<Query>> : unknown) &
+  (O extends { readonly body: infer Body extends z.ZodType } ? { readonly body: z.input<Body> } : unknown);
+
+/** What a handler gets: the same, read by the schemas. */
+export type Request<O extends Operation> = IdsOf<O['path']> &
+  (O extends { readonly query: infer Query extends z.ZodType } ? Readonly<z.output<Query>> : unknown) &
+  (O extends { readonly body: infer Body extends z.ZodType } ? { readonly body: z.output<Body> } : unknown);
+
+/** What it answers once it is done; nothing where a deletion is done. */
+export type Output<O extends Operation> = O['answers'] extends {
+  readonly 200: infer Answer extends z.ZodType;
 }
+  ? z.output<Answer>
+  : void;
+
+/** An RFC 9457 problem document, as far as it decides anything. */
+export const problemSchema = z
+  .object({
+    code: z.enum(Object.keys(problemTable) as [ProblemCode]),
+    detail: z.string().describe('What was found, for people.'),
+    requestId: z.string().optional().describe('The same as in the header `x-request-id`.'),
+    type: z.string().optional(),
+    title: z.string().optional(),
+    status: z.int().optional(),
+  })
+  .meta({
+    id: 'Problem',
+    description: 'An RFC 9457 problem document. `code` decides; `status` is a hint.',
+  });

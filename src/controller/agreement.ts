@@ -1,5 +1,5 @@
-import { hasFeature, type Feature } from '../api/features.ts';
-import type { Capabilities } from '../api/resources.ts';
+import { hasFeature, type Feature } from '../api/storage.ts';
+import type { Capabilities } from '../api/storage.ts';
 import { advertisable, type Advertisable, type Advertised } from '../csi/plugin-capabilities.ts';
 
 /** What a storage must have for what is advertised, and what comes of it when it is not advertised. */

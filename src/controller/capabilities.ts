@@ -1,6 +1,6 @@
 import type { StorageClient } from '../api/client.ts';
 import { asProblem, Problem } from '../api/problem.ts';
-import type { Capabilities } from '../api/resources.ts';
+import type { Capabilities } from '../api/storage.ts';
 import type { Log } from '../lib/log.ts';
 
 /** What the storage behind the gateway can do, as soon as the gateway has told. */
@@ -29,7 +29,7 @@ export function createCapabilitySource(
 
   async function ask(pauseMs: number): Promise<void> {
     try {
-      known = await client.getCapabilities({ deadlineMs: Date.now() + askTimeoutMs });
+      known = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
       log.info('the gateway told its capabilities', { detail: known.backend });
       learned(known);
     } catch (error) {

@@ -1,9 +1,9 @@
 import { toPublishContext } from '../api/attachment.ts';
 import type { StorageClient } from '../api/client.ts';
-import { hasFeature } from '../api/features.ts';
+import { hasFeature } from '../api/storage.ts';
 import { resourceId } from '../api/names.ts';
 import { Problem } from '../api/problem.ts';
-import type { Volume, VolumeSpec } from '../api/resources.ts';
+import type { Volume, VolumeSpec } from '../api/volume.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import {
@@ -41,7 +41,7 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
     async CreateVolume(request, call) {
       const name = readName(request.name);
       const source = readSource(request.volume_content_source);
-      const mutable = readMap(request.mutable_parameters, 'mutable_parameters');
+      const mutable = readParameters(request.mutable_parameters, 'mutable_parameters');
       const topology = readRequirement(request.accessibility_requirements, 'topology', options);
       const spec = {
         name,
@@ -49,18 +49,18 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
         capabilities: readCapabilities(request.volume_capabilities),
         parameters: readParameters(request.parameters),
         ...(source && { source }),
-        ...(Object.keys(mutable).length > 0 && { mutableParameters: { ...mutable } }),
+        ...(Object.keys(mutable).length > 0 && { mutableParameters: mutable }),
         ...(topology && { topology }),
       };
       refuseUnoffered(capabilities, spec);
-      const volume = await client.createVolume(resourceId(cluster, name), spec, call);
+      const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body: spec }, call);
       if (volume.state !== 'ready')
         throw new Problem('ABORTED', `volume "${volume.id}" is ${volume.state} still`);
       return { volume: toVolume(volume) };
     },
 
     async DeleteVolume(request, call) {
-      await client.deleteVolume(readId(request.volume_id, 'volume_id'), call);
+      await client.deleteVolume({ volumeId: readId(request.volume_id, 'volume_id') }, call);
       return {};
     },
 
@@ -69,34 +69,32 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
       const nodeId = readNodeId(request.node_id);
       if (nodeId === '') throw new Problem('INVALID_ARGUMENT', 'node_id is missing');
       const capability = readCapability(request.volume_capability);
-      const resource = await client.attachVolume(
-        { volumeId, nodeId, capability, readonly: request.readonly },
-        call,
-      );
+      const body = { capability, readonly: request.readonly };
+      const resource = await client.attachVolume({ volumeId, nodeId, body }, call);
       if (resource.state !== 'attached' || !resource.attachment)
         throw new Problem('UNAVAILABLE', `volume "${volumeId}" is not attached to node "${nodeId}" yet`);
       return { publish_context: toPublishContext(resource.attachment) };
     },
 
     async ControllerUnpublishVolume(request, call) {
-      await client.detachVolume(
-        { volumeId: readId(request.volume_id, 'volume_id'), nodeId: readNodeId(request.node_id) },
-        call,
-      );
+      const volumeId = readId(request.volume_id, 'volume_id');
+      const nodeId = readNodeId(request.node_id);
+      if (nodeId === '') await client.detachVolumeFromAllNodes({ volumeId }, call);
+      else await client.detachVolume({ volumeId, nodeId }, call);
       return {};
     },
 
     async ValidateVolumeCapabilities(request, call) {
       const { volume_capabilities, volume_context, parameters, mutable_parameters } = request;
       const volumeId = readId(request.volume_id, 'volume_id');
-      const mutable = readMap(mutable_parameters, 'mutable_parameters');
+      const mutable = readParameters(mutable_parameters, 'mutable_parameters');
       const spec = {
         capabilities: readCapabilities(volume_capabilities),
         parameters: readParameters(parameters),
         context: readMap(volume_context, 'volume_context'),
-        ...(Object.keys(mutable).length > 0 && { mutableParameters: { ...mutable } }),
+        ...(Object.keys(mutable).length > 0 && { mutableParameters: mutable }),
       };
-      const { confirmed, message } = await client.validateVolume(volumeId, spec, call);
+      const { confirmed, message } = await client.validateVolume({ volumeId, body: spec }, call);
       if (spec.mutableParameters && !hasFeature(capabilities.get(), 'modify'))
         return { message: 'mutable parameters are not offered' };
       return confirmed
@@ -117,12 +115,12 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
       requireFeature(capabilities, 'capacity');
       const { volume_capabilities: wanted } = request;
       const topology = readPlace(request.accessible_topology, options);
-      const spec = {
+      const body = {
         parameters: readParameters(request.parameters),
         ...(topology && { topology }),
         ...(wanted.length > 0 && { capabilities: readCapabilities(wanted) }),
       };
-      const capacity = await client.getCapacity(spec, call);
+      const capacity = await client.getCapacity({ body }, call);
       return {
         available_capacity: capacity.availableBytes,
         ...(capacity.maximumVolumeBytes !== undefined && {
@@ -139,7 +137,7 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
     },
 
     async ControllerGetVolume(request, call) {
-      const volume = await client.getVolume(readId(request.volume_id, 'volume_id'), call);
+      const volume = await client.getVolume({ volumeId: readId(request.volume_id, 'volume_id') }, call);
       return { volume: toVolume(volume), status: toStatus(volume) };
     },
 

@@ -1,7 +1,7 @@
-import { hasFeature } from '../api/features.ts';
+import { hasFeature } from '../api/storage.ts';
 import { resourceId } from '../api/names.ts';
 import { Problem } from '../api/problem.ts';
-import type { Group } from '../api/snapshot-resources.ts';
+import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
 import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSnapshot.ts';
 import type { Advertised } from '../csi/plugin-capabilities.ts';
@@ -33,17 +33,18 @@ export function createGroupController({
       const volumeIds = readIds(request.source_volume_ids, 'source_volume_ids');
       if (volumeIds.length === 0) throw new Problem('INVALID_ARGUMENT', 'source_volume_ids is missing');
       const spec = { name, volumeIds, parameters: readParameters(request.parameters) };
-      return { group_snapshot: toGroup(await client.createGroup(resourceId(cluster, name), spec, call)) };
+      const groupId = resourceId(cluster, name);
+      return { group_snapshot: toGroup(await client.createGroup({ groupId, body: spec }, call)) };
     },
 
     async DeleteVolumeGroupSnapshot(request, call) {
       requireFeature(capabilities, 'groups');
       const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
-      const group = await client.getGroup(groupId, call).catch(ignoreMissing);
+      const group = await client.getGroup({ groupId }, call).catch(ignoreMissing);
       if (!group) return {};
       requireMembers(group, snapshotIds);
-      await client.deleteGroup(groupId, call);
+      await client.deleteGroup({ groupId }, call);
       return {};
     },
 
@@ -51,7 +52,7 @@ export function createGroupController({
       requireFeature(capabilities, 'groups');
       const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
-      const group = await client.getGroup(groupId, call);
+      const group = await client.getGroup({ groupId }, call);
       requireMembers(group, snapshotIds);
       return { group_snapshot: toGroup(group) };
     },

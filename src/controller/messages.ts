@@ -1,6 +1,6 @@
 import { Problem } from '../api/problem.ts';
-import type { Health, Volume, VolumeSource } from '../api/resources.ts';
-import type { Snapshot } from '../api/snapshot-resources.ts';
+import type { Health, Volume, VolumeSource } from '../api/volume.ts';
+import type { Snapshot } from '../api/snapshot.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import type {
@@ -13,26 +13,15 @@ import type { Advertised } from '../csi/plugin-capabilities.ts';
 import { readId, readMap } from '../csi/request.ts';
 import { toAccessibleTopology } from './topology.ts';
 
-/** Parameters that the sidecars add to tell whose resource it is; they are no business of a backend. */
-const metadataParameters = new Set(
-  [
-    'pvc/name',
-    'pvc/namespace',
-    'pv/name',
-    'volumesnapshot/name',
-    'volumesnapshot/namespace',
-    'volumesnapshotcontent/name',
-    'volumegroupsnapshot/name',
-    'volumegroupsnapshot/namespace',
-    'volumegroupsnapshotcontent/name',
-  ].map(key => `csi.storage.k8s.io/${key}`),
-);
+/** Parameters with this prefix are meant for the sidecars, or tell whose resource it is; they are no business of a backend. */
+const sidecarPrefix = 'csi.storage.k8s.io/';
 
 /** The parameters that are meant for the backend. */
-export function readParameters(parameters: Readonly<Record<string, string>>): Record<string, string> {
-  const own = Object.entries(readMap(parameters, 'parameters')).filter(
-    ([key]) => !metadataParameters.has(key),
-  );
+export function readParameters(
+  parameters: Readonly<Record<string, string>>,
+  field = 'parameters',
+): Record<string, string> {
+  const own = Object.entries(readMap(parameters, field)).filter(([key]) => !key.startsWith(sidecarPrefix));
   return Object.fromEntries(own);
 }
 

@@ -1,6 +1,6 @@
-import { hasFeature, type Feature } from '../api/features.ts';
+import { hasFeature, type Feature } from '../api/storage.ts';
 import { Problem } from '../api/problem.ts';
-import type { Capabilities } from '../api/resources.ts';
+import type { Capabilities } from '../api/storage.ts';
 import type { CapabilitySource } from './capabilities.ts';
 import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
 

@@ -1,6 +1,6 @@
 import { Problem } from '../api/problem.ts';
-import { maxPageBlocks } from '../api/routes.ts';
-import type { BlockPage } from '../api/snapshot-resources.ts';
+import { maxPageBlocks } from '../api/operations.ts';
+import type { BlockPage } from '../api/snapshot.ts';
 import type { GetMetadataAllocatedResponse } from '../csi/generated/csi/v1/GetMetadataAllocatedResponse.ts';
 import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotMetadata.ts';
 import { readId } from '../csi/request.ts';
@@ -30,7 +30,10 @@ export function createSnapshotMetadata({
     while (offset !== undefined) {
       const deadlineMs = Math.min(call.deadlineMs, Date.now() + pageTimeoutMs);
       const range = { base: snapshot.base, offset, limit };
-      const page: BlockPage = await client.getBlocks(snapshot.id, range, { ...call, deadlineMs });
+      const page: BlockPage = await client.listBlocks(
+        { snapshotId: snapshot.id, ...range },
+        { ...call, deadlineMs },
+      );
       yield toResponse(page);
       offset = nextOf(page, offset);
     }

@@ -1,8 +1,8 @@
-import type { Call } from '../api/call.ts';
+import type { Call } from '../api/http.ts';
 import type { StorageClient } from '../api/client.ts';
 import { resourceId } from '../api/names.ts';
 import { Problem } from '../api/problem.ts';
-import type { Snapshot } from '../api/snapshot-resources.ts';
+import type { Snapshot } from '../api/snapshot.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { ListSnapshotsRequest__Output } from '../csi/generated/csi/v1/ListSnapshotsRequest.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
@@ -27,12 +27,13 @@ export function createSnapshots(options: ControllerOptions): Pick<UnaryHandlers<
       const parameters = readParameters(request.parameters);
       const topology = readRequirement(request.accessibility_requirements, 'snapshot-topology', options);
       const spec = { name, volumeId, parameters, ...(topology && { topology }) };
-      return { snapshot: toSnapshot(await client.createSnapshot(resourceId(cluster, name), spec, call)) };
+      const snapshotId = resourceId(cluster, name);
+      return { snapshot: toSnapshot(await client.createSnapshot({ snapshotId, body: spec }, call)) };
     },
 
     async DeleteSnapshot(request, call) {
       requireFeature(capabilities, 'snapshots');
-      await client.deleteSnapshot(readId(request.snapshot_id, 'snapshot_id'), call);
+      await client.deleteSnapshot({ snapshotId: readId(request.snapshot_id, 'snapshot_id') }, call);
       return {};
     },
 
@@ -53,7 +54,10 @@ export function createSnapshots(options: ControllerOptions): Pick<UnaryHandlers<
 
     async GetSnapshot(request, call) {
       requireFeature(capabilities, 'snapshots');
-      const snapshot = await client.getSnapshot(readId(request.snapshot_id, 'snapshot_id'), call);
+      const snapshot = await client.getSnapshot(
+        { snapshotId: readId(request.snapshot_id, 'snapshot_id') },
+        call,
+      );
       return { snapshot: toSnapshot(snapshot) };
     },
   };
@@ -66,7 +70,7 @@ async function findCut(
   call: Call,
 ): Promise<readonly Snapshot[]> {
   try {
-    const snapshot = await client.getSnapshot(id, call);
+    const snapshot = await client.getSnapshot({ snapshotId: id }, call);
     const cut = snapshot.state === 'processing' || snapshot.state === 'ready';
     return cut && (volumeId === '' || volumeId === snapshot.volumeId) ? [snapshot] : [];
   } catch (error) {

@@ -1,5 +1,5 @@
-import type { TopologyRequirement } from '../api/fields.ts';
-import { hasFeature } from '../api/features.ts';
+import type { TopologyRequirement } from '../api/storage.ts';
+import { hasFeature } from '../api/storage.ts';
 import type { Segments } from '../api/topology.ts';
 import type { Topology, Topology__Output } from '../csi/generated/csi/v1/Topology.ts';
 import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/TopologyRequirement.ts';

@@ -1,9 +1,9 @@
 import { Problem } from '../api/problem.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
-import { readCapability, readCapacityRange, readId, readMap } from '../csi/request.ts';
+import { readCapability, readCapacityRange, readId } from '../csi/request.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
 import type { ControllerOptions } from './controller.ts';
-import { readPage, toCsiHealth } from './messages.ts';
+import { readPage, readParameters, toCsiHealth } from './messages.ts';
 import { requireFeature } from './offered.ts';
 
 type Rpcs =
@@ -25,13 +25,16 @@ export function createVolumeChanges({
       const bounds = readCapacityRange(request.capacity_range);
       // What it is used as changes nothing: raw block devices must be looked at again by the node, too.
       if (request.volume_capability) readCapability(request.volume_capability);
-      const { sizeBytes, nodeExpansionRequired = false } = await client.expandVolume(volumeId, bounds, call);
+      const { sizeBytes, nodeExpansionRequired = false } = await client.expandVolume(
+        { volumeId, body: bounds },
+        call,
+      );
       return { capacity_bytes: sizeBytes, node_expansion_required: nodeExpansionRequired };
     },
 
     async ControllerGetVolumeHealth(request, call) {
       requireFeature(capabilities, 'health');
-      const health = await client.getVolumeHealth(readId(request.volume_id, 'volume_id'), call);
+      const health = await client.getVolumeHealth({ volumeId: readId(request.volume_id, 'volume_id') }, call);
       return { volume_health: toCsiHealth(health) };
     },
 
@@ -43,8 +46,9 @@ export function createVolumeChanges({
 
     async ControllerModifyVolume(request, call) {
       requireFeature(capabilities, 'modify');
-      const parameters = readMap(request.mutable_parameters, 'mutable_parameters');
-      await client.modifyVolume(readId(request.volume_id, 'volume_id'), { ...parameters }, call);
+      const mutableParameters = readParameters(request.mutable_parameters, 'mutable_parameters');
+      const volumeId = readId(request.volume_id, 'volume_id');
+      await client.modifyVolume({ volumeId, body: { mutableParameters } }, call);
       return {};
     },
   };

@@ -1,6 +1,6 @@
 import { Problem } from '../api/problem.ts';
 import { maxIdBytes } from '../api/ids.ts';
-import type { AccessMode, Capability } from '../api/resources.ts';
+import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
 import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
 

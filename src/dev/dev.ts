@@ -92,9 +92,12 @@ async function registerNode(gateway: string, config: DevConfig, { keyFile }: Enr
   const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
   const client = createClient({ url: gateway, token, connections: 1 });
   try {
-    await client.putNode(nodeId, topology ? { topology: topology.segments } : {}, {
-      deadlineMs: Date.now() + registerTimeoutMs,
-    });
+    await client.putNode(
+      { nodeId, body: topology ? { topology: topology.segments } : {} },
+      {
+        deadlineMs: Date.now() + registerTimeoutMs,
+      },
+    );
   } finally {
     await client.close();
   }

@@ -5,9 +5,8 @@ import { memory } from '../../gateway/backends/memory.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices } from '../../gateway/services.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
-import { readViewer } from '../../gateway/http/viewer.ts';
 import { createWork } from '../../gateway/operations/operation.ts';
-import type { VolumeSpec } from '../../src/api/resources.ts';
+import type { VolumeSpec } from '../../src/api/volume.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import type { Bench, Figure } from './figure.ts';
@@ -36,9 +35,15 @@ async function measureGateway(): Promise<readonly Figure[]> {
       create: async () => ({ sizeBytes }),
     };
     const services = createServices({ engine, backend, work: createWork({ engine }) });
-    const docs = { isPublic: false, readViewer };
     const authenticate = async () => cluster;
-    const app = createApp({ backend, ...services, authenticate, version: '0', log: silentLog, docs });
+    const app = createApp({
+      backend,
+      ...services,
+      authenticate,
+      version: '0',
+      log: silentLog,
+      publicDocs: false,
+    });
     const byService = async (name: string) => services.volumes.create('dev', `dev.${name}`, specOf(name));
     const byHttp = async (name: string): Promise<void> => {
       const body = JSON.stringify(specOf(name));

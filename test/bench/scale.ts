@@ -117,7 +117,7 @@ async function measureCalls(
       }),
     );
     const id = idOf(Math.floor((count / rounds) * round));
-    gets.push(await timed(() => client.getVolume(id, call)));
+    gets.push(await timed(() => client.getVolume({ volumeId: id }, call)));
   }
   return { pageMs: median(pages), getMs: median(gets) };
 }

@@ -3,8 +3,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { Problem, toDocument, type ProblemCode } from '../../src/api/problem.ts';
-import type { Volume } from '../../src/api/resources.ts';
-import type { Group, Snapshot } from '../../src/api/snapshot-resources.ts';
+import type { Volume } from '../../src/api/volume.ts';
+import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 
 /** What was asked, as it came over the wire. */
 export type Received = {

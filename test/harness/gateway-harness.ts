@@ -12,12 +12,12 @@ import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gatew
 import type { Room } from '../../gateway/backends/memory/rooms.ts';
 import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
-import type { Viewer } from '../../gateway/http/docs.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { createWork, type Work } from '../../gateway/operations/operation.ts';
-import type { Capability, VolumeSpec } from '../../src/api/resources.ts';
+import type { Capability } from '../../src/api/storage.ts';
+import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
 
 /** A directory that is gone when the test ends. */
@@ -133,8 +133,14 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');
-  const docs = { isPublic: options.publicDocs ?? false, readViewer };
-  const app = createApp({ backend, ...services, authenticate, version: '1.2.3', log, docs });
+  const app = createApp({
+    backend,
+    ...services,
+    authenticate,
+    version: '1.2.3',
+    log,
+    publicDocs: options.publicDocs ?? false,
+  });
   return {
     engine,
     backend,
@@ -181,10 +187,6 @@ export function assertProblem({ status, headers, body }: Answer, expected: numbe
   assert.equal(body['status'], expected);
   assert.equal(body['requestId'], headers.get('x-request-id'));
   assert.ok(body['type'] && body['title'] && body['detail']);
-}
-
-async function readViewer(): Promise<Viewer> {
-  return { script: '', style: '' };
 }
 
 let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;

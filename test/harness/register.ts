@@ -1,7 +1,7 @@
-import type { Call } from '../../src/api/call.ts';
+import type { Call } from '../../src/api/http.ts';
 import { createClient, type StorageClient } from '../../src/api/client.ts';
-import { hasFeature } from '../../src/api/features.ts';
-import type { NodeSpec } from '../../src/api/resources.ts';
+import { hasFeature } from '../../src/api/storage.ts';
+import type { NodeSpec } from '../../src/api/node.ts';
 import { createTokenSource } from '../../src/controller/tokens.ts';
 import { devCluster } from '../../src/dev/enrollment.ts';
 
@@ -10,12 +10,12 @@ export type Asking = { readonly gateway: string; readonly keyFile: string };
 
 /** Tells the gateway of a node, as its cluster does. */
 export async function registerNode(asking: Asking, nodeId: string, spec: NodeSpec = {}): Promise<void> {
-  await withClient(asking, (client, call) => client.putNode(nodeId, spec, call));
+  await withClient(asking, (client, call) => client.putNode({ nodeId, body: spec }, call));
 }
 
 /** What a plugin advertises that agrees with a storage without places. */
 export async function advertisedFor(asking: Asking): Promise<string> {
-  const storage = await withClient(asking, (client, call) => client.getCapabilities(call));
+  const storage = await withClient(asking, (client, call) => client.getCapabilities({}, call));
   const words = [
     ...(hasFeature(storage, 'groups') ? ['group-snapshots'] : []),
     ...(hasFeature(storage, 'changes') ? ['changed-blocks'] : []),

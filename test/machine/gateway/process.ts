@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Call } from '../../../src/api/call.ts';
+import type { Call } from '../../../src/api/http.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';

@@ -12,7 +12,7 @@ import {
   type FieldKind,
   type Protocol,
 } from '../../../src/api/attachment.ts';
-import { attachmentSchema } from '../../../src/api/resources.ts';
+import { attachmentSchema } from '../../../src/api/node.ts';
 
 const port = fc.integer({ min: 1, max: 65_535 });
 const address = fc

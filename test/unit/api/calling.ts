@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Call } from '../../../src/api/call.ts';
+import type { Call } from '../../../src/api/http.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 
 /** A token that must never be seen in an error. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
-import { maxBodyBytes } from '../../../src/api/routes.ts';
+import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { json, problem, sampleVolume, startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { canary, clientOf, within } from './calling.ts';
 
@@ -115,7 +115,7 @@ for (const { name, step, code, says } of answers) {
   test(name, async t => {
     const api = await startStorageApi(t, [step]);
     const client = clientOf(t, api.url);
-    const error = await failureOf(client.getVolume('a.pvc-1', within(5_000)));
+    const error = await failureOf(client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000)));
     assert.equal(error.code, code);
     assert.match(error.detail, says);
     assert.doesNotMatch(`${error.stack} ${String(error.cause)}`, new RegExp(canary));
@@ -125,7 +125,7 @@ for (const { name, step, code, says } of answers) {
 
 test('a deletion that something in front of the API answered with a page is not taken for done', async t => {
   const api = await startStorageApi(t, [html(200)]);
-  const error = await failureOf(clientOf(t, api.url).deleteVolume('a.pvc-1', within(5_000)));
+  const error = await failureOf(clientOf(t, api.url).deleteVolume({ volumeId: 'a.pvc-1' }, within(5_000)));
   assert.equal(error.code, 'UNAVAILABLE');
 });
 
@@ -135,7 +135,7 @@ for (const [name, step] of [
 ] as const) {
   test(`a deletion answered with ${name} is done`, async t => {
     const api = await startStorageApi(t, [step]);
-    await clientOf(t, api.url).deleteVolume('a.pvc-1', within(5_000));
+    await clientOf(t, api.url).deleteVolume({ volumeId: 'a.pvc-1' }, within(5_000));
     assert.equal(api.received[0]?.method, 'DELETE');
   });
 }
@@ -144,8 +144,8 @@ test('a body over the cap takes its connection with it, and the next call works'
   const tooLong = json(200, { ...sampleVolume(), pad: 'x'.repeat(maxBodyBytes * 2) });
   const api = await startStorageApi(t, [tooLong, json(200, sampleVolume())]);
   const client = clientOf(t, api.url);
-  await failureOf(client.getVolume('a.pvc-1', within(5_000)));
-  await client.getVolume('a.pvc-1', within(5_000));
+  await failureOf(client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000)));
+  await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.equal(api.received.length, 2);
   assert.ok(api.connections.size <= 2, `${api.connections.size} connections are open`);
 });
@@ -154,7 +154,10 @@ test('a request says who asks, for how long it waits, and what it is known as', 
   const api = await startStorageApi(t, [json(200, sampleVolume())]);
   const client = clientOf(t, `${api.url}/behind/a/prefix/`);
   const spec = { name: 'pvc-1', capabilities: [] };
-  assert.deepEqual(await client.createVolume('a.pvc-1', spec, within(5_500)), sampleVolume());
+  assert.deepEqual(
+    await client.createVolume({ volumeId: 'a.pvc-1', body: spec }, within(5_500)),
+    sampleVolume(),
+  );
   const [request] = api.received;
   assert.equal(request?.method, 'PUT');
   assert.equal(request?.url, '/behind/a/prefix/v1/volumes/a.pvc-1');

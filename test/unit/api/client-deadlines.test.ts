@@ -22,7 +22,7 @@ for (const [name, step] of [
   test(`a server ${name} is DEADLINE_EXCEEDED in time`, async t => {
     const api = await startStorageApi(t, [step]);
     const startMs = performance.now();
-    const work = clientOf(t, api.url).getVolume('a.pvc-1', within(300));
+    const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(300));
     await assert.rejects(work, { code: 'DEADLINE_EXCEEDED' });
     assert.ok(performance.now() - startMs < 1_500);
   });
@@ -30,7 +30,7 @@ for (const [name, step] of [
   test(`a caller that goes away from a server ${name} is CANCELLED and frees the connection`, async t => {
     const api = await startStorageApi(t, [step]);
     const abort = new AbortController();
-    const work = clientOf(t, api.url).getVolume('a.pvc-1', within(30_000, abort.signal));
+    const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(30_000, abort.signal));
     await api.until(1);
     const closed = Promise.all([...api.connections].map(socket => once(socket, 'close')));
     abort.abort();
@@ -42,7 +42,7 @@ for (const [name, step] of [
 test('the deadline holds while a token is made', async t => {
   const api = await startStorageApi(t, [ok]);
   const client = clientOf(t, api.url, () => new Promise(() => {}));
-  await assert.rejects(client.getVolume('a.pvc-1', within(200)), { code: 'DEADLINE_EXCEEDED' });
+  await assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(200)), { code: 'DEADLINE_EXCEEDED' });
   assert.equal(api.received.length, 0);
 });
 
@@ -53,20 +53,22 @@ test('a caller that goes away while a token is made is CANCELLED', async t => {
     setImmediate(() => abort.abort());
     return new Promise(() => {});
   });
-  await assert.rejects(client.getVolume('a.pvc-1', within(30_000, abort.signal)), { code: 'CANCELLED' });
+  await assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(30_000, abort.signal)), {
+    code: 'CANCELLED',
+  });
 });
 
 test('a deadline that is over sends nothing', async t => {
   const api = await startStorageApi(t, [ok]);
   let tokens = 0;
   const client = clientOf(t, api.url, async () => `${tokens++}`);
-  await assert.rejects(client.getVolume('a.pvc-1', within(-1)), { code: 'DEADLINE_EXCEEDED' });
+  await assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(-1)), { code: 'DEADLINE_EXCEEDED' });
   assert.equal(api.received.length + tokens, 0);
 });
 
 test('a caller that is gone already sends nothing', async t => {
   const api = await startStorageApi(t, [ok]);
-  const work = clientOf(t, api.url).getVolume('a.pvc-1', within(5_000, AbortSignal.abort()));
+  const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000, AbortSignal.abort()));
   await assert.rejects(work, { code: 'CANCELLED' });
   assert.equal(api.received.length, 0);
 });
@@ -74,7 +76,7 @@ test('a caller that is gone already sends nothing', async t => {
 test('a caller that goes away between two tries is CANCELLED at once', async t => {
   const api = await startStorageApi(t, [json(503, {}, { 'retry-after': '20' })]);
   const abort = new AbortController();
-  const work = clientOf(t, api.url).getVolume('a.pvc-1', within(30_000, abort.signal));
+  const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(30_000, abort.signal));
   await api.until(1);
   setTimeout(() => abort.abort(), 50);
   const startMs = performance.now();
@@ -84,7 +86,7 @@ test('a caller that goes away between two tries is CANCELLED at once', async t =
 
 test('what is still running is asked for again until it is done', async t => {
   const api = await startStorageApi(t, [accepted, { status: 202 }, ok]);
-  const volume = await clientOf(t, api.url).createVolume('a.pvc-1', spec, within(10_000));
+  const volume = await clientOf(t, api.url).createVolume({ volumeId: 'a.pvc-1', body: spec }, within(10_000));
   assert.equal(volume.state, 'ready');
   assert.equal(new Set(api.received.map(({ method, url, body }) => `${method} ${url} ${body}`)).size, 1);
   assert.equal(api.received.length, 3);
@@ -92,14 +94,14 @@ test('what is still running is asked for again until it is done', async t => {
 
 test('a deletion that is still running is asked for again until it is done', async t => {
   const api = await startStorageApi(t, [json(202, { state: 'deleting' }), { status: 204 }]);
-  await clientOf(t, api.url).deleteVolume('a.pvc-1', within(10_000));
+  await clientOf(t, api.url).deleteVolume({ volumeId: 'a.pvc-1' }, within(10_000));
   assert.equal(api.received.length, 2);
 });
 
 test('what is still running at the deadline is ABORTED, before the caller gives up', async t => {
   const api = await startStorageApi(t, [accepted]);
   const deadlineMs = Date.now() + 900;
-  const work = clientOf(t, api.url).createVolume('a.pvc-1', spec, { deadlineMs });
+  const work = clientOf(t, api.url).createVolume({ volumeId: 'a.pvc-1', body: spec }, { deadlineMs });
   await assert.rejects(work, { code: 'ABORTED', detail: /still running/ });
   assert.ok(Date.now() < deadlineMs);
 });
@@ -107,7 +109,10 @@ test('what is still running at the deadline is ABORTED, before the caller gives 
 test('a caller that goes away from what is still running is CANCELLED at once', async t => {
   const api = await startStorageApi(t, [accepted]);
   const abort = new AbortController();
-  const work = clientOf(t, api.url).createVolume('a.pvc-1', spec, within(30_000, abort.signal));
+  const work = clientOf(t, api.url).createVolume(
+    { volumeId: 'a.pvc-1', body: spec },
+    within(30_000, abort.signal),
+  );
   await api.until(2);
   abort.abort();
   await assert.rejects(work, { code: 'CANCELLED' });
@@ -117,9 +122,9 @@ test('no call leaves a listener on its signal, however it ends', async t => {
   const api = await startStorageApi(t, [ok, reset, accepted, ok, json(404, {})]);
   const client = clientOf(t, api.url);
   const { signal } = new AbortController();
-  await client.getVolume('a.pvc-1', within(5_000, signal));
-  await client.createVolume('a.pvc-1', spec, within(5_000, signal));
-  await assert.rejects(client.getVolume('a.pvc-1', within(5_000, signal)));
+  await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000, signal));
+  await client.createVolume({ volumeId: 'a.pvc-1', body: spec }, within(5_000, signal));
+  await assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000, signal)));
   assert.equal(api.received.length, 5);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
@@ -127,7 +132,9 @@ test('no call leaves a listener on its signal, however it ends', async t => {
 test('a client that is closed ends what is still asked, at once', async t => {
   const api = await startStorageApi(t, [hang]);
   const client = clientOf(t, api.url, async () => canary);
-  const work = assert.rejects(client.getVolume('a.pvc-1', within(30_000)), { code: 'UNAVAILABLE' });
+  const work = assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(30_000)), {
+    code: 'UNAVAILABLE',
+  });
   await api.until(1);
   const startMs = performance.now();
   await client.close();

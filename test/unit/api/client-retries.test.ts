@@ -25,7 +25,7 @@ const cut: Step = (_request, response) => {
 test('a 401 is met with one silent retry and a renewed token', async t => {
   const api = await startStorageApi(t, [problem('UNAUTHENTICATED', 'expired'), ok]);
   const client = clientOf(t, api.url, async renew => (renew ? 'new' : 'old'));
-  await client.getVolume('a.pvc-1', within(5_000));
+  await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.deepEqual(
     api.received.map(request => request.headers.authorization),
     ['Bearer old', 'Bearer new'],
@@ -34,7 +34,7 @@ test('a 401 is met with one silent retry and a renewed token', async t => {
 
 test('a 401 for the renewed token too is UNAVAILABLE and tells the reason', async t => {
   const api = await startStorageApi(t, [problem('UNAUTHENTICATED', 'claim "aud" is "x"')]);
-  const work = clientOf(t, api.url).getVolume('a.pvc-1', within(5_000));
+  const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   await assert.rejects(work, { code: 'UNAVAILABLE', detail: /claim "aud" is "x"/ });
   assert.equal(api.received.length, 2);
 });
@@ -42,7 +42,7 @@ test('a 401 for the renewed token too is UNAVAILABLE and tells the reason', asyn
 test('a 503 with Retry-After is tried again, not before the time is over', async t => {
   const api = await startStorageApi(t, [busy('1'), ok]);
   const startMs = performance.now();
-  await clientOf(t, api.url).getVolume('a.pvc-1', within(5_000));
+  await clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.ok(performance.now() - startMs >= 990);
   assert.equal(api.received.length, 2);
 });
@@ -50,7 +50,7 @@ test('a 503 with Retry-After is tried again, not before the time is over', async
 for (const retryAfter of [undefined, 'Wed, 21 Oct 2026 07:28:00 GMT', '3600']) {
   test(`a 503 with the Retry-After ${retryAfter} is told at once`, async t => {
     const api = await startStorageApi(t, [busy(retryAfter), ok]);
-    const work = clientOf(t, api.url).getVolume('a.pvc-1', within(5_000));
+    const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
     await assert.rejects(work, { code: 'UNAVAILABLE' });
     assert.equal(api.received.length, 1);
   });
@@ -58,13 +58,18 @@ for (const retryAfter of [undefined, 'Wed, 21 Oct 2026 07:28:00 GMT', '3600']) {
 
 test('a server that says 503 for ever is asked four times', async t => {
   const api = await startStorageApi(t, [busy('0')]);
-  await assert.rejects(clientOf(t, api.url).getVolume('a.pvc-1', within(5_000)), { code: 'UNAVAILABLE' });
+  await assert.rejects(clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000)), {
+    code: 'UNAVAILABLE',
+  });
   assert.equal(api.received.length, 4);
 });
 
 test('a connection that is reset in the middle of a request is tried again', async t => {
   const api = await startStorageApi(t, [reset, reset, ok]);
-  await clientOf(t, api.url).createVolume('a.pvc-1', { name: 'pvc-1', capabilities: [] }, within(5_000));
+  await clientOf(t, api.url).createVolume(
+    { volumeId: 'a.pvc-1', body: { name: 'pvc-1', capabilities: [] } },
+    within(5_000),
+  );
   assert.deepEqual(
     api.received.map(request => request.body),
     Array.from({ length: 3 }, () => '{"name":"pvc-1","capabilities":[]}'),
@@ -73,13 +78,13 @@ test('a connection that is reset in the middle of a request is tried again', asy
 
 test('a connection that is reset in the middle of a body is tried again', async t => {
   const api = await startStorageApi(t, [cut, ok]);
-  await clientOf(t, api.url).getVolume('a.pvc-1', within(5_000));
+  await clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.equal(api.received.length, 2);
 });
 
 test('a server that always resets is UNAVAILABLE after four tries', async t => {
   const api = await startStorageApi(t, [reset]);
-  const work = clientOf(t, api.url).getVolume('a.pvc-1', within(5_000));
+  const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   await assert.rejects(work, error => {
     assert.ok(error instanceof Problem);
     assert.equal(error.code, 'UNAVAILABLE');
@@ -98,14 +103,14 @@ test('a refused connection is tried again, and works when the server is up', asy
     if (++tries === 3) await startStorageApi(t, [ok], { host, port: first.port });
     return canary;
   });
-  await client.getVolume('a.pvc-1', within(5_000));
+  await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.equal(tries, 3);
 });
 
 test('a server that is down is UNAVAILABLE and says so', async t => {
   const api = await startStorageApi(t, [ok], { host: ownHost(), port: 0 });
   await api.close();
-  const work = clientOf(t, api.url).getVolume('a.pvc-1', within(5_000));
+  const work = clientOf(t, api.url).getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   await assert.rejects(work, { code: 'UNAVAILABLE', detail: /cannot be reached \(ECONNREFUSED\)/ });
 });
 
@@ -113,17 +118,17 @@ test('an idle connection that the server closes just as a request is written is 
   const api = await startStorageApi(t, [ok]);
   const client = clientOf(t, api.url);
   for (let round = 0; round < 20; round++) {
-    await client.getVolume('a.pvc-1', within(5_000));
+    await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
     for (const socket of api.connections) socket.destroy();
   }
-  await client.getVolume('a.pvc-1', within(5_000));
+  await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.equal(api.received.length, 21);
 });
 
 test('calls one after the other share their connections', async t => {
   const api = await startStorageApi(t, [ok]);
   const client = clientOf(t, api.url);
-  for (let round = 0; round < 50; round++) await client.getVolume('a.pvc-1', within(5_000));
+  for (let round = 0; round < 50; round++) await client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000));
   assert.ok(api.connections.size <= 2, `${api.connections.size} connections are open`);
 });
 
@@ -131,7 +136,7 @@ test('answers that are errors leave their connection usable too', async t => {
   const api = await startStorageApi(t, [problem('NOT_FOUND', 'x'.repeat(100_000))]);
   const client = clientOf(t, api.url);
   for (let round = 0; round < 20; round++)
-    await assert.rejects(client.getVolume('a.pvc-1', within(5_000)), { code: 'NOT_FOUND' });
+    await assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000)), { code: 'NOT_FOUND' });
   assert.ok(api.connections.size <= 2, `${api.connections.size} connections are open`);
 });
 
@@ -140,6 +145,8 @@ test('a token that cannot be made is what the error tells', async t => {
   const client = clientOf(t, api.url, async () => {
     throw new Problem('UNAVAILABLE', 'key file "/k" is not JSON');
   });
-  await assert.rejects(client.getVolume('a.pvc-1', within(5_000)), { detail: 'key file "/k" is not JSON' });
+  await assert.rejects(client.getVolume({ volumeId: 'a.pvc-1' }, within(5_000)), {
+    detail: 'key file "/k" is not JSON',
+  });
   assert.equal(api.received.length, 0);
 });

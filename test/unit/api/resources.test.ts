@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import {
-  attachmentResourceSchema,
-  attachmentSpecSchema,
-  capabilitiesSchema,
-  nodeSpecSchema,
-  volumePageSchema,
-  volumeSchema,
-  volumeSpecSchema,
-} from '../../../src/api/resources.ts';
+import { attachmentResourceSchema, attachmentSpecSchema, nodeSpecSchema } from '../../../src/api/node.ts';
+import { capabilitiesSchema } from '../../../src/api/storage.ts';
+import { volumePageSchema, volumeSchema, volumeSpecSchema } from '../../../src/api/volume.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 
 const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { segmentsSchema } from '../../../src/api/fields.ts';
+import { segmentsSchema } from '../../../src/api/storage.ts';
 import {
   isReachable,
   meetsTerm,

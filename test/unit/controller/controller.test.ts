@@ -22,13 +22,15 @@ test('CreateVolume asks for the volume by its id and tells what came of it', asy
   assert.deepEqual(asked, [
     [
       'createVolume',
-      'a.pvc-1',
       {
-        name: 'pvc-1',
-        requiredBytes: 1_000,
-        limitBytes: 2_000,
-        capabilities: [capability],
-        parameters: { tier: 'fast' },
+        volumeId: 'a.pvc-1',
+        body: {
+          name: 'pvc-1',
+          requiredBytes: 1_000,
+          limitBytes: 2_000,
+          capabilities: [capability],
+          parameters: { tier: 'fast' },
+        },
       },
     ],
   ]);
@@ -41,7 +43,9 @@ test('CreateVolume makes a safe id of an odd name, and passes the name on as it 
   const { csi, asked } = await serveController(t);
   const { volume } = await csi.controller.CreateVolume({ ...create, name: '../ü' });
   assert.equal(volume?.volume_id, resourceId('a', '../ü'));
-  assert.partialDeepStrictEqual(asked, [['createVolume', resourceId('a', '../ü'), { name: '../ü' }]]);
+  assert.partialDeepStrictEqual(asked, [
+    ['createVolume', { volumeId: resourceId('a', '../ü'), body: { name: '../ü' } }],
+  ]);
 });
 
 test('the metadata that the provisioner adds is not passed on, other parameters are', async t => {
@@ -54,7 +58,7 @@ test('the metadata that the provisioner adds is not passed on, other parameters 
   };
   await csi.controller.CreateVolume({ ...create, parameters });
   await csi.controller.GetCapacity({ parameters });
-  const given = [asked[0]?.[2], asked[1]?.[1]] as { parameters: object }[];
+  const given = asked.map(([, { body }]) => body as { parameters: object });
   assert.deepEqual(
     given.map(spec => spec.parameters),
     [{ tier: 'fast' }, { tier: 'fast' }],
@@ -76,7 +80,7 @@ test('ControllerPublishVolume gives the attachment as the publish context', asyn
   const request = { volume_id: 'a.pvc-1', node_id: 'n1', volume_capability, readonly: true };
   const { publish_context } = await csi.controller.ControllerPublishVolume(request);
   assert.deepEqual(asked, [
-    ['attachVolume', { volumeId: 'a.pvc-1', nodeId: 'n1', capability, readonly: true }],
+    ['attachVolume', { volumeId: 'a.pvc-1', nodeId: 'n1', body: { capability, readonly: true } }],
   ]);
   assert.deepEqual(
     { ...publish_context },
@@ -121,7 +125,7 @@ test('ControllerUnpublishVolume without a node means all of them', async t => {
   await csi.controller.ControllerUnpublishVolume({ volume_id: 'a.pvc-1' });
   await csi.controller.ControllerUnpublishVolume({ volume_id: 'a.pvc-1', node_id: 'n1' });
   assert.deepEqual(asked, [
-    ['detachVolume', { volumeId: 'a.pvc-1', nodeId: '' }],
+    ['detachVolumeFromAllNodes', { volumeId: 'a.pvc-1' }],
     ['detachVolume', { volumeId: 'a.pvc-1', nodeId: 'n1' }],
   ]);
 });
@@ -192,7 +196,9 @@ test('GetCapacity tells the space and the bounds of one volume', async t => {
 
 test('ControllerGetVolume tells the volume and where it is attached', async t => {
   const attachments = [{ nodeId: 'n1', state: 'attached', readonly: false } as const];
-  const { csi } = await serveController(t, { getVolume: async id => sampleVolume({ id, attachments }) });
+  const { csi } = await serveController(t, {
+    getVolume: async ({ volumeId: id }) => sampleVolume({ id, attachments }),
+  });
   const { volume, status } = await csi.controller.ControllerGetVolume({ volume_id: 'a.pvc-1' });
   assert.deepEqual([volume?.volume_id, status?.published_node_ids], ['a.pvc-1', ['n1']]);
 });

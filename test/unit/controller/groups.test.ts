@@ -14,7 +14,7 @@ test('CreateVolumeGroupSnapshot asks for the group by its id and tells of all me
     parameters: { 'csi.storage.k8s.io/volumegroupsnapshot/name': 'nightly' },
   });
   const spec = { name: 'group-1', volumeIds: ['a.one', 'a.two'], parameters: {} };
-  assert.deepEqual(asked, [['createGroup', 'a.group-1', spec]]);
+  assert.deepEqual(asked, [['createGroup', { groupId: 'a.group-1', body: spec }]]);
   assert.equal(group?.group_snapshot_id, 'a.group-1');
   assert.equal(group?.ready_to_use, true);
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('GetVolumeGroupSnapshot and DeleteVolumeGroupSnapshot compare the members',
   const request = { group_snapshot_id: 'a.group-1', snapshot_ids: members.toReversed() };
   assert.equal((await get(request)).group_snapshot?.snapshots.length, 2);
   await remove(request);
-  assert.deepEqual(asked.at(-1), ['deleteGroup', 'a.group-1']);
+  assert.deepEqual(asked.at(-1), ['deleteGroup', { groupId: 'a.group-1' }]);
 });
 
 test('a group that is not there is deleted already, and cannot be shown', async t => {

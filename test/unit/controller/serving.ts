@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { StorageClient } from '../../../src/api/client.ts';
-import { features } from '../../../src/api/features.ts';
+import type { Call } from '../../../src/api/http.ts';
+import { features } from '../../../src/api/storage.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import type { Capabilities } from '../../../src/api/resources.ts';
+import type { Capabilities } from '../../../src/api/storage.ts';
 import type { CapabilitySource } from '../../../src/controller/capabilities.ts';
 import { createController } from '../../../src/controller/controller.ts';
 import { createGroupController } from '../../../src/controller/group-controller.ts';
@@ -25,8 +26,8 @@ export const offered: Capabilities = {
 /** A storage that can do everything. */
 export const everything: Capabilities = { ...offered, features: [...features] };
 
-/** One call of the Storage API: its name, and what it was given without the call itself. */
-export type Asked = readonly [name: string, ...args: unknown[]];
+/** One call of the Storage API: the operation, and what it was given without the call itself. */
+export type Asked = readonly [name: string, input: Readonly<Record<string, unknown>>];
 
 /** A controller of cluster "a" on a socket, and what it asked of the API. */
 export type Served = { readonly csi: CsiClient; readonly asked: readonly Asked[] };
@@ -50,9 +51,9 @@ export async function serveController(
   const answers = Object.entries({ ...calmClient(), ...client });
   const recording = answers.map(([name, answer]) => [
     name,
-    (...args: unknown[]): unknown => {
-      asked.push([name, ...args.slice(0, -1)]);
-      return (answer as (...given: unknown[]) => unknown)(...args);
+    (input: Asked[1], call: Call): unknown => {
+      asked.push([name, input]);
+      return (answer as (...given: unknown[]) => unknown)(input, call);
     },
   ]);
   const options = {
@@ -82,8 +83,8 @@ function calmClient(): Partial<StorageClient> {
   } as const;
   return {
     getCapacity: async () => ({ availableBytes: 10, maximumVolumeBytes: 5, minimumVolumeBytes: 1 }),
-    createVolume: async (id, { name }) => sampleVolume({ id, name, context: { k: 'v' } }),
-    getVolume: async id => sampleVolume({ id }),
+    createVolume: async ({ volumeId: id, body: { name } }) => sampleVolume({ id, name, context: { k: 'v' } }),
+    getVolume: async ({ volumeId: id }) => sampleVolume({ id }),
     listVolumes: async () => ({ volumes: [] }),
     deleteVolume: async () => {},
     validateVolume: async () => ({ confirmed: true }),
@@ -95,18 +96,20 @@ function calmClient(): Partial<StorageClient> {
       attachment,
     }),
     detachVolume: async () => {},
-    expandVolume: async (id, { requiredBytes = 0 }) =>
+    detachVolumeFromAllNodes: async () => {},
+    expandVolume: async ({ volumeId: id, body: { requiredBytes = 0 } }) =>
       sampleVolume({ id, sizeBytes: requiredBytes, nodeExpansionRequired: true }),
-    modifyVolume: async (id, mutableParameters) => sampleVolume({ id, mutableParameters }),
-    getVolumeHealth: async volumeId => ({ volumeId, entries: [] }),
+    modifyVolume: async ({ volumeId: id, body }) => sampleVolume({ id, ...body }),
+    getVolumeHealth: async ({ volumeId }) => ({ volumeId, entries: [] }),
     listVolumeHealth: async () => ({ volumes: [] }),
-    createSnapshot: async (id, { name, volumeId }) => sampleSnapshot({ id, name, volumeId }),
-    getSnapshot: async id => sampleSnapshot({ id }),
+    createSnapshot: async ({ snapshotId: id, body: { name, volumeId } }) =>
+      sampleSnapshot({ id, name, volumeId }),
+    getSnapshot: async ({ snapshotId: id }) => sampleSnapshot({ id }),
     listSnapshots: async () => ({ snapshots: [] }),
     deleteSnapshot: async () => {},
-    createGroup: async (id, { name }) => sampleGroup({ id, name }),
-    getGroup: async id => sampleGroup({ id }),
+    createGroup: async ({ groupId: id, body: { name } }) => sampleGroup({ id, name }),
+    getGroup: async ({ groupId: id }) => sampleGroup({ id }),
     deleteGroup: async () => {},
-    getBlocks: async () => ({ sizeBytes: 1_048_576, blocks: [] }),
+    listBlocks: async () => ({ sizeBytes: 1_048_576, blocks: [] }),
   };
 }

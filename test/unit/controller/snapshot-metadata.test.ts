@@ -8,8 +8,8 @@ import { everything, offered, serveController } from './serving.ts';
 const sizeBytes = 1_000_000;
 
 /** A snapshot of which every tenth of 100 bytes is written; pages have at most `pageSize` stretches. */
-function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageClient['getBlocks'] {
-  return async (_id, { offset, limit = 1_000 }) => {
+function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageClient['listBlocks'] {
+  return async ({ offset = 0, limit = 1_000 }) => {
     const all = Array.from({ length: count }, (_, i) => ({ offset: i * 100, length: 10 }));
     const left = all.filter(block => block.offset + block.length > offset);
     const blocks = left.slice(0, Math.min(limit, pageSize));
@@ -21,7 +21,7 @@ function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageCl
 }
 
 test('all pages come as one stream, with one type and one size, in increasing order', async t => {
-  const { csi, asked } = await serveController(t, { getBlocks: blocksOf(25) }, everything);
+  const { csi, asked } = await serveController(t, { listBlocks: blocksOf(25) }, everything);
   const messages = await Array.fromAsync(
     csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s', max_results: 10 }),
   );
@@ -36,13 +36,13 @@ test('all pages come as one stream, with one type and one size, in increasing or
     Array.from({ length: 25 }, (_, i) => i * 100),
   );
   assert.deepEqual(
-    asked.map(([, id, range]) => [id, range]),
-    [0, 910, 1_910].map(offset => ['a.s', { base: undefined, offset, limit: 10 }]),
+    asked.map(([, input]) => input),
+    [0, 910, 1_910].map(offset => ({ snapshotId: 'a.s', base: undefined, offset, limit: 10 })),
   );
 });
 
 test('GetMetadataDelta names the base, and both go on from the offset asked for', async t => {
-  const { csi, asked } = await serveController(t, { getBlocks: blocksOf(3) }, everything);
+  const { csi, asked } = await serveController(t, { listBlocks: blocksOf(3) }, everything);
   const messages = await Array.fromAsync(
     csi.snapshotMetadata.GetMetadataDelta({
       base_snapshot_id: 'a.base',
@@ -54,7 +54,9 @@ test('GetMetadataDelta names the base, and both go on from the offset asked for'
     messages.flatMap(({ block_metadata }) => block_metadata.map(({ byte_offset }) => byte_offset)),
     ['200'],
   );
-  assert.partialDeepStrictEqual(asked, [['getBlocks', 'a.target', { base: 'a.base', offset: 110 }]]);
+  assert.partialDeepStrictEqual(asked, [
+    ['listBlocks', { snapshotId: 'a.target', base: 'a.base', offset: 110 }],
+  ]);
 });
 
 test('a snapshot without blocks is a stream that ends regularly', async t => {
@@ -68,11 +70,11 @@ test('a snapshot without blocks is a stream that ends regularly', async t => {
 
 test('a page that cannot be had ends the stream with an error after what was told', async t => {
   const whole = blocksOf(25, 5);
-  const getBlocks: StorageClient['getBlocks'] = (id, range, call) =>
-    range.offset > 500
+  const listBlocks: StorageClient['listBlocks'] = (input, call) =>
+    (input.offset ?? 0) > 500
       ? Promise.reject(new Problem('UNAVAILABLE', 'the storage API cannot be reached'))
-      : whole(id, range, call);
-  const { csi } = await serveController(t, { getBlocks }, everything);
+      : whole(input, call);
+  const { csi } = await serveController(t, { listBlocks }, everything);
   const seen: unknown[] = [];
   await assert.rejects(
     async () => {
@@ -86,13 +88,13 @@ test('a page that cannot be had ends the stream with an error after what was tol
 
 test('a next offset that leads nowhere is an error, not a stream without end', async t => {
   const page = { sizeBytes, blocks: [{ offset: 0, length: 1 }], nextOffset: 0 };
-  const { csi } = await serveController(t, { getBlocks: async () => page }, everything);
+  const { csi } = await serveController(t, { listBlocks: async () => page }, everything);
   const stream = csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' });
   await assert.rejects(Array.fromAsync(stream), { code: 'UNAVAILABLE' });
 });
 
 test('a caller that goes away is asked for no more', async t => {
-  const { csi, asked } = await serveController(t, { getBlocks: blocksOf(1_000, 1) }, everything);
+  const { csi, asked } = await serveController(t, { listBlocks: blocksOf(1_000, 1) }, everything);
   for await (const message of csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }))
     if (message.block_metadata.length > 0) break;
   await sleep(100);

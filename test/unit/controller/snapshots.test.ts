@@ -21,7 +21,7 @@ test('CreateSnapshot asks for the snapshot by its id and tells when it was cut',
     parameters,
   });
   const spec = { name: 'snap-1', volumeId: 'a.pvc-1', parameters: { tier: 'cold' } };
-  assert.deepEqual(asked, [['createSnapshot', 'a.snap-1', spec]]);
+  assert.deepEqual(asked, [['createSnapshot', { snapshotId: 'a.snap-1', body: spec }]]);
   assert.deepEqual(
     [snapshot?.snapshot_id, snapshot?.source_volume_id, snapshot?.size_bytes, snapshot?.ready_to_use],
     ['a.snap-1', 'a.pvc-1', '1048576', true],
@@ -33,7 +33,7 @@ test('CreateSnapshot asks for the snapshot by its id and tells when it was cut',
 test('a snapshot that is processing is not ready to use', async t => {
   const { csi } = await serveController(
     t,
-    { createSnapshot: async id => sampleSnapshot({ id, state: 'processing' }) },
+    { createSnapshot: async ({ snapshotId: id }) => sampleSnapshot({ id, state: 'processing' }) },
     everything,
   );
   const { snapshot } = await csi.controller.CreateSnapshot({ name: 's', source_volume_id: 'a.pvc-1' });
@@ -54,7 +54,10 @@ for (const state of ['cutting', 'deleting'] as const) {
 test('GetSnapshot shows one that is cut and not ready, with its group', async t => {
   const { csi } = await serveController(
     t,
-    { getSnapshot: async id => sampleSnapshot({ id, state: 'processing', groupId: 'a.group-1' }) },
+    {
+      getSnapshot: async ({ snapshotId: id }) =>
+        sampleSnapshot({ id, state: 'processing', groupId: 'a.group-1' }),
+    },
     everything,
   );
   const { snapshot } = await csi.controller.GetSnapshot({ snapshot_id: 'a.x' });
@@ -81,7 +84,8 @@ test('ListSnapshots of one snapshot has that one, or nothing when it is not ther
   const { csi } = await serveController(
     t,
     {
-      getSnapshot: async id => (id === 'a.never' ? Promise.reject(unknown) : sampleSnapshot({ id })),
+      getSnapshot: async ({ snapshotId: id }) =>
+        id === 'a.never' ? Promise.reject(unknown) : sampleSnapshot({ id }),
     },
     everything,
   );
@@ -115,11 +119,14 @@ for (const [content, source] of [
   test(`CreateVolume from a ${source.kind} passes it on, and tells of it in the answer`, async t => {
     const { csi, asked } = await serveController(
       t,
-      { createVolume: async (id, spec) => sampleVolume({ id, ...(spec.source && { source: spec.source }) }) },
+      {
+        createVolume: async ({ volumeId: id, body: { source: given } }) =>
+          sampleVolume({ id, ...(given && { source: given }) }),
+      },
       everything,
     );
     const { volume } = await csi.controller.CreateVolume({ ...create, volume_content_source: content });
-    assert.partialDeepStrictEqual(asked, [['createVolume', 'a.pvc-2', { source }]]);
+    assert.partialDeepStrictEqual(asked, [['createVolume', { volumeId: 'a.pvc-2', body: { source } }]]);
     assert.equal(volume?.content_source?.type, source.kind);
     assert.partialDeepStrictEqual(JSON.parse(JSON.stringify(volume?.content_source)), content);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { features } from '../../../src/api/features.ts';
-import type { Capabilities } from '../../../src/api/resources.ts';
+import { features } from '../../../src/api/storage.ts';
+import type { Capabilities } from '../../../src/api/storage.ts';
 import { findDisagreements } from '../../../src/controller/agreement.ts';
 import { parseAdvertised, type Advertised } from '../../../src/csi/plugin-capabilities.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
@@ -34,7 +34,9 @@ test('where a volume must be reached from is passed on, and where it is comes ba
   const served = { ...everything, advertised: both };
   const { csi, asked: calls } = await serveController(t, placed, served);
   const { volume } = await csi.controller.CreateVolume({ ...create, accessibility_requirements });
-  assert.partialDeepStrictEqual(calls, [['createVolume', 'a.pvc-1', { name: 'pvc-1', topology: asked }]]);
+  assert.partialDeepStrictEqual(calls, [
+    ['createVolume', { volumeId: 'a.pvc-1', body: { name: 'pvc-1', topology: asked } }],
+  ]);
   assert.deepEqual(plain(volume?.accessible_topology), accessible);
   const { volume: shown } = await csi.controller.ControllerGetVolume({ volume_id: 'a.pvc-1' });
   assert.deepEqual(plain(shown?.accessible_topology), accessible);
@@ -46,7 +48,9 @@ test('where a snapshot must be of use is passed on, and where it is comes back',
   const served = { ...everything, advertised: [...both, 'group-snapshots'] as const };
   const { csi, asked: calls } = await serveController(t, placed, served);
   const made = await csi.controller.CreateSnapshot({ ...snapshot, accessibility_requirements });
-  assert.partialDeepStrictEqual(calls, [['createSnapshot', 'a.snap-1', { topology: asked }]]);
+  assert.partialDeepStrictEqual(calls, [
+    ['createSnapshot', { snapshotId: 'a.snap-1', body: { topology: asked } }],
+  ]);
   assert.deepEqual(plain(made.snapshot?.accessible_topology), accessible);
   const shown = await csi.controller.GetSnapshot({ snapshot_id: 'a.snap-1' });
   assert.deepEqual(plain(shown.snapshot?.accessible_topology), accessible);
@@ -98,8 +102,8 @@ test('a requirement without terms is none, and one waits until the storage is kn
   await csi.controller.GetCapacity({ accessible_topology: { segments: {} } });
   await csi.controller.GetCapacity({ accessible_topology: { segments: { zone: 'a' } } });
   assert.deepEqual(calls.slice(-2), [
-    ['getCapacity', { parameters: {} }],
-    ['getCapacity', { parameters: {}, topology: { zone: 'a' } }],
+    ['getCapacity', { body: { parameters: {} } }],
+    ['getCapacity', { body: { parameters: {}, topology: { zone: 'a' } } }],
   ]);
 });
 

@@ -13,7 +13,9 @@ test('ControllerExpandVolume passes the bounds on, and tells the size and what t
     capacity_range: { required_bytes: 5, limit_bytes: 9 },
     volume_capability,
   });
-  assert.deepEqual(asked, [['expandVolume', 'a.pvc-1', { requiredBytes: 5, limitBytes: 9 }]]);
+  assert.deepEqual(asked, [
+    ['expandVolume', { volumeId: 'a.pvc-1', body: { requiredBytes: 5, limitBytes: 9 } }],
+  ]);
   assert.deepEqual([answer.capacity_bytes, answer.node_expansion_required], ['5', true]);
 });
 
@@ -29,8 +31,8 @@ test('ControllerModifyVolume passes the parameters on, none included', async t =
   await csi.controller.ControllerModifyVolume({ volume_id: 'a.x', mutable_parameters: { tier: 'fast' } });
   await csi.controller.ControllerModifyVolume({ volume_id: 'a.x' });
   assert.deepEqual(asked, [
-    ['modifyVolume', 'a.x', { tier: 'fast' }],
-    ['modifyVolume', 'a.x', {}],
+    ['modifyVolume', { volumeId: 'a.x', body: { mutableParameters: { tier: 'fast' } } }],
+    ['modifyVolume', { volumeId: 'a.x', body: { mutableParameters: {} } }],
   ]);
 });
 
@@ -44,8 +46,8 @@ test('CreateVolume and ValidateVolumeCapabilities pass mutable parameters on', a
     mutable_parameters,
   });
   assert.partialDeepStrictEqual(asked, [
-    ['createVolume', 'a.pvc-1', { mutableParameters: mutable_parameters }],
-    ['validateVolume', 'a.pvc-1', { mutableParameters: mutable_parameters }],
+    ['createVolume', { volumeId: 'a.pvc-1', body: { mutableParameters: mutable_parameters } }],
+    ['validateVolume', { volumeId: 'a.pvc-1', body: { mutableParameters: mutable_parameters } }],
   ]);
   assert.deepEqual({ ...confirmed?.mutable_parameters }, mutable_parameters);
 });
@@ -55,7 +57,7 @@ test('the health of one volume and of all comes in the words of CSI', async t =>
   const { csi, asked } = await serveController(
     t,
     {
-      getVolumeHealth: async volumeId => ({ volumeId, entries }),
+      getVolumeHealth: async ({ volumeId }) => ({ volumeId, entries }),
       listVolumeHealth: async () => ({ volumes: [{ volumeId: 'a.x', entries }], nextPageToken: 'next' }),
     },
     everything,

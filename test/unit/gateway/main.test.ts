@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { gatewaySettings, type GatewayConfig } from '../../../gateway/config.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
-import type { Call } from '../../../src/api/call.ts';
+import type { Call } from '../../../src/api/http.ts';
 import { describeStartFault, type Running } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
@@ -19,57 +19,73 @@ const signer = await createSigner('a');
 test('the client and the gateway speak the same language, from the first create to the last delete', async t => {
   const { client } = await start(t, prepare(t));
   const id = 'a.pvc-1';
-  const capabilities = await client.getCapabilities(call());
+  const capabilities = await client.getCapabilities({}, call());
   assert.equal(capabilities.backend, 'image');
-  const { availableBytes } = await client.getCapacity({}, call());
-  const volume = await client.createVolume(id, volumeSpec('pvc-1'), call());
-  assert.deepEqual(await client.createVolume(id, volumeSpec('pvc-1'), call()), volume);
-  assert.equal((await client.getCapacity({}, call())).availableBytes, availableBytes - volume.sizeBytes);
-  await client.putNode('n1', { maxVolumes: 2 }, call());
-  assert.deepEqual(await client.getNode('n1', call()), { id: 'n1', maxVolumes: 2 });
-  const key = { volumeId: id, nodeId: 'n1', capability: mounted, readonly: false };
-  const { attachment } = await client.attachVolume(key, call());
+  const { availableBytes } = await client.getCapacity({ body: {} }, call());
+  const volume = await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, call());
+  assert.deepEqual(await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, call()), volume);
+  assert.equal(
+    (await client.getCapacity({ body: {} }, call())).availableBytes,
+    availableBytes - volume.sizeBytes,
+  );
+  await client.putNode({ nodeId: 'n1', body: { maxVolumes: 2 } }, call());
+  assert.deepEqual(await client.getNode({ nodeId: 'n1' }, call()), { id: 'n1', maxVolumes: 2 });
+  const key = { volumeId: id, nodeId: 'n1' };
+  const { attachment } = await client.attachVolume(
+    { ...key, body: { capability: mounted, readonly: false } },
+    call(),
+  );
   assert.equal(attachment?.protocol, 'loop');
   const { volumes } = await client.listVolumes({ limit: 5 }, call());
-  assert.deepEqual(volumes, [await client.getVolume(id, call())]);
-  assert.deepEqual(await client.validateVolume(id, { capabilities: [mounted] }, call()), { confirmed: true });
-  await assert.rejects(client.deleteVolume(id, call()), isProblem('FAILED_PRECONDITION'));
-  await client.detachVolume({ volumeId: id }, call());
-  await client.deleteVolume(id, call());
-  await client.deleteNode('n1', call());
-  await assert.rejects(client.getVolume(id, call()), isProblem('NOT_FOUND'));
+  assert.deepEqual(volumes, [await client.getVolume({ volumeId: id }, call())]);
+  assert.deepEqual(await client.validateVolume({ volumeId: id, body: { capabilities: [mounted] } }, call()), {
+    confirmed: true,
+  });
+  await assert.rejects(client.deleteVolume({ volumeId: id }, call()), isProblem('FAILED_PRECONDITION'));
+  await client.detachVolumeFromAllNodes({ volumeId: id }, call());
+  await client.deleteVolume({ volumeId: id }, call());
+  await client.deleteNode({ nodeId: 'n1' }, call());
+  await assert.rejects(client.getVolume({ volumeId: id }, call()), isProblem('NOT_FOUND'));
 });
 
 test('what was made is there after the gateway was started again', async t => {
   const directory = prepare(t);
   const first = await start(t, directory);
-  const volume = await first.client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
+  const volume = await first.client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
   await first.running.close();
   const second = await start(t, directory);
-  assert.deepEqual(await second.client.getVolume('a.pvc-1', call()), volume);
+  assert.deepEqual(await second.client.getVolume({ volumeId: 'a.pvc-1' }, call()), volume);
 });
 
 test('a gateway that is told where its storage is says so of all that it makes', async t => {
   const { client } = await start(t, prepare(t, { pool: { topology: { 'x.example/zone': 'a' } } }));
   const place = { 'x.example/zone': 'a' };
-  assert.ok((await client.getCapabilities(call())).features.includes('topology'));
+  assert.ok((await client.getCapabilities({}, call())).features.includes('topology'));
   const here = volumeSpec('here', {
     topology: { requisite: [{ ...place, 'x.example/protocol-loop': 'true' }] },
   });
-  assert.deepEqual((await client.createVolume('a.here', here, call())).topology, [place]);
+  assert.deepEqual((await client.createVolume({ volumeId: 'a.here', body: here }, call())).topology, [place]);
   const away = volumeSpec('away', { topology: { requisite: [{ 'x.example/zone': 'b' }] } });
-  await assert.rejects(client.createVolume('a.away', away, call()), isProblem('RESOURCE_EXHAUSTED'));
-  const cut = await client.createSnapshot('a.cut', { name: 'cut', volumeId: 'a.here' }, call());
+  await assert.rejects(
+    client.createVolume({ volumeId: 'a.away', body: away }, call()),
+    isProblem('RESOURCE_EXHAUSTED'),
+  );
+  const cut = await client.createSnapshot(
+    { snapshotId: 'a.cut', body: { name: 'cut', volumeId: 'a.here' } },
+    call(),
+  );
   assert.deepEqual(cut.topology, [place]);
-  assert.ok((await client.getCapacity({ topology: place }, call())).availableBytes > 0);
-  const none = await client.getCapacity({ topology: { 'x.example/zone': 'b' } }, call());
+  assert.ok((await client.getCapacity({ body: { topology: place } }, call())).availableBytes > 0);
+  const none = await client.getCapacity({ body: { topology: { 'x.example/zone': 'b' } } }, call());
   assert.deepEqual(none, { availableBytes: 0 });
 });
 
 test('many clients that create at once get as many volumes', async t => {
   const { client } = await start(t, prepare(t));
   const names = Array.from({ length: 64 }, (_, index) => `pvc-${index}`);
-  await Promise.all(names.map(name => client.createVolume(`a.${name}`, volumeSpec(name), call())));
+  await Promise.all(
+    names.map(name => client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name) }, call())),
+  );
   assert.equal((await client.listVolumes({}, call())).volumes.length, names.length);
 });
 
@@ -77,7 +93,10 @@ test('a token that is not accepted tells which claim is wrong', async t => {
   const { running } = await start(t, prepare(t));
   const client = createClient({ url: urlOf(running), token: () => signer.sign({ aud: 'other' }) });
   t.after(() => client.close());
-  await assert.rejects(client.getCapabilities(call()), isProblemThat('UNAVAILABLE', /"aud" is not accepted/));
+  await assert.rejects(
+    client.getCapabilities({}, call()),
+    isProblemThat('UNAVAILABLE', /"aud" is not accepted/),
+  );
 });
 
 test('a caller that goes away in the middle of a request leaves nothing half done', async t => {
@@ -95,19 +114,19 @@ test('a caller that goes away in the middle of a request leaves nothing half don
       socket.once('close', () => resolve());
     });
   }
-  const volume = await client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
+  const volume = await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
   assert.equal(volume.state, 'ready');
   assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
 });
 
 test('the gateway ends though a connection is open', async t => {
   const { running, client } = await start(t, prepare(t));
-  await client.getCapabilities(call());
+  await client.getCapabilities({}, call());
   const startedMs = Date.now();
   await running.close();
   assert.ok(Date.now() - startedMs < 3_500);
   await assert.rejects(
-    client.getCapabilities({ deadlineMs: Date.now() + 500 }),
+    client.getCapabilities({}, { deadlineMs: Date.now() + 500 }),
     isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'),
   );
 });
@@ -129,7 +148,7 @@ test('a port that is taken is told in one line, and nothing stays open', async t
     return true;
   });
   const { client } = await start(t, directory);
-  await client.createVolume('a.pvc-1', volumeSpec('pvc-1'), call());
+  await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
 });
 
 const faults: readonly { readonly name: string; readonly change: Change; readonly says: RegExp }[] = [

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import type { Backend } from '../../../gateway/backend.ts';
 import type { Attachment } from '../../../src/api/attachment.ts';
 import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
-import type { AttachmentSpec } from '../../../src/api/resources.ts';
+import type { AttachmentSpec } from '../../../src/api/node.ts';
 import { createFaultyBackend, type FaultyBackend } from './faulty-backend.ts';
 import { makeGateway, mounted, openMemory, volumeSpec, type Gateway } from '../../harness/gateway-harness.ts';
 

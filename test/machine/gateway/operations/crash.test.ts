@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { crashPoints, type Target } from '../../../fakes/faulty-backend/methods.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
-import type { VolumeSpec } from '../../../../src/api/resources.ts';
+import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import {
   askAndLose,
@@ -22,19 +22,22 @@ const copyOf = (volumeId: string): Partial<VolumeSpec> => ({ source: { kind: 'vo
 const create =
   (name: string, spec: Partial<VolumeSpec> = {}): Ask =>
   (client, call) =>
-    client.createVolume(`a.${name}`, volumeSpec(name, spec), call);
+    client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, spec) }, call);
 const attach =
   (name: string, nodeId = 'n1'): Ask =>
   (client, call) =>
-    client.attachVolume({ volumeId: `a.${name}`, nodeId, capability: mounted, readonly: false }, call);
+    client.attachVolume(
+      { volumeId: `a.${name}`, nodeId, body: { capability: mounted, readonly: false } },
+      call,
+    );
 const snapshot =
   (name: string): Ask =>
   (client, call) =>
-    client.createSnapshot(`a.${name}`, { name, volumeId: 'a.source' }, call);
+    client.createSnapshot({ snapshotId: `a.${name}`, body: { name, volumeId: 'a.source' } }, call);
 const group =
   (name: string): Ask =>
   (client, call) =>
-    client.createGroup(`a.${name}`, { name, volumeIds: ['a.source', 'a.tuned'] }, call);
+    client.createGroup({ groupId: `a.${name}`, body: { name, volumeIds: ['a.source', 'a.tuned'] } }, call);
 
 /** What is there before anything goes wrong. */
 const fixtures: readonly Ask[] = [
@@ -48,7 +51,7 @@ const fixtures: readonly Ask[] = [
 /** One of each kind of mutation. No two neighbours have one method, so that a retry does not meet the next crash. */
 const mutations: readonly { readonly method: Target; readonly ask: Ask }[] = [
   { method: 'create', ask: create('made') },
-  { method: 'delete', ask: (client, call) => client.deleteVolume('a.gone', call) },
+  { method: 'delete', ask: (client, call) => client.deleteVolume({ volumeId: 'a.gone' }, call) },
   { method: 'create', ask: create('copy', copyOf('a.source')) },
   { method: 'attach', ask: attach('plain') },
   {
@@ -58,14 +61,22 @@ const mutations: readonly { readonly method: Target; readonly ask: Ask }[] = [
   // The machine that had it is gone, and another has its name.
   { method: 'attach', ask: attach('moved', 'n1@10') },
   { method: 'snapshot', ask: snapshot('cut') },
-  { method: 'snapshot-delete', ask: (client, call) => client.deleteSnapshot('a.old', call) },
+  { method: 'snapshot-delete', ask: (client, call) => client.deleteSnapshot({ snapshotId: 'a.old' }, call) },
   {
     method: 'expand',
-    ask: (client, call) => client.expandVolume('a.grown', { requiredBytes: 3 * mebibyte }, call),
+    ask: (client, call) =>
+      client.expandVolume({ volumeId: 'a.grown', body: { requiredBytes: 3 * mebibyte } }, call),
   },
-  { method: 'modify', ask: (client, call) => client.modifyVolume('a.tuned', { preallocate: 'true' }, call) },
+  {
+    method: 'modify',
+    ask: (client, call) =>
+      client.modifyVolume(
+        { volumeId: 'a.tuned', body: { mutableParameters: { preallocate: 'true' } } },
+        call,
+      ),
+  },
   { method: 'group', ask: group('both') },
-  { method: 'group-delete', ask: (client, call) => client.deleteGroup('a.pair', call) },
+  { method: 'group-delete', ask: (client, call) => client.deleteGroup({ groupId: 'a.pair' }, call) },
 ];
 
 test('a gateway that is killed in any mutation, at any step, loses nothing and doubles nothing', async t => {
@@ -124,7 +135,7 @@ async function assertWhole(client: StorageClient, directory: string): Promise<vo
     images.sort(),
     names.map(name => `a.${name}.img`),
   );
-  const both = await client.getGroup('a.both', callWithin(10_000));
+  const both = await client.getGroup({ groupId: 'a.both' }, callWithin(10_000));
   const { snapshots } = await client.listSnapshots({}, callWithin(10_000));
   const ids = ['a.cut', ...both.snapshots.map(({ id }) => id)].sort();
   assert.deepEqual(snapshots.map(({ id }) => id).sort(), ids);

@@ -12,7 +12,7 @@ test('a gateway that is killed again and again while volumes are made loses none
   for (const lifeMs of [40, 90, 150]) {
     const { child, client } = await startProcess(t, directory);
     const creating = names.map(name =>
-      client.createVolume(`a.${name}`, volumeSpec(name), callWithin(lifeMs)),
+      client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name) }, callWithin(lifeMs)),
     );
     const settled = Promise.allSettled(creating);
     await sleep(lifeMs);
@@ -22,7 +22,9 @@ test('a gateway that is killed again and again while volumes are made loses none
   const last = await startProcess(t, directory);
   const made = await Promise.all(
     names.map(name =>
-      askPatiently(last, (client, call) => client.createVolume(`a.${name}`, volumeSpec(name), call)),
+      askPatiently(last, (client, call) =>
+        client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name) }, call),
+      ),
     ),
   );
   assert.deepEqual(new Set(made.map(({ state }) => state)), new Set(['ready']));

@@ -5,6 +5,7 @@ import { askPatiently, callWithin, effectsOf, prepareDirectory, startProcess, ty
 
 const mebibyte = 2 ** 20;
 const id = 'a.one';
+const attachmentSpec = { capability: mounted, readonly: false };
 const attachment = { volumeId: id, nodeId: 'n1@9' };
 const newMachine = { volumeId: id, nodeId: 'n1@10' };
 
@@ -14,44 +15,50 @@ const steps: readonly { readonly effect: string; readonly first?: string; readon
     effect: 'create a.one',
     ask: (client, call) => {
       const topology = { requisite: [{ zone: 'b' }, { zone: 'a' }], preferred: [{ zone: 'b' }] };
-      return client.createVolume(id, volumeSpec('one', { topology }), call);
+      return client.createVolume({ volumeId: id, body: volumeSpec('one', { topology }) }, call);
     },
   },
   {
     effect: 'attach a.one',
-    ask: (client, call) => client.attachVolume({ ...attachment, capability: mounted, readonly: false }, call),
+    ask: (client, call) => client.attachVolume({ ...attachment, body: attachmentSpec }, call),
   },
   {
     first: 'detach a.one',
     effect: 'attach a.one',
-    ask: (client, call) => client.attachVolume({ ...newMachine, capability: mounted, readonly: false }, call),
+    ask: (client, call) => client.attachVolume({ ...newMachine, body: attachmentSpec }, call),
   },
   { effect: 'detach a.one', ask: (client, call) => client.detachVolume(newMachine, call) },
   {
     effect: 'expand a.one',
-    ask: (client, call) => client.expandVolume(id, { requiredBytes: 2 * mebibyte }, call),
+    ask: (client, call) => client.expandVolume({ volumeId: id, body: { requiredBytes: 2 * mebibyte } }, call),
   },
   {
     effect: 'snapshot a.cut',
-    ask: (client, call) => client.createSnapshot('a.cut', { name: 'cut', volumeId: id }, call),
+    ask: (client, call) =>
+      client.createSnapshot({ snapshotId: 'a.cut', body: { name: 'cut', volumeId: id } }, call),
   },
   {
     effect: 'create a.copy',
     ask: (client, call) => {
       const spec = { requiredBytes: 2 * mebibyte, source: { kind: 'volume', volumeId: id } } as const;
-      return client.createVolume('a.copy', volumeSpec('copy', spec), call);
+      return client.createVolume({ volumeId: 'a.copy', body: volumeSpec('copy', spec) }, call);
     },
   },
   {
     effect: 'modify a.one',
-    ask: (client, call) => client.modifyVolume(id, { preallocate: 'true' }, call),
+    ask: (client, call) =>
+      client.modifyVolume({ volumeId: id, body: { mutableParameters: { preallocate: 'true' } } }, call),
   },
   {
     effect: 'group a.one a.copy',
-    ask: (client, call) => client.createGroup('a.both', { name: 'both', volumeIds: [id, 'a.copy'] }, call),
+    ask: (client, call) =>
+      client.createGroup({ groupId: 'a.both', body: { name: 'both', volumeIds: [id, 'a.copy'] } }, call),
   },
-  { effect: 'snapshot-delete a.cut', ask: (client, call) => client.deleteSnapshot('a.cut', call) },
-  { effect: 'delete a.one', ask: (client, call) => client.deleteVolume(id, call) },
+  {
+    effect: 'snapshot-delete a.cut',
+    ask: (client, call) => client.deleteSnapshot({ snapshotId: 'a.cut' }, call),
+  },
+  { effect: 'delete a.one', ask: (client, call) => client.deleteVolume({ volumeId: id }, call) },
 ];
 
 test('two gateways that are asked the same ten times at once, and ten times more, do each thing once', async t => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { openSync, readFileSync, writeFileSync, closeSync, existsSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Capability } from '../../../../src/api/resources.ts';
+import type { Capability } from '../../../../src/api/storage.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AccessMode } from '../../../../src/api/resources.ts';
+import type { AccessMode } from '../../../../src/api/storage.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
 import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';

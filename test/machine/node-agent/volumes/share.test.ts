@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Capability } from '../../../../src/api/resources.ts';
+import type { Capability } from '../../../../src/api/storage.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { expand } from '../../../../node-agent/volumes/expand.ts';
 import { examine } from '../../../../node-agent/volumes/health.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Attachments } from '../../../../gateway/attachments/attachments.ts';
-import type { Volume } from '../../../../src/api/resources.ts';
+import type { Volume } from '../../../../src/api/volume.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
   makeGateway,

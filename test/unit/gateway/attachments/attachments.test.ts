@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { AskingCluster, Attachments } from '../../../../gateway/attachments/attachments.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import type { AccessMode, AttachmentResource, AttachmentSpec } from '../../../../src/api/resources.ts';
+import type { AccessMode } from '../../../../src/api/storage.ts';
+import type { AttachmentResource, AttachmentSpec } from '../../../../src/api/node.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
   makeGateway,

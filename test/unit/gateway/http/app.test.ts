@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { features } from '../../../../src/api/features.ts';
+import { features } from '../../../../src/api/storage.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
 import {
   assertProblem,

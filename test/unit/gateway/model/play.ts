@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AsyncCommand } from 'fast-check';
 import { Problem, problemTable, type ProblemCode } from '../../../../src/api/problem.ts';
-import type { Volume } from '../../../../src/api/resources.ts';
+import type { Volume } from '../../../../src/api/volume.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { crash } from './hangs.ts';
 import { areApart, type Model } from './model.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assert as assertProperty, asyncModelRun, asyncProperty, commands, nat } from 'fast-check';
-import type { Snapshot } from '../../../../src/api/snapshot-resources.ts';
+import type { Snapshot } from '../../../../src/api/snapshot.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
 import { createModel, type Content, type Model, type ModelSnapshot } from '../model/model.ts';
 import { event } from '../model/operations.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AttachmentSpec } from '../../../../src/api/resources.ts';
+import type { AttachmentSpec } from '../../../../src/api/node.ts';
 import { createFaultyBackend, type FaultyBackend, type Method } from '../faulty-backend.ts';
 import {
   makeGateway,

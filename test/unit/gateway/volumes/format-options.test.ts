@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Capability } from '../../../../src/api/resources.ts';
+import type { Capability } from '../../../../src/api/storage.ts';
 import { checkVolumeParameters } from '../../../../gateway/volumes/validate.ts';
 import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';

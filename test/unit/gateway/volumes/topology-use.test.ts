@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { capacitySchema, type NodeSpec } from '../../../../src/api/resources.ts';
+import { capacitySchema } from '../../../../src/api/storage.ts';
+import type { NodeSpec } from '../../../../src/api/node.ts';
 import {
   assertProblem,
   makeGateway,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { TopologyRequirement } from '../../../../src/api/fields.ts';
+import type { TopologyRequirement } from '../../../../src/api/storage.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
-import type { VolumeSpec } from '../../../../src/api/resources.ts';
+import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import type { Segments } from '../../../../src/api/topology.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitMsOf } from '../../../../gateway/http/request.ts';
+import { readWaitMs } from '../../../../gateway/http/handle.ts';
 
 const rows = [
   { prefer: undefined, waitMs: 30_000 },
@@ -16,6 +16,6 @@ const rows = [
 ];
 for (const { prefer, waitMs } of rows) {
   test(`Prefer: ${prefer} waits ${waitMs} ms`, () => {
-    assert.equal(waitMsOf(prefer), waitMs);
+    assert.equal(readWaitMs(prefer), waitMs);
   });
 }

@@ -1,0 +1,119 @@
+import type { Context, Handler as Route } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { z } from 'zod';
+import { maxBodyBytes, type Operation, type Output, type Request } from '../../src/api/operations.ts';
+import { asProblem, Problem } from '../../src/api/problem.ts';
+import { withinTime } from '../../src/lib/concurrency.ts';
+import type { Log } from '../../src/lib/log.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { describeIssue } from '../volumes/validate.ts';
+import { logProblem, routeProblem, type Env } from './respond.ts';
+
+/**
+ * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks,
+ * and gives the answer. Where the row tells 201 from 200, so does `created`.
+ */
+export type Handler<O extends Operation> = (
+  request: Request<O> & { readonly cluster: Cluster },
+) => Promise<O['answers'] extends { readonly 201: z.ZodType } ? Made<Output<O>> : Output<O>>;
+
+/** Something that was there already or was created now. */
+export type Made<T> = { readonly value: T; readonly created: boolean };
+
+/** A handler, whichever its operation. */
+export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+/** `show` gives what an operation works on as it is now, for the answer while the work goes on. */
+export type HandleOptions = { readonly show: Handle | undefined; readonly log: Log };
+
+const maxWaitS = 60;
+const defaultWaitS = 30;
+
+/** What a text has in which an object may have a key that is the way to its prototype, escaped or not. */
+const mayNameProto = /__proto__|\\u/;
+
+/**
+ * The route of an operation: reads the path, the query and the body by the row's schemas, waits for as long as the
+ * caller prefers where the row has 202, and answers with the status that the row has for the outcome.
+ */
+export function handle(operation: Operation, run: Handle, { show, log }: HandleOptions): Route<Env> {
+  return async c => {
+    const cluster = c.get('caller');
+    if (cluster === 'operator') throw routeProblem(c);
+    const request = { ...(await readRequest(c, operation)), cluster };
+    const work = run(request);
+    if (!operation.answers[202]) return answer(c, operation, await work);
+    const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));
+    if (outcome) return answer(c, operation, outcome.value);
+    work.catch((error: unknown) => logProblem(c, asProblem(error), log));
+    return answerAccepted(c, show && show(request));
+  };
+}
+
+/** How long the caller waits for the outcome (RFC 7240, "wait"), in milliseconds. */
+export function readWaitMs(prefer: string | undefined): number {
+  const seconds = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(prefer ?? '')?.[1];
+  return Math.min(seconds === undefined ? defaultWaitS : Number(seconds), maxWaitS) * 1_000;
+}
+
+async function readRequest(c: Context<Env>, { query, body }: Operation): Promise<object> {
+  const ids = c.req.param();
+  return {
+    ...(query && parse(query, c.req.query(), 'query')),
+    ...ids,
+    ...(body && { body: parse(body, parseJson(await readBody(c)), 'body') }),
+  };
+}
+
+const limitBody = bodyLimit({
+  maxSize: maxBodyBytes,
+  onError: () => {
+    throw new Problem('INVALID_ARGUMENT', `body: more than ${maxBodyBytes} bytes`);
+  },
+});
+
+async function readBody(c: Context<Env>): Promise<string> {
+  const { headers } = c.req.raw;
+  const length = headers.get('content-length');
+  // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
+  const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
+  if (!isSmall) await limitBody(c, async () => {});
+  return c.req.text();
+}
+
+/** What the schema reads; INVALID_ARGUMENT names the first thing that is wrong. */
+function parse<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new Problem('INVALID_ARGUMENT', describeIssue(parsed.error, { root }));
+  return parsed.data;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text, mayNameProto.test(text) ? refuseProto : undefined);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem('INVALID_ARGUMENT', 'body: not JSON', error);
+  }
+}
+
+/** A schema would drop such a key, wherever it is, instead of refusing it. */
+function refuseProto(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new Problem('INVALID_ARGUMENT', 'body: "__proto__" is not known');
+  return value;
+}
+
+function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {
+  if (answers[204] === null) return c.body(null, 204);
+  if (!answers[201]) return c.json(result as object);
+  const { value, created } = result as Made<object>;
+  return c.json(value, created ? 201 : 200);
+}
+
+/** The answer while work goes on: the resource as it is now, if it is there. */
+async function answerAccepted(c: Context<Env>, shown: Promise<unknown> | undefined): Promise<Response> {
+  const resource = await shown?.catch((error: unknown) => {
+    if (asProblem(error).code !== 'NOT_FOUND') throw error;
+  });
+  return resource ? c.json(resource, 202) : c.body(null, 202);
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { name, segmentsSchema, sizeBytes, stringMap, topologyRequirementSchema } from './storage.ts';
+
+/** What is asked of a new snapshot. */
+export const snapshotSpecSchema = z
+  .strictObject({
+    name,
+    volumeId: z.string().min(1),
+    parameters: stringMap.optional(),
+    topology: topologyRequirementSchema
+      .optional()
+      .describe('Where volumes made from it must be reached from; it is where its volume is.'),
+  })
+  .meta({
+    id: 'SnapshotSpec',
+    description: 'What is asked of a new snapshot.',
+    examples: [{ name: 'snap-1', volumeId: 'east.pvc-1' }],
+  });
+
+const snapshotState = z.enum(['cutting', 'processing', 'ready', 'deleting']);
+const snapshotExample = {
+  id: 'east.snap-1',
+  name: 'snap-1',
+  volumeId: 'east.pvc-1',
+  state: 'ready',
+  sizeBytes: 10_737_418_240,
+  createdAt: '2026-01-31T12:00:00.000Z',
+};
+
+/** A snapshot as the API shows it. */
+export const snapshotSchema = z
+  .object({
+    id: z.string(),
+    name,
+    volumeId: z.string(),
+    groupId: z
+      .string()
+      .optional()
+      .describe('The group that it is a member of; it cannot be deleted alone then.'),
+    state: snapshotState,
+    sizeBytes: sizeBytes.describe("The volume's size at the cut; 0 before."),
+    createdAt: z.string().describe('When it was cut; before that, when it was asked for.'),
+    topology: z
+      .array(segmentsSchema)
+      .optional()
+      .describe('Volumes made from it are reached from where one of these holds; absent: from everywhere.'),
+  })
+  .meta({
+    id: 'Snapshot',
+    description:
+      'A snapshot. `cutting`: not there yet; `processing`: cut, and of no use yet; `ready`: volumes can be made from it.',
+    examples: [snapshotExample],
+  });
+
+/** One page of snapshots that are cut, ordered by id. No `nextPageToken` means that it is the last. */
+export const snapshotPageSchema = z
+  .object({ snapshots: z.array(snapshotSchema), nextPageToken: z.string().optional() })
+  .meta({
+    id: 'SnapshotPage',
+    description: 'One page of snapshots, by id; without `nextPageToken` the last.',
+    examples: [{ snapshots: [snapshotExample] }],
+  });
+
+/** What is asked of a new group of snapshots. */
+export const groupSpecSchema = z
+  .strictObject({
+    name,
+    volumeIds: z
+      .array(z.string().min(1))
+      .min(1)
+      .max(64)
+      .refine(ids => new Set(ids).size === ids.length, 'must name each volume once'),
+    parameters: stringMap.optional(),
+  })
+  .meta({
+    id: 'GroupSpec',
+    description: 'The volumes to cut at one point in time, each named once.',
+    examples: [{ name: 'group-1', volumeIds: ['east.pvc-1'] }],
+  });
+
+/** Snapshots of several volumes, cut at one point in time. */
+export const groupSchema = z
+  .object({
+    id: z.string(),
+    name,
+    state: snapshotState,
+    snapshots: z.array(snapshotSchema).describe('One for each volume, in the order asked.'),
+    createdAt: z.string(),
+  })
+  .meta({
+    id: 'Group',
+    description: 'Snapshots of several volumes, cut at one point in time; ready once all of them are.',
+    examples: [
+      {
+        id: 'east.group-1',
+        name: 'group-1',
+        state: 'ready',
+        snapshots: [{ ...snapshotExample, id: 'east.member-1', groupId: 'east.group-1' }],
+        createdAt: snapshotExample.createdAt,
+      },
+    ],
+  });
+
+/**
+ * Extents of a snapshot's blocks, in increasing order and without overlap; none ends at or before the offset asked
+ * for. No `nextOffset` means that these are the last.
+ */
+export const blockPageSchema = z
+  .object({
+    sizeBytes: sizeBytes.describe("The snapshot's size; the same on all pages."),
+    blocks: z.array(z.object({ offset: sizeBytes, length: z.int().positive() })),
+    nextOffset: sizeBytes.optional(),
+  })
+  .meta({
+    id: 'BlockPage',
+    description: 'Blocks in increasing order, without overlap; without `nextOffset` the last.',
+    examples: [
+      {
+        sizeBytes: snapshotExample.sizeBytes,
+        blocks: [{ offset: 0, length: 1_048_576 }],
+        nextOffset: 1_048_576,
+      },
+    ],
+  });
+
+export type SnapshotSpec = z.infer<typeof snapshotSpecSchema>;
+export type Snapshot = z.infer<typeof snapshotSchema>;
+export type SnapshotPage = z.infer<typeof snapshotPageSchema>;
+export type GroupSpec = z.infer<typeof groupSpecSchema>;
+export type Group = z.infer<typeof groupSchema>;
+export type BlockPage = z.infer<typeof blockPageSchema>;
