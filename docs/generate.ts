@@ -6,7 +6,7 @@ import { nodeSettings } from '../node-agent/config.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
-import { takesFile, type SettingsTable } from '../src/lib/settings.ts';
+import type { SettingsTable } from '../src/lib/settings.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
@@ -80,7 +80,7 @@ function toTable(table: SettingsTable): string {
       setting.default === undefined ? (setting.optional ? 'optional' : 'required') : `\`${setting.default}\``;
     const also = [
       ...(setting.variable === undefined ? [] : [`\`${setting.variable}\``]),
-      ...(takesFile(setting) ? [`\`--${name}-file\``] : []),
+      ...(setting.file ? [`\`--${name}-file\``] : []),
     ];
     const others = also.length > 0 ? ` (also ${also.join(', ')})` : '';
     return `| \`--${name}\` | ${state} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')}${others} |`;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { suggest } from './nearest.ts';
 
 // To import it is to load all that it would load late.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -15,8 +16,6 @@ export type Setting<T> = {
   readonly variable?: string;
   /** May also be given as a path to a file that holds it, with `--name-file` or `FAIRLEAD_NAME_FILE`. */
   readonly file?: boolean;
-  /** Never printed; may be given as a file, too. */
-  readonly secret?: boolean;
   /** Another setting of the table that must be given when this one is. */
   readonly with?: string;
 };
@@ -46,25 +45,22 @@ const prefix = 'FAIRLEAD_';
  * that do not parse.
  */
 export function readSettings<T extends SettingsTable>(table: T, source: SettingsSource): SettingsResult<T> {
-  const faults: string[] = [];
-  const { flags, faulty } = readFlags(table, source.argv, faults);
+  const { flags, faulty, faults } = readFlags(table, source.argv);
   faults.push(...unknownVariables(table, source.env));
   const values: Record<string, unknown> = {};
   const given = new Set(faulty);
   for (const [name, setting] of Object.entries(table)) {
     if (faulty.has(name)) continue;
-    let text: string | undefined;
     try {
-      text = findText(name, setting, { flags, env: source.env })?.trim();
-      if (text !== undefined) {
-        given.add(name);
-        values[name] = setting.parse(text);
-      } else if (!setting.optional)
+      const text = findText(name, setting, { flags, env: source.env })?.trim() ?? setting.default;
+      if (text === undefined && !setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
+      if (text === undefined) continue;
+      given.add(name);
+      values[name] = setting.parse(text);
     } catch (error) {
       given.add(name);
-      const message = error instanceof Error ? error.message : String(error);
-      faults.push(`--${name}: ${setting.secret && text ? message.replaceAll(text, '…') : message}`);
+      faults.push(`--${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   for (const [name, { with: other }] of Object.entries(table))
@@ -73,37 +69,30 @@ export function readSettings<T extends SettingsTable>(table: T, source: Settings
   return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
 }
 
-/** True when a setting may be given as the path of a file that holds it. */
-export function takesFile({ file, secret }: Setting<unknown>): boolean {
-  return file === true || secret === true;
-}
-
 /** The table as text for `--help`: flag, variable, default, and what it does. */
 export function describeSettings(table: SettingsTable): string {
   return Object.entries(table)
-    .map(([name, setting]) => {
-      const variables = [variableOf(name), ...(setting.variable ? [setting.variable] : [])].join(', ');
-      const state =
-        setting.default !== undefined
-          ? `default ${setting.default}`
-          : setting.optional
-            ? 'optional'
-            : 'required';
-      const file = takesFile(setting) ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
-      return `  --${name}\n      ${setting.doc}\n      (${variables}; ${state}${file})`;
+    .map(([name, { doc, variable, default: fallback, optional, file }]) => {
+      const variables = [variableOf(name), ...(variable ? [variable] : [])].join(', ');
+      const state = fallback === undefined ? (optional ? 'optional' : 'required') : `default ${fallback}`;
+      const also = file ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
+      return `  --${name}\n      ${doc}\n      (${variables}; ${state}${also})`;
     })
     .join('\n');
 }
 
-/** The flags' values, and which settings' flags are at fault. */
+/** The flags' values by flag, and which settings' flags are at fault. */
 function readFlags(
   table: SettingsTable,
   argv: readonly string[],
-  faults: string[],
-): { readonly flags: ReadonlyMap<string, string>; readonly faulty: ReadonlySet<string> } {
+): {
+  readonly flags: ReadonlyMap<string, string>;
+  readonly faulty: ReadonlySet<string>;
+  readonly faults: string[];
+} {
   const known = new Map(
-    Object.entries(table).flatMap(([name, setting]) =>
-      (takesFile(setting) ? [name, `${name}-file`] : [name]).map(flag => [flag, name] as const),
+    Object.entries(table).flatMap(([name, { file }]) =>
+      (file ? [name, `${name}-file`] : [name]).map(flag => [flag, name] as const),
     ),
   );
   const options = Object.fromEntries([...known.keys()].map(name => [name, { type: 'string' as const }]));
@@ -114,15 +103,16 @@ function readFlags(
     tokens: true,
     allowPositionals: true,
   });
+  const faults: string[] = [];
   const flags = new Map<string, string>();
   const faulty = new Set<string>();
   for (const token of tokens) {
     if (token.kind === 'positional') faults.push(`unexpected argument "${token.value}"`);
     if (token.kind !== 'option') continue;
-    const { name: flag, value } = token;
+    const { name: flag, value, rawName } = token;
     const name = known.get(flag);
     const isTwice = flags.has(flag);
-    if (name === undefined) faults.push(`unknown flag ${token.rawName}`);
+    if (name === undefined) faults.push(`unknown flag ${rawName}${suggest(flag, known.keys())}`);
     else if (!isTwice && value !== undefined && (token.inlineValue || !value.startsWith('--')))
       flags.set(flag, value);
     else if (!faulty.has(name)) {
@@ -130,47 +120,51 @@ function readFlags(
       faulty.add(name);
     }
   }
-  return { flags, faulty };
+  return { flags, faulty, faults };
 }
 
-function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): string[] {
+function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): readonly string[] {
   const known = new Set(
-    Object.entries(table).flatMap(([name, setting]) =>
-      takesFile(setting) ? [variableOf(name), `${variableOf(name)}_FILE`] : [variableOf(name)],
+    Object.entries(table).flatMap(([name, { file }]) =>
+      file ? [variableOf(name), `${variableOf(name)}_FILE`] : [variableOf(name)],
     ),
   );
   return Object.keys(env)
     .filter(name => name.startsWith(prefix) && !known.has(name))
-    .map(name => `unknown variable ${name}`);
+    .map(name => `unknown variable ${name}${suggest(name, known)}`);
 }
 
 type Given = { readonly flags: ReadonlyMap<string, string>; readonly env: NodeJS.ProcessEnv };
 
 /** A flag wins over a variable; a value and a file of one kind are a fault, since neither can be meant to lose. */
-function findText(name: string, setting: Setting<unknown>, { flags, env }: Given): string | undefined {
+function findText(
+  name: string,
+  { variable: second = '', file }: Setting<unknown>,
+  { flags, env }: Given,
+): string | undefined {
   const variable = variableOf(name);
-  const direct = env[variable] ?? (setting.variable ? env[setting.variable] : undefined);
-  if (!takesFile(setting)) return flags.get(name) ?? direct ?? setting.default;
   const given = [
-    { value: flags.get(name), file: flags.get(`${name}-file`), names: `--${name} and --${name}-file` },
-    { value: direct, file: env[`${variable}_FILE`], names: `${variable} and ${variable}_FILE` },
+    { value: flags.get(name), path: flags.get(`${name}-file`), names: `--${name} and --${name}-file` },
+    {
+      value: env[variable] ?? env[second],
+      path: file && env[`${variable}_FILE`],
+      names: `${variable} and ${variable}_FILE`,
+    },
   ];
-  for (const { value, file, names } of given) {
-    if (value !== undefined && file !== undefined) throw new Error(`both ${names} are given`);
+  for (const { value, path, names } of given) {
+    if (value !== undefined && path) throw new Error(`both ${names} are given`);
     if (value !== undefined) return value;
-    if (file !== undefined) return readTextFile(file);
+    if (path) return readTextFile(path);
   }
-  return setting.default;
+  return undefined;
 }
 
 function readTextFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new Error(
-      `cannot read file "${path}" (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-      { cause: error },
-    );
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new Error(`cannot read file "${path}" (${code})`, { cause: error });
   }
 }
 

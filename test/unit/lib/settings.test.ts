@@ -9,9 +9,8 @@ import { describeSettings, readSettings } from '../../../src/lib/settings.ts';
 const table = {
   endpoint: { doc: 'where', parse: text, variable: 'CSI_ENDPOINT' },
   wait: { doc: 'how long', parse: durationMs, default: '5s' },
-  'store-key': { doc: 'a key', parse: choice('good'), optional: true, secret: true },
+  'store-key': { doc: 'a key', parse: choice('good'), optional: true, file: true },
   note: { doc: 'a note', parse: text, optional: true },
-  place: { doc: 'a place', parse: text, optional: true, file: true },
 } as const;
 
 const env = { FAIRLEAD_ENDPOINT: '/e' };
@@ -36,16 +35,16 @@ test('a second variable is taken where the first is not set', () => {
 });
 
 test('all faults are told together', () => {
-  const argv = ['--wait', 'soon', '--nope', '--note', 'a', '--note', 'b', 'stray'];
-  const { faults } = read(argv, { FAIRLEAD_NOPE: '1', FAIRLEAD_STORE_KEY: 'bad' });
+  const argv = ['--wait', 'soon', '--colour', '--note', 'a', '--note', 'b', 'stray'];
+  const { faults } = read(argv, { FAIRLEAD_COLOUR: '1', FAIRLEAD_STORE_KEY: 'bad' });
   assert.deepEqual(faults, [
-    'unknown flag --nope',
+    'unknown flag --colour',
     '--note is given twice',
     'unexpected argument "stray"',
-    'unknown variable FAIRLEAD_NOPE',
+    'unknown variable FAIRLEAD_COLOUR',
     '--endpoint is required (or FAIRLEAD_ENDPOINT): where',
     '--wait: "soon" is not a duration such as 250ms, 30s, 5m or 1h',
-    '--store-key: "…" is not one of good',
+    '--store-key: "bad" is not one of good',
   ]);
 });
 
@@ -53,10 +52,10 @@ const single: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, 
   ['a flag without its value', ['--note'], env, /^--note needs a value$/],
   ['a flag that swallows the next one', ['--note', '--wait=1s'], env, /^--note needs a value$/],
   ['a flag of one dash', ['-n'], env, /^unknown flag -n$/],
-  ['an unknown flag with a value', ['--nope=5'], env, /^unknown flag --nope$/],
-  ['a file for what is no secret', ['--note-file=/x'], env, /^unknown flag --note-file$/],
+  ['an unknown flag with a value', ['--colour=5'], env, /^unknown flag --colour$/],
+  ['a file for what takes none', ['--note-file=/x'], env, /^unknown flag --note-file$/],
   [
-    'a variable for a file that is no secret',
+    'a variable for a file for what takes none',
     [],
     { ...env, FAIRLEAD_NOTE_FILE: '/x' },
     /^unknown variable FAIRLEAD_NOTE_FILE$/,
@@ -65,12 +64,12 @@ const single: readonly (readonly [string, readonly string[], NodeJS.ProcessEnv, 
   ['an empty value', ['--note='], env, /^--note: must not be empty$/],
   ['an empty variable', [], { ...env, FAIRLEAD_NOTE: '' }, /^--note: must not be empty$/],
   [
-    'a secret file that is missing',
+    'a file that is missing',
     ['--store-key-file=/nowhere/k'],
     env,
     /^--store-key: cannot read file "\/nowhere\/k" \(ENOENT\)$/,
   ],
-  ['a secret file that is a directory', ['--store-key-file=/'], env, /\(EISDIR\)$/],
+  ['a file that is a directory', ['--store-key-file=/'], env, /\(EISDIR\)$/],
   [
     'a value beside a file, as flags,',
     ['--store-key=good', '--store-key-file=/x'],
@@ -104,7 +103,7 @@ for (const [name, argv, given, says] of single) {
   });
 }
 
-test('a secret is read from a file, without the newline at its end, by flag and by variable', async t => {
+test('a value is read from a file where its row allows it, without the newline at its end, by flag and by variable', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
   t.after(() => rm(dir, { recursive: true }));
   const file = join(dir, 'key');
@@ -113,29 +112,13 @@ test('a secret is read from a file, without the newline at its end, by flag and 
   assert.equal(read([], { ...env, FAIRLEAD_STORE_KEY_FILE: file }).values?.['store-key'], 'good');
 });
 
-test('what is no secret is read from a file where its row allows it; the flag wins, and the fault is shown', async t => {
-  const dir = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
-  t.after(() => rm(dir, { recursive: true }));
-  const file = join(dir, 'place');
-  await writeFile(file, 'here\n');
-  const given = { ...env, FAIRLEAD_PLACE_FILE: file };
-  assert.equal(read([], given).values?.place, 'here');
-  assert.equal(read(['--place-file', file]).values?.place, 'here');
-  assert.equal(read(['--place', 'there'], given).values?.place, 'there');
-  await writeFile(file, '\n');
-  assert.deepEqual(read([], given).faults, ['--place: must not be empty']);
-  await rm(file);
-  assert.deepEqual(read([], given).faults, [`--place: cannot read file "${file}" (ENOENT)`]);
-});
-
-test('a secret in a file that is no good is not shown', async t => {
-  const dir = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
-  t.after(() => rm(dir, { recursive: true }));
-  const file = join(dir, 'key');
-  await writeFile(file, 'canary\n');
-  const { faults = [] } = read(['--store-key-file', file]);
-  assert.equal(faults.length, 1);
-  assert.doesNotMatch(faults[0] ?? '', /canary/);
+test('a mistyped name is told with the one that is likely to be meant', () => {
+  assert.deepEqual(
+    read(['--endpiont=/e'], {}).faults?.[0],
+    'unknown flag --endpiont; did you mean "endpoint"?',
+  );
+  const { faults } = read([], { ...env, FAIRLEAD_WIAT: '5s' });
+  assert.deepEqual(faults, ['unknown variable FAIRLEAD_WIAT; did you mean "FAIRLEAD_WAIT"?']);
 });
 
 test('help tells flag, variable, default and meaning of every setting, and never the value of one', () => {
@@ -147,6 +130,5 @@ test('help tells flag, variable, default and meaning of every setting, and never
   assert.match(help, /FAIRLEAD_ENDPOINT, CSI_ENDPOINT; required/);
   assert.match(help, /FAIRLEAD_WAIT; default 5s/);
   assert.match(help, /--store-key-file, FAIRLEAD_STORE_KEY_FILE/);
-  assert.match(help, /--place-file, FAIRLEAD_PLACE_FILE/);
   assert.doesNotMatch(help, /--note-file/);
 });
