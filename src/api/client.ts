@@ -1,5 +1,5 @@
 import { pause } from '../lib/concurrency.ts';
-import { createHttp, openSignal, toProblem, type Call, type Http, type HttpOptions } from './http.ts';
+import { createHttp, openCall, type Call, type Http, type HttpOptions } from './http.ts';
 import {
   allOperations,
   type Input,
@@ -49,15 +49,17 @@ async function ask(http: Http, { operation, input }: Asked, call: Call): Promise
   const { method, answers } = operation;
   const answer = answers[200] ?? undefined;
   const request = { method, path, body: input['body'], ...(answer && { answer }) };
-  const opened = { ...call, signal: openSignal(call) };
-  for (;;) {
-    const { value, accepted } = await http.send(request, opened);
-    if (!accepted) return value;
-    if (Date.now() + pollMs >= call.deadlineMs)
-      throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
-    await pause(pollMs, opened.signal).catch((error: unknown) => {
-      throw toProblem(error, opened);
-    });
+  const opened = openCall(call);
+  try {
+    for (;;) {
+      const { value, accepted } = await http.send(request, opened);
+      if (!accepted) return value;
+      if (Date.now() + pollMs >= call.deadlineMs)
+        throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
+      await pause(pollMs, opened.signal);
+    }
+  } finally {
+    opened.close();
   }
 }
 

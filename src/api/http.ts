@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import { Pool, type Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { pause, unlessAborted } from '../lib/concurrency.ts';
 import { maxBodyBytes, problemSchema, type Operation } from './operations.ts';
@@ -15,7 +15,7 @@ export type Call = {
 export type HttpOptions = {
   readonly url: string;
   /** A bearer token; `renew` asks for a new one because the last was not accepted. */
-  readonly token: (renew: boolean) => Promise<string>;
+  readonly token: (renew: boolean) => string | Promise<string>;
   readonly connections?: number;
 };
 
@@ -30,8 +30,12 @@ export type HttpRequest = {
 /** What came back. `accepted` is a 202: the work goes on. */
 export type HttpAnswer = { readonly value: unknown; readonly accepted: boolean };
 
-/** A call whose end, whatever its reason, is one signal from `openSignal`. */
-export type OpenCall = Call & { readonly signal: AbortSignal };
+/** A call that is being made. `signal` is its end, by its deadline or its caller; the reason is a `Problem`. */
+export type OpenCall = Call & {
+  readonly signal: AbortSignal;
+  /** Frees the timer and the caller's signal. */
+  close(): void;
+};
 
 /** Speaks JSON over HTTP with one server. Every error it throws is a `Problem`. */
 export interface Http {
@@ -54,13 +58,24 @@ const connectTimeoutMs = 5_000;
 /** The longest that a timer can wait. */
 const longestMs = 2 ** 31 - 1;
 
-/** The end of a call, by its deadline or by its caller, as one signal. CANCELLED and DEADLINE_EXCEEDED when it has come already. */
-export function openSignal({ deadlineMs, signal }: Call): AbortSignal {
-  const leftMs = Math.ceil(deadlineMs - Date.now());
-  if (signal?.aborted) throw cancelled();
+/** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
+export function openCall(call: Call): OpenCall {
+  const leftMs = call.deadlineMs - Date.now();
+  if (call.signal?.aborted) throw cancelled();
   if (!(leftMs > 0)) throw late();
-  const timeout = AbortSignal.timeout(Math.min(leftMs, longestMs));
-  return signal ? AbortSignal.any([signal, timeout]) : timeout;
+  // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
+  const end = new AbortController();
+  const cancel = (): void => end.abort(cancelled());
+  const timer = setTimeout(() => end.abort(late()), Math.min(leftMs, longestMs));
+  call.signal?.addEventListener('abort', cancel);
+  return {
+    ...call,
+    signal: end.signal,
+    close() {
+      clearTimeout(timer);
+      call.signal?.removeEventListener('abort', cancel);
+    },
+  };
 }
 
 /**
@@ -83,20 +98,18 @@ export function createHttp(options: HttpOptions): Http {
   });
 
   async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
-    const token = await unlessAborted(call.signal, options.token(renew));
-    const { statusCode, headers, body } = await pool.request({
+    const token = options.token(renew);
+    const asked = {
       method: request.method,
       path: base + request.path,
-      headers: toHeaders(request, call, token),
+      headers: toHeaders(
+        request,
+        call,
+        typeof token === 'string' ? token : await unlessAborted(call.signal, token),
+      ),
       body: request.body === undefined ? null : JSON.stringify(request.body),
-      signal: call.signal,
-    });
-    return {
-      status: statusCode,
-      retryAfterMs: Number(headers['retry-after']) * 1_000,
-      text: await body.text(),
-      json: /^application\/(problem\+)?json\b/i.test(String(headers['content-type'])),
     };
+    return exchange(pool, asked, call.signal);
   }
 
   async function sendWithRetries(request: HttpRequest, call: OpenCall): Promise<Reply> {
@@ -130,6 +143,40 @@ export function createHttp(options: HttpOptions): Http {
     },
     close: () => pool.destroy(),
   };
+}
+
+/**
+ * Sends one request and reads the whole answer. By handlers of undici's own, because each stream that it makes for a
+ * body lives until a major collection.
+ */
+function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  let running: Dispatcher.DispatchController | undefined;
+  let head: Pick<Reply, 'status' | 'retryAfterMs' | 'json'> | undefined;
+  const chunks: Buffer[] = [];
+  const abort = (): void => {
+    running?.abort(signal.reason as Error);
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', abort);
+  pool.dispatch(asked, {
+    onRequestStart(controller) {
+      running = controller;
+      if (signal.aborted) abort();
+    },
+    onResponseStart(_controller, status, headers) {
+      const json = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
+      head = { status, json, retryAfterMs: Number(headers['retry-after']) * 1_000 };
+    },
+    onResponseData(_controller, chunk) {
+      chunks.push(chunk);
+    },
+    onResponseEnd() {
+      if (head) resolve({ ...head, text: Buffer.concat(chunks).toString() });
+    },
+    onResponseError: (_controller, error) => reject(error),
+  });
+  return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
 function toHeaders(
@@ -197,9 +244,9 @@ function parseJson({ json, text }: Reply): unknown {
 }
 
 /** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */
-export function toProblem(error: unknown, { signal }: OpenCall): Problem {
+function toProblem(error: unknown, { signal }: OpenCall): Problem {
   if (error instanceof Problem) return error;
-  if (signal.aborted) return (signal.reason as Error).name === 'TimeoutError' ? late() : cancelled();
+  if (signal.aborted) return signal.reason as Problem;
   if (isTooLong(error))
     return new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
   const { code } = error as NodeJS.ErrnoException;

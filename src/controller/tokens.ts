@@ -11,7 +11,7 @@ export type TokenOptions = {
 };
 
 /** Gives a bearer token that is good for some time still; `renew` reads the key again and signs a new one. */
-export type TokenSource = (renew: boolean) => Promise<string>;
+export type TokenSource = (renew: boolean) => string | Promise<string>;
 
 type Key = { readonly alg: 'EdDSA' | 'ES256'; readonly kid: string; readonly key: CryptoKey | Uint8Array };
 
@@ -21,8 +21,7 @@ type Key = { readonly alg: 'EdDSA' | 'ES256'; readonly kid: string; readonly key
  */
 export function createTokenSource(options: TokenOptions): TokenSource {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
-  return async renew => {
-    if (current && !renew && Date.now() < current.renewAtMs) return current.token;
+  async function sign(): Promise<string> {
     const { alg, kid, key } = await readKey(options.keyFile);
     const nowMs = Date.now();
     const token = await new SignJWT()
@@ -37,7 +36,9 @@ export function createTokenSource(options: TokenOptions): TokenSource {
       });
     current = { token, renewAtMs: nowMs + options.lifetimeMs * 0.8 };
     return token;
-  };
+  }
+
+  return renew => (current && !renew && Date.now() < current.renewAtMs ? current.token : sign());
 }
 
 /** Reads a private key; throws a `Problem` UNAVAILABLE that names the file and the fault, never its content. */

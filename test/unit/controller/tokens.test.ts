@@ -56,7 +56,7 @@ test('a key file that is in replacement just now is UNAVAILABLE, and works later
   const { jwk } = await makeKey('EdDSA', 'k1');
   const keyFile = await keyFileOf(t, '');
   const token = sourceOf(keyFile);
-  await assert.rejects(token(false), { code: 'UNAVAILABLE' });
+  await assert.rejects(async () => token(false), { code: 'UNAVAILABLE' });
   await writeFile(keyFile, JSON.stringify(jwk));
   assert.equal(decodeProtectedHeader(await token(false)).kid, 'k1');
 });
@@ -94,11 +94,14 @@ test('a key file that is missing is UNAVAILABLE', t =>
 
 test('a key that may not sign is UNAVAILABLE', async t => {
   const keyFile = await keyFileOf(t, { ...good, key_ops: [] });
-  await assert.rejects(sourceOf(keyFile)(false), (error: Problem) => {
-    assert.equal(error.code, 'UNAVAILABLE');
-    assert.match(error.detail, /holds a key that (may not sign|cannot be used)$/);
-    return true;
-  });
+  await assert.rejects(
+    async () => sourceOf(keyFile)(false),
+    (error: Problem) => {
+      assert.equal(error.code, 'UNAVAILABLE');
+      assert.match(error.detail, /holds a key that (may not sign|cannot be used)$/);
+      return true;
+    },
+  );
 });
 
 async function refuses(_t: TestContext, keyFile: string, says: RegExp): Promise<void> {
