@@ -1,5 +1,6 @@
-import type { Socket } from 'node:net';
-import type { Child, Ending } from './spawn.ts';
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { withinTime } from './concurrency.ts';
 
 /** How a command ended. `status` is its exit status, or undefined when a signal or the deadline ended it. */
 export type ExecResult = {
@@ -24,12 +25,6 @@ const graceMs = 1_000;
 /** What is kept of each output stream, in characters. */
 const outputCap = 64 * 1024;
 
-/** Those who wait for a child that ends; any child may be the one that a signal tells of, and one signal may tell of many. */
-const looks = new Set<() => void>();
-process.on('SIGCHLD', () => {
-  for (const look of looks) look();
-});
-
 let abandoned = 0;
 
 /** How many children of this process did not die when they were killed, and are still there. */
@@ -47,30 +42,48 @@ export async function exec(
   args: readonly string[],
   { timeoutMs, stdin }: ExecOptions,
 ): Promise<ExecResult> {
-  // Loaded by the first command: an agent that only waits needs no more memory for it.
-  const { spawn } = await import('./spawn.ts');
-  const child = spawn(command, args, stdin !== undefined);
+  const child = await start(command, args, stdin !== undefined);
   if (typeof child === 'string') {
-    const said = { stdout: '', stderr: `could not be started: ${child}` };
-    return { status: undefined, ...said, timedOut: false, missing: child === 'ENOENT', fault: child };
+    const output = { stdout: '', stderr: `could not be started: ${child}` };
+    return { status: undefined, ...output, timedOut: false, missing: child === 'ENOENT', fault: child };
   }
   child.stdin?.on('error', () => {}).end(stdin ?? '');
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-  const ended = untilEnded(child);
-  const inTime = await within(timeoutMs, ended);
+  const closed = new Promise<void>(resolve => child.once('close', () => resolve()));
+  const inTime = await withinTime(closed, timeoutMs);
   if (!inTime) killGroup(child.pid);
-  const ending = inTime ?? (await within(graceMs, ended)) ?? release(child);
+  const isOver = inTime ?? (await withinTime(closed, graceMs)) ?? release(child);
   return {
-    status: ending?.status,
+    status: child.exitCode ?? undefined,
     stdout: stdout(),
     stderr: stderr(),
     timedOut: !inTime,
     missing: false,
-    ...(!ending && { gone: untilGone(ended) }),
+    ...(!isOver && { gone: countUntil(closed) }),
   };
 }
 
-function collect(stream: Socket): () => string {
+/** A process that runs, in a session and a process group of its own; or the system's name of the error. */
+async function start(command: string, args: readonly string[], hasInput: boolean): Promise<Child | string> {
+  // The first command loads it: an agent that only waits needs less memory.
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  try {
+    const child = spawn(command, args, {
+      detached: true,
+      stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    });
+    await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
+    return child as Child;
+  } catch (error) {
+    const { code = 'UNKNOWN' } = error as NodeJS.ErrnoException;
+    // No command line can hold a NUL character.
+    return code.startsWith('ERR_') ? 'EINVAL' : code;
+  }
+}
+
+type Child = ChildProcess & { readonly pid: number; readonly stdout: Readable; readonly stderr: Readable };
+
+function collect(stream: Readable): () => string {
   const chunks: string[] = [];
   let length = 0;
   stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -78,40 +91,6 @@ function collect(stream: Socket): () => string {
     length += chunk.length;
   });
   return () => chunks.join('');
-}
-
-/** Its output ends first, and only then is it asked how it ended: until then its group may be killed by its number. */
-async function untilEnded(child: Child): Promise<Ending> {
-  await Promise.all([untilClosed(child.stdout), untilClosed(child.stderr)]);
-  return new Promise(resolve => {
-    const look = (): void => {
-      const ending = child.reap();
-      if (!ending) return;
-      looks.delete(look);
-      resolve(ending);
-    };
-    looks.add(look);
-    look();
-  });
-}
-
-function untilClosed(stream: Socket): Promise<void> {
-  return new Promise(resolve => {
-    stream.on('error', () => {}).once('close', () => resolve());
-  });
-}
-
-/** What comes in time, or undefined. */
-async function within(timeoutMs: number, ended: Promise<Ending>): Promise<Ending | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => resolve(undefined), timeoutMs);
-  });
-  try {
-    return await Promise.race([ended, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function killGroup(pid: number): void {
@@ -122,14 +101,14 @@ function killGroup(pid: number): void {
   }
 }
 
-/** Lets go of its output. One that is dead, and whose output an escaped child of its own holds open, has an end. */
-function release(child: Child): Ending | undefined {
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
-  return child.reap();
+/** Closes its pipes. True for a child that is dead, and whose output an escaped child of its own holds open. */
+function release(child: Child): boolean {
+  for (const stream of child.stdio) stream?.destroy();
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
-async function untilGone(ended: Promise<Ending>): Promise<void> {
+async function countUntil(closed: Promise<void>): Promise<void> {
   abandoned++;
-  await ended;
+  await closed;
   abandoned--;
 }

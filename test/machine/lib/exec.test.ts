@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { exec } from '../../../src/lib/exec.ts';
 
 const timeoutMs = 10_000;
@@ -102,6 +102,8 @@ test('no command leaves an open file or a dead process behind', async () => {
     await exec('cat', [], { timeoutMs, stdin: 'x' });
     await exec('no-such-command-fairlead', [], { timeoutMs, stdin: 'x' });
   }
+  // The pipes of a command that could not be started are closed a little after its answer.
+  await poll(() => countOpen() <= before || undefined, { everyMs: 10, timeoutMs });
   assert.equal(countOpen(), before);
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
   assert.equal(children.trim(), '');
@@ -157,11 +159,10 @@ function isKept(descriptor: string): boolean {
 }
 
 /** Gone, or dead and waiting for whoever must collect it; a killed process may take a moment for that. */
-async function isGone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 200; tries++) {
+function isGone(pid: number): Promise<true | undefined> {
+  const look = async () => {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    if (stat === '' || /\) [ZX] /.test(stat)) return true;
-    await setTimeout(10);
-  }
-  return false;
+    return stat === '' || /\) [ZX] /.test(stat) || undefined;
+  };
+  return poll(look, { everyMs: 10, timeoutMs });
 }
