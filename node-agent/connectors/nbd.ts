@@ -4,8 +4,8 @@ import { needModule } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { findUser, fitDisk, readDisk, refuseUsedDisk, settleDisk, waitFor, type Disk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { addressOf, readPeers, type Peer } from './nbd/connections.ts';
-import { endLink, growInUse, identityOf, indexOf, readBackend, readDevices, runLink } from './nbd/exports.ts';
+import { addressOf, readPeers, type Peer } from './nbd/peers.ts';
+import { endLink, identityOf, indexOf, readBackend, readDevices, runLink } from './nbd/exports.ts';
 import { createRepair } from './nbd/repair.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;
@@ -13,8 +13,8 @@ type NbdAttachment = AttachmentOf<'nbd'>;
 /**
  * An export of an NBD server. The kernel has the connection, so that nothing of the agent needs to live for it, and
  * keeps with it which export it leads to: that is the device's identity. Where the connection is lost, I/O waits for
- * ten minutes, and the next repair or connect brings a new one. A server tells a size once per connection: what has grown is
- * seen over a new one (`nbd/growth.ts`).
+ * ten minutes, and the next repair or connect brings a new one. A server tells a size once per connection, so that
+ * a device in use keeps its size until the volume is next staged.
  */
 export const nbd: DeviceConnector<'nbd'> = {
   kind: 'device',
@@ -69,10 +69,12 @@ async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
   const name = await findOne(attachment, host);
   const disk = name === undefined ? undefined : await readDisk(name, host);
   if (!disk || Number(await runLink('size', attachment, host)) <= disk.sizeBytes) return;
-  if ((await findUser(disk, host)) !== undefined) {
-    await growInUse(attachment, disk.name, host);
-    return;
-  }
+  const user = await findUser(disk, host);
+  if (user !== undefined)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `device "/dev/${disk.name}" is in use by ${user}; a volume over nbd grows when it is next staged`,
+    );
   await settle(disk, attachment, host);
   await letGo(disk.name, attachment, host);
   await runLink('connect', attachment, host, indexOf(disk.name));

@@ -43,10 +43,6 @@ export function openNbdWorld(): FakeWorld {
     if (!volume) return { status: 1, stderr: 'the server has no such export' };
     if (operation === 'size') return { stdout: `${volume.sizeBytes}\n` };
     if (operation === 'reconnect') return host.get(`/sys/block/nbd${index}/backend`) === identifier ? 0 : 1;
-    if (operation === 'grow') {
-      host.put(`/sys/block/nbd${index}/size`, volume.sizeBytes / 512);
-      return 0;
-    }
     const isFree = (number: number) => host.get(`/sys/block/nbd${number}/pid`) === undefined;
     const free = index ?? [...Array(16).keys()].find(isFree);
     showDisk(

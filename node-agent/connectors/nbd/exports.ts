@@ -1,14 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell } from '../../host/commands.ts';
+import { runWell } from '../../host/commands.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
 
 const link = fileURLToPath(new URL('link.ts', import.meta.url));
 const linkTimeoutMs = 30_000;
-const growthTimeoutMs = 90_000;
-const statusInUse = 2;
 /** The kernel prints what it was told into one page of 4096 bytes, and does not look at its length. */
 const maxIdentityBytes = 1024;
 
@@ -49,29 +47,12 @@ export async function runLink(
   attachment: AttachmentOf<'nbd'>,
   ...[host, index]: [host: Host, index?: string]
 ): Promise<string> {
-  return (await runWell(host, toLine(operation, attachment, index))).stdout.trim();
-}
-
-/** Has a device that is in use grow to the size of its export; FAILED_PRECONDITION when that cannot be, unchanged. */
-export async function growInUse(attachment: AttachmentOf<'nbd'>, name: string, host: Host): Promise<void> {
-  const line = { ...toLine('grow', attachment, indexOf(name)), timeoutMs: growthTimeoutMs };
-  const result = await runToEnd(host, line);
-  if (result.status === 0) return;
-  const isRefused = result.status === statusInUse;
-  throw new Problem(
-    isRefused ? 'FAILED_PRECONDITION' : 'UNAVAILABLE',
-    isRefused
-      ? `device "/dev/${name}" is in use and has the size of its export when it is next connected: ${result.stderr.trim()}`
-      : describeFailure(line, result),
-  );
-}
-
-function toLine(operation: Operation | 'grow', attachment: AttachmentOf<'nbd'>, index?: string): CommandLine {
   refuseOdd(attachment);
   const { server, port, export: name, readonly } = attachment;
   const mode = readonly ? 'ro' : 'rw';
   const place = index === undefined ? [] : [index];
-  return linkLine([operation, server, String(port), name, identityOf(attachment), mode, ...place]);
+  const args = [operation, server, String(port), name, identityOf(attachment), mode, ...place];
+  return (await runWell(host, linkLine(args))).stdout.trim();
 }
 
 /** Has the kernel end a device's connection. */

@@ -18,19 +18,11 @@ const attribute = {
 const requestSeconds = 30n;
 /** How long I/O waits for a new connection before it fails. */
 const deadSeconds = 600n;
-/** The users, none of whom anybody is, that own the connections of the devices from index 0 on. */
-const firstOwner = 0xfbd0_0000;
-
 /** A device that is connected: its index, and the name that the kernel keeps of what it leads to. */
 export type Place = { readonly index: number; readonly identifier: string };
 
 /** The same, of a device that is not connected yet and may be any. */
 type NewPlace = Pick<Place, 'identifier'> & { readonly index: number | undefined };
-
-/** Who owns the connection of a device: the kernel shows that of a connection, and of a device nothing of its own. */
-export function ownerOf(index: number): number {
-  return firstOwner + index;
-}
 
 /** Connects a device, the one with this index or any that is free, and returns its index. */
 export function connectDevice(socket: Socket, found: Export, place: NewPlace): number {
@@ -47,28 +39,12 @@ export function connectDevice(socket: Socket, found: Export, place: NewPlace): n
   ]);
   const given = answer.get(attribute.index)?.readUInt32LE(0);
   if (given === undefined) throw new Error('the kernel does not tell which device it connected');
-  socket.setOwner(ownerOf(given));
   return given;
 }
 
-/**
- * Gives a device a new connection in place of a lost one. A kernel that has lost none takes none, and says nothing of
- * it. True when it was taken: with it the kernel sets how long sending may take.
- */
-export function reconnectDevice(socket: Socket, { index, identifier }: Place): boolean {
-  socket.setTimeout(0);
-  socket.setOwner(ownerOf(index));
+/** Gives a device a new connection in place of a lost one. A kernel that has lost none takes none, and still succeeds. */
+export function reconnectDevice(socket: Socket, { index, identifier }: Place): void {
   ask(commands.reconfigure, [[attribute.index, uint32(index)], text(identifier), sockets(socket)]);
-  return socket.readTimeout() > 0;
-}
-
-/** Gives a device another size. */
-export function resizeDevice(sizeBytes: bigint, { index, identifier }: Place): void {
-  ask(commands.reconfigure, [
-    [attribute.index, uint32(index)],
-    text(identifier),
-    [attribute.sizeBytes, uint64(sizeBytes)],
-  ]);
 }
 
 /** Ends a device's connection; its I/O fails from then on. */

@@ -5,14 +5,9 @@ const { functions: libc } = dlopen('libc.so.6', {
   socket: { arguments: ['i32', 'i32', 'i32'], return: 'i32' },
   connect: { arguments: ['i32', 'buffer', 'u32'], return: 'i32' },
   setsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'u32'], return: 'i32' },
-  getsockopt: { arguments: ['i32', 'i32', 'i32', 'buffer', 'buffer'], return: 'i32' },
   send: { arguments: ['i32', 'buffer', 'u64', 'i32'], return: 'i64' },
   recv: { arguments: ['i32', 'buffer', 'u64', 'i32'], return: 'i64' },
   inet_pton: { arguments: ['i32', 'string', 'buffer'], return: 'i32' },
-  fchown: { arguments: ['i32', 'u32', 'u32'], return: 'i32' },
-  opendir: { arguments: ['string'], return: 'pointer' },
-  dirfd: { arguments: ['pointer'], return: 'i32' },
-  flock: { arguments: ['i32', 'i32'], return: 'i32' },
   close: { arguments: ['i32'], return: 'i32' },
   strerror: { arguments: ['i32'], return: 'pointer' },
   __errno_location: { arguments: [], return: 'pointer' },
@@ -24,9 +19,7 @@ const [solSocket, solTcp] = [1, 6];
 const [soKeepalive, soReceiveTimeout, soSendTimeout] = [9, 20, 21];
 const [tcpNodelay, tcpKeepidle, tcpKeepintvl, tcpKeepcnt] = [1, 4, 5, 6];
 const noSignal = 0x4000;
-const protocols = { diagnosis: 4, generic: 16 };
-const sameOwner = 2 ** 32 - 1;
-const lockExclusive = 2;
+const genericNetlink = 16;
 
 /** A socket that blocks: for a process that does nothing else meanwhile. What fails throws. */
 export interface Socket {
@@ -38,10 +31,6 @@ export interface Socket {
   receiveMessage(maximum: number): Buffer;
   /** How long sending and receiving may take in seconds; 0 for ever. */
   setTimeout(seconds: number): void;
-  /** How long sending may take in seconds; 0 for ever. */
-  readTimeout(): number;
-  /** Gives it an owner, whom /proc/net/tcp shows; false where that is not allowed. */
-  setOwner(user: number): boolean;
   close(): void;
 }
 
@@ -52,7 +41,8 @@ export function connectTcp(address: string, port: number, timeoutSeconds: number
   const name = Buffer.alloc(isIpv6 ? 28 : 16);
   name.writeUInt16LE(family, 0);
   name.writeUInt16BE(port, 2);
-  toBytes(address).copy(name, isIpv6 ? 8 : 4);
+  if (libc.inet_pton(family, address, name.subarray(isIpv6 ? 8 : 4)) !== 1)
+    throw new Error(`"${address}" is no address`);
   const socket = open(family, stream, 0);
   socket.setTimeout(timeoutSeconds);
   need(libc.connect(socket.descriptor, name, name.length), 'connect');
@@ -64,24 +54,9 @@ export function connectTcp(address: string, port: number, timeoutSeconds: number
   return socket;
 }
 
-/** The bytes of an address as networks have them, and zeros up to sixteen. */
-export function toBytes(address: string): Buffer {
-  const bytes = Buffer.alloc(16);
-  if (libc.inet_pton(address.includes(':') ? families.inet6 : families.inet, address, bytes) !== 1)
-    throw new Error(`"${address}" is no address`);
-  return bytes;
-}
-
-/** A socket to a part of the kernel by netlink. */
-export function openNetlink(part: keyof typeof protocols): Socket {
-  return open(families.netlink, raw, protocols[part]);
-}
-
-/** Waits until nobody else has the lock on a directory, and has it until this process ends. */
-export function lockDirectory(path: string): void {
-  const directory = libc.opendir(path);
-  if (directory === 0n) throw failure('opendir');
-  need(libc.flock(libc.dirfd(directory), lockExclusive), 'flock');
+/** A socket to the kernel by generic netlink. */
+export function openNetlink(): Socket {
+  return open(families.netlink, raw, genericNetlink);
 }
 
 function open(family: number, type: number, protocol: number): Socket {
@@ -114,12 +89,6 @@ function open(family: number, type: number, protocol: number): Socket {
       for (const option of [soReceiveTimeout, soSendTimeout])
         setOption(descriptor, [solSocket, option], time);
     },
-    readTimeout() {
-      const time = Buffer.alloc(16);
-      need(libc.getsockopt(descriptor, solSocket, soSendTimeout, time, int(time.length)), 'getsockopt');
-      return Number(time.readBigInt64LE(0));
-    },
-    setOwner: user => libc.fchown(descriptor, user, sameOwner) === 0,
     close: () => void libc.close(descriptor),
   };
 }

@@ -1,18 +1,16 @@
 import { lookup } from 'node:dns/promises';
-import { createMachine } from '../../host/linux.ts';
-import { grow, readSizeBytes, type Growth } from './growth.ts';
+import { readFileSync } from 'node:fs';
 import { openExport, type Export } from './handshake.ts';
 import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';
-import { connectTcp, lockDirectory, type Socket } from './libc.ts';
+import { connectTcp, type Socket } from './libc.ts';
 
-// A program of its own, since its calls block: link.ts size|connect|reconnect|grow|disconnect, and what each needs. It
-// opens an export, hands the connection to the kernel, and ends; the kernel has it from then on. What it finds out goes
-// to standard output as a number. Exit status 2 says that a device cannot grow while it is in use, and has not changed.
+// A program of its own, since its calls block: link.ts size|connect|reconnect|disconnect, and what each needs. It
+// opens an export, hands the connection to the kernel, and ends; the kernel keeps it from then on. What it finds out goes
+// to standard output as a number.
 
 /** How long the server may take for each step of the negotiation. */
 const answerSeconds = 10;
 const flagReadonly = 2;
-const statusInUse = 2;
 
 type Opened = { readonly socket: Socket; readonly found: Export };
 
@@ -23,8 +21,6 @@ async function main([operation, ...rest]: readonly string[]): Promise<string> {
     return '';
   }
   const index = fifth === undefined ? undefined : Number(fifth);
-  // Of one device no two connections are opened at a time: one that was told an earlier size is never taken later.
-  if (index !== undefined) lockDirectory(`/sys/block/nbd${index}`);
   const { socket, found } = await open(first, Number(second), third);
   if (operation === 'size') return String(found.sizeBytes);
   if (operation === 'connect') {
@@ -32,27 +28,11 @@ async function main([operation, ...rest]: readonly string[]): Promise<string> {
     return String(connectDevice(socket, { ...found, flags }, { index, identifier }));
   }
   if (index === undefined) throw new Error('no index');
-  await renew(operation, { socket, found, port: Number(second), place: { index, identifier } });
+  const sizeBytes = Number(readFileSync(`/sys/block/nbd${index}/size`, 'utf8')) * 512;
+  if (found.sizeBytes < sizeBytes)
+    throw new Error(`the server has ${found.sizeBytes} bytes, and the device ${sizeBytes}`);
+  reconnectDevice(socket, { index, identifier });
   return String(index);
-}
-
-/** Gives a device the new connection, when it has lost its own or shall grow. */
-async function renew(operation: string | undefined, growth: Growth): Promise<void> {
-  const host = createMachine({ timeoutMs: 0 });
-  const { socket, found, place } = growth;
-  try {
-    const sizeBytes = await readSizeBytes(place.index, host);
-    if (found.sizeBytes < sizeBytes)
-      throw new Error(`the server has ${found.sizeBytes} bytes, and the device ${sizeBytes}`);
-    const reason = operation === 'grow' ? await grow(growth, host) : undefined;
-    if (operation === 'reconnect') reconnectDevice(socket, place);
-    if (reason === undefined) return;
-    process.stderr.write(`${reason}\n`);
-    process.exitCode = statusInUse;
-  } finally {
-    // A kernel whose connections are all alive has taken no new one.
-    socket.close();
-  }
 }
 
 async function open(server: string, port: number, name: string): Promise<Opened> {

@@ -8,38 +8,18 @@ const [request, acknowledge] = [1, 4];
 const errorType = 2;
 const headBytes = 20;
 
-/** What the kernel refuses, with the number of its error. */
-export type Refusal = Error & { readonly errno: number };
-
-/** True for a refusal with one of these numbers. */
-export function isRefusal(error: unknown, errnos: readonly number[]): boolean {
-  return error instanceof Error && errnos.includes((error as Partial<Refusal>).errno ?? 0);
-}
-
 /** Asks the kernel's `nbd` to do something, waits until it is done, and returns the attributes of its answer. */
 export function ask(command: number, attributes: readonly Attribute[]): ReadonlyMap<number, Buffer> {
-  return converse('generic', exchange => {
+  const socket = openNetlink();
+  const exchange = (type: number, body: Buffer): ReadonlyMap<number, Buffer> => {
+    socket.send(toMessage(type, body));
+    return readAnswer(() => socket.receiveMessage(32 * 1024));
+  };
+  try {
     const name = [[familyName, Buffer.from('nbd\0')]] as const;
     const family = exchange(controlFamily, toBody(getFamily, name)).get(familyId)?.readUInt16LE(0);
     if (family === undefined) throw new Error('the kernel does not know nbd');
     return exchange(family, toBody(command, attributes));
-  });
-}
-
-/** Has the kernel's diagnosis of sockets do something with one, and waits until it is done. */
-export function askDiagnosis(type: number, body: Buffer): void {
-  converse('diagnosis', exchange => exchange(type, body));
-}
-
-type Exchange = (type: number, body: Buffer) => ReadonlyMap<number, Buffer>;
-
-function converse<T>(part: 'generic' | 'diagnosis', talk: (exchange: Exchange) => T): T {
-  const socket = openNetlink(part);
-  try {
-    return talk((type, body) => {
-      socket.send(toMessage(type, body));
-      return readAnswer(() => socket.receiveMessage(32 * 1024));
-    });
   } finally {
     socket.close();
   }
@@ -62,10 +42,6 @@ function toBody(command: number, attributes: readonly Attribute[]): Buffer {
   return Buffer.concat([Buffer.from([command, 1, 0, 0]), nest(attributes)]);
 }
 
-function toRefusal(errno: number): Refusal {
-  return Object.assign(new Error(`the kernel refuses: ${describeError(errno)}`), { errno });
-}
-
 function toMessage(type: number, body: Buffer): Buffer {
   const head = Buffer.alloc(16);
   head.writeUInt32LE(head.length + body.length, 0);
@@ -82,7 +58,7 @@ function readAnswer(receive: () => Buffer): ReadonlyMap<number, Buffer> {
     for (const message of split(receive())) {
       if (message.readUInt16LE(4) !== errorType) attributes = readAttributes(message.subarray(headBytes));
       else if (message.readInt32LE(16) === 0) return attributes;
-      else throw toRefusal(-message.readInt32LE(16));
+      else throw new Error(`the kernel refuses: ${describeError(-message.readInt32LE(16))}`);
     }
 }
 

@@ -1,6 +1,6 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import type { Host } from '../../host.ts';
-import { addressOf, readPeers, type Peer } from './connections.ts';
+import { addressOf, readPeers, type Peer } from './peers.ts';
 import { identityOf, indexOf, readDevices, runLink } from './exports.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;

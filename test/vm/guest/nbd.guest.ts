@@ -32,12 +32,13 @@ test('an export is written, has its new size when it is next staged, and leaves 
   await bringUp(node, fields);
   writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
   assert.deepEqual(backends(), ['nbd://127.0.0.1:10809/one']);
-  await takeDown(node, fields);
   server.resize(attachment, 128 * MiB);
+  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
+  await assert.rejects(node.client.node.NodeExpandVolume(grown), { code: 'FAILED_PRECONDITION' });
+  await takeDown(node, fields);
   assert.deepEqual(backends(), []);
   await bringUp(node, fields);
   assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
-  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
   assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
   await takeDown(node, fields);
   assert.deepEqual(backends(), []);

@@ -5,27 +5,11 @@ import type { Host } from '../../host.ts';
 /** One end of a connection: an address in its shortest form. */
 export type Peer = { readonly address: string; readonly port: number };
 
-/** A TCP connection that is established. */
-export type Connection = {
-  readonly local: Peer;
-  /** The other machine's end. */
-  readonly peer: Peer;
-  /** The number of the user whose it is. */
-  readonly owner: number;
-};
-
-/** The other ends of all TCP connections that are established. */
+/** The other ends of all TCP connections that are established (proc(5): state 01 in the fourth column). */
 export async function readPeers(host: Host): Promise<readonly Peer[]> {
-  return (await readConnections(host)).map(({ peer }) => peer);
-}
-
-/** All TCP connections that are established (proc(5): state 01 in the fourth column, the user in the eighth). */
-export async function readConnections(host: Host): Promise<readonly Connection[]> {
   const texts = await Promise.all(['tcp', 'tcp6'].map(name => host.readText(`/proc/net/${name}`)));
   const lines = texts.flatMap(text => (text ?? '').split('\n').map(line => line.trim().split(/\s+/)));
-  return lines.flatMap(([, local, remote, state, , , , owner]) =>
-    state === '01' ? [{ local: toPeer(local), peer: toPeer(remote), owner: Number(owner) }] : [],
-  );
+  return lines.flatMap(([, , remote, state]) => (state === '01' ? [toPeer(remote)] : []));
 }
 
 function toPeer(text = ''): Peer {
