@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { RegistrationHandlers } from '../../src/csi/generated/pluginregistration/Registration.ts';
 import { loadRegistration } from '../../src/csi/protocol.ts';
-import { serve } from '../../src/csi/server.ts';
+import { serve, type GrpcServer } from '../../src/csi/server.ts';
 import type { UnaryHandlers } from '../../src/csi/unary.ts';
+import { createKeyedQueue, repeat } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 
 /** Who registers where. */
@@ -17,6 +18,8 @@ export type RegistrationOptions = {
   readonly pauseMs?: (refusals: number) => number;
   /** How long kubelet may take to ask at first before that is told, in milliseconds. */
   readonly patienceMs?: number;
+  /** How often to look whether the socket is still there, in milliseconds. */
+  readonly lookMs?: number;
 };
 
 /** How the registration stands: not asked for yet, or what kubelet said last. */
@@ -37,20 +40,20 @@ export interface Registration {
 const leastPauseMs = 1_000;
 const mostPauseMs = 60_000;
 const defaultPatienceMs = 60_000;
+const defaultLookMs = 2_000;
 /** What is kept of kubelet's reason, in characters. */
 const reasonCap = 500;
 
 /**
  * Offers the driver to kubelet, as node-driver-registrar does beside other drivers. Kubelet finds the socket
  * `<directory>/<driver>-reg.sock`, now or when it starts, and nothing else is made there. Kubelet does not ask again by
- * itself after some refusals, so a refused driver makes its socket anew, after ever longer pauses.
+ * itself after some refusals, so a refused driver makes its socket anew, after ever longer pauses. A socket that
+ * somebody removes is made anew, too.
  */
 export async function startRegistration(options: RegistrationOptions): Promise<Registration> {
-  const { directory, driverName, log } = options;
+  const { directory, driverName, log, lookMs = defaultLookMs } = options;
   const socketPath = join(directory, `${driverName}-reg.sock`);
-  if (Buffer.byteLength(socketPath) > 107)
-    throw new Error(`"${socketPath}" is longer than the 107 bytes that a UNIX socket's path may have`);
-  const standing = createStanding(options, () => void server.rebind());
+  const standing = createStanding(options, () => void offer.renew());
   const handlers: UnaryHandlers<RegistrationHandlers> = {
     GetInfo: async () => describePlugin(options),
     async NotifyRegistrationStatus({ plugin_registered, error }) {
@@ -60,7 +63,8 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
     },
   };
   const services = [{ definition: loadRegistration().service, handlers }];
-  const server = await serve({ socketPath, services, log });
+  const offer = await createOffer(socketPath, () => serve({ socketPath, services, log }), log);
+  const looking = repeat(offer.ensure, lookMs);
   return {
     get state() {
       return standing.state;
@@ -68,10 +72,45 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
     get refusals() {
       return standing.refusals;
     },
-    close() {
+    async close() {
       standing.end();
-      return server.close();
+      await looking.close();
+      await offer.close();
     },
+  };
+}
+
+/** A socket that kubelet finds. None of these throws. */
+type Offer = {
+  /** Makes the socket anew where it is gone, unless a live instance has its path. */
+  ensure(): Promise<void>;
+  /** Makes the socket anew in any case. */
+  renew(): Promise<void>;
+  close(): Promise<void>;
+};
+
+async function createOffer(endpoint: string, bind: () => Promise<GrpcServer>, log: Log): Promise<Offer> {
+  const inTurn = createKeyedQueue();
+  let server: GrpcServer | undefined = await bind();
+  let lastFault: string | undefined;
+  const bindAgain = async (): Promise<void> => {
+    const wasBound = server?.isBound();
+    await server?.close();
+    server = undefined;
+    try {
+      server = await bind();
+      if (!wasBound) log.warn('socket was gone and is bound again', { endpoint });
+      lastFault = undefined;
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== lastFault) log.error('socket is lost', { endpoint, detail: message });
+      lastFault = message;
+    }
+  };
+  return {
+    ensure: () => inTurn('socket', async () => (server?.isBound() ? undefined : bindAgain())),
+    renew: () => inTurn('socket', bindAgain),
+    close: () => inTurn('socket', async () => server?.close()),
   };
 }
 

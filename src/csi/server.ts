@@ -1,15 +1,10 @@
-import type { Socket } from 'node:net';
-import {
-  Server,
-  ServerCredentials,
-  type ConnectionInjector,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js';
+import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { asProblem } from '../api/problem.ts';
 import type { Log } from '../lib/log.ts';
-import { createListener, type Listener } from './listener.ts';
+import { clearSocketPath, fileIdentity } from '../lib/unix-socket.ts';
 import type { Definition } from './protocol.ts';
-import { keepSocket, whyTaken } from './socket.ts';
 import { toGrpcStream, type Streaming } from './streaming.ts';
 import { toGrpcHandler, type Unary } from './unary.ts';
 
@@ -34,9 +29,9 @@ export type ServeOptions = {
 
 /** A server that accepts calls. */
 export interface GrpcServer {
-  /** Removes the socket file and makes it anew, for those who watch the directory. Running calls go on. */
-  rebind(): Promise<void>;
-  /** Lets running calls end, within a bound, and removes the socket. */
+  /** True while the socket at the path is the one that was bound. */
+  isBound(): boolean;
+  /** Lets running calls end, within a bound, and removes the socket, unless another instance has its path by now. */
   close(): Promise<void>;
 }
 
@@ -45,26 +40,48 @@ const quiet = { 'grpc.enable_channelz': 0 };
 const drainMs = 3_000;
 
 /**
- * Serves on a UNIX socket, and makes its file again when that is removed at run time. A socket file that nobody answers
- * is replaced; one that a live instance answers is an error at the start and left alone later, and that instance is not
- * disturbed. What is no socket is never replaced.
+ * Serves on a UNIX socket. A socket file that nobody answers is replaced; one that a live instance answers is an error,
+ * and that instance is not disturbed. What is no socket is never replaced. Whoever removes the file later takes the
+ * server from its callers: a liveness probe on the socket then has the program started again.
  */
 export async function serve({ socketPath, services, log, observe }: ServeOptions): Promise<GrpcServer> {
+  await clearSocketPath(socketPath);
   const server = new Server(quiet);
   for (const service of services)
     server.addService(service.definition, toImplementation(service, { log, observe }));
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const accept = (connection: Socket): void => injector.injectConnection(connection);
-  const listener = createListener({ socketPath, accept, log });
-  const socket = await keepSocket({ path: socketPath, bind: listener.bind, log });
+  const address = await bind(server, socketPath);
+  const own = fileIdentity(socketPath);
+  const isBound = (): boolean => fileIdentity(socketPath) === own;
   return {
-    rebind: () => socket.rebind(),
+    isBound,
     async close() {
-      await socket.close();
-      listener.close(socket.isOwn() || (await whyTaken(socketPath)) === undefined);
-      await shutDown(server, injector, listener);
+      if (isBound()) rmSync(socketPath);
+      // Calls that have not ended by then are told to.
+      server.drain(address, drainMs);
+      await new Promise<void>(resolve => server.tryShutdown(() => resolve()));
     },
   };
+}
+
+/**
+ * Binds by a path that is good for this moment alone, and returns it as an address: when a listener is closed, what
+ * lies at its path is removed, and by then that may be another instance's.
+ */
+async function bind(server: Server, socketPath: string): Promise<string> {
+  const directory = openSync(dirname(socketPath), 'r');
+  const address = `unix:/proc/self/fd/${directory}/${basename(socketPath)}`;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const credentials = ServerCredentials.createInsecure();
+      server.bindAsync(address, credentials, error => (error ? reject(error) : resolve()));
+    });
+  } catch (error) {
+    throw new Error(`cannot listen on socket "${socketPath}": ${(error as Error).message}`, { cause: error });
+  } finally {
+    closeSync(directory);
+  }
+  chmodSync(socketPath, 0o660);
+  return address;
 }
 
 type Edge = { readonly log: Log; readonly observe: ObserveRpc | undefined };
@@ -119,17 +136,4 @@ function observedStream<Request>(
       ended(code);
     }
   };
-}
-
-/** Lets calls end, within a bound; each connection is told, and closes when it has none left. */
-async function shutDown(server: Server, injector: ConnectionInjector, listener: Listener): Promise<void> {
-  server.tryShutdown(() => {});
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>(resolve => (timer = setTimeout(resolve, drainMs)));
-  await Promise.race([listener.drained(), patience]);
-  clearTimeout(timer);
-  // Without channelz the server itself does not know its connections.
-  injector.drain(0);
-  await listener.drained();
-  server.forceShutdown();
 }

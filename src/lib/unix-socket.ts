@@ -1,4 +1,6 @@
+import { lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 
 /** True when somebody accepts connections on the socket; false when it is missing or left behind. */
 export function isSocketAnswered(socketPath: string): Promise<boolean> {
@@ -20,3 +22,28 @@ export function isSocketAnswered(socketPath: string): Promise<boolean> {
 
 /** How a connection fails on which nobody listens; it is reset by a listener that ends at that moment. */
 const unanswered: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
+
+/** What the kernel takes for a UNIX socket's path. */
+const maxPathBytes = 107;
+
+/**
+ * Removes a socket that nobody answers. Throws one line where a live instance, or what is no socket, has the path, and
+ * where no socket can have it.
+ */
+export async function clearSocketPath(path: string): Promise<void> {
+  if (Buffer.byteLength(path) > maxPathBytes)
+    throw new Error(`socket "${path}" has a path of more than ${maxPathBytes} bytes`);
+  const directory = dirname(path);
+  if (!lstatSync(directory, { throwIfNoEntry: false }))
+    throw new Error(`directory "${directory}" of socket "${path}" does not exist`);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found && !found.isSocket()) throw new Error(`"${path}" exists and is not a socket`);
+  if (await isSocketAnswered(path)) throw new Error(`socket "${path}" is in use by a live instance`);
+  rmSync(path, { force: true });
+}
+
+/** Tells the file at a path from every other, one of the same name and inode that came later included. */
+export function fileIdentity(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
+}
