@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { readFileSync } from 'node:fs';
+import { createMachine } from '../../host/linux.ts';
 import { openExport, type Export } from './handshake.ts';
 import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';
 import { connectTcp, type Socket } from './libc.ts';
@@ -28,7 +28,8 @@ async function main([operation, ...rest]: readonly string[]): Promise<string> {
     return String(connectDevice(socket, { ...found, flags }, { index, identifier }));
   }
   if (index === undefined) throw new Error('no index');
-  const sizeBytes = Number(readFileSync(`/sys/block/nbd${index}/size`, 'utf8')) * 512;
+  const sectors = await createMachine({ timeoutMs: 0 }).readText(`/sys/block/nbd${index}/size`);
+  const sizeBytes = Number(sectors ?? 0) * 512;
   if (found.sizeBytes < sizeBytes)
     throw new Error(`the server has ${found.sizeBytes} bytes, and the device ${sizeBytes}`);
   reconnectDevice(socket, { index, identifier });
