@@ -1,18 +1,16 @@
+import { statfs } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';
-import type { Reach } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
-import type { Backend, BackendPlugin, VolumeRef } from '../backend.ts';
+import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
 import { checkHealth } from './dir/health.ts';
-import { lookAt, volumeItem, type Item } from './dir/paths.ts';
-import { openPlace } from './dir/place.ts';
-import { createSnapshots } from './dir/snapshots.ts';
-import { emptyTrash, listTrashed } from './dir/trash.ts';
-import { createVolumes, sizesOf } from './dir/volumes.ts';
+import { isThere, volumeDirectory } from './dir/paths.ts';
+import { emptyTrash } from './dir/trash.ts';
+import { createVolumes } from './dir/volumes.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -27,7 +25,7 @@ const settings = z.strictObject({
     .describe('without it nodes bind directories of their own machine'),
   capacity: byteCount
     .optional()
-    .describe('bytes that all volumes together may have; else what the filesystem can hold at the start'),
+    .describe('bytes that all volumes together may have; else what the filesystem has'),
 });
 
 type Settings = z.output<typeof settings>;
@@ -36,52 +34,46 @@ type Settings = z.output<typeof settings>;
 export const dir: BackendPlugin<typeof settings> = { settings, open: openDirectories };
 
 async function openDirectories({ dir: directory, nfs, capacity }: Settings): Promise<Backend> {
-  const reach: RootReach = nfs ? { protocol: 'nfs', ...nfs } : { protocol: 'bind' };
+  const protocol = nfs ? 'nfs' : 'bind';
   const root = await requireWritableDirectory(directory, 'the directory');
-  const place = await openPlace(root, capacity);
-  const { sizes } = place;
-  const volumes = createVolumes(place);
-  // What a delete left that was cut short. Where that fails now, the delete itself comes again and tells.
-  for (const name of await listTrashed(root)) void emptyTrash(root, name).catch(() => {});
+  const volumes = createVolumes(root);
+  // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
+  void emptyTrash(root, () => true).catch(() => {});
   return {
     name: 'dir',
     accessModes,
     accessTypes: ['mount'],
     areShares: true,
-    sizes: sizesOf(sizes.totalBytes),
+    sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters: z.strictObject({}),
+    ...volumes,
     async create(volume) {
-      for (const capability of volume.capabilities) checkFilesystem(capability, reach.protocol);
+      for (const capability of volume.capabilities) requireFilesystem(capability, protocol);
       return volumes.create(volume);
     },
-    ...(place.copies && { sources: ['snapshot', 'volume'], snapshots: createSnapshots(place) }),
-    expand: volumes.expand,
-    delete: volumes.delete,
-    async attach(volume, { capability }) {
-      checkFilesystem(capability, reach.protocol);
-      const { path } = await requireThere(root, volume);
-      return reach.protocol === 'bind'
-        ? { protocol: 'bind', path }
-        : { ...reach, path: posix.join(reach.path, volume.id) };
+    async attach({ id }, { capability }) {
+      requireFilesystem(capability, protocol);
+      const volume = volumeDirectory(root, id);
+      if (!(await isThere(volume)))
+        throw new Problem('FAILED_PRECONDITION', `the directory of volume "${id}" is missing`);
+      return nfs
+        ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
+        : { protocol: 'bind', path: volume.path };
     },
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
     volumeHealth: volume => checkHealth(root, volume),
-    capacity: async () => ({ totalBytes: sizes.totalBytes, availableBytes: await sizes.freeBytes() }),
-    list: volumes.list,
+    capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
   };
 }
 
-/** How nodes reach the root. */
-type RootReach = Extract<Reach, { protocol: 'nfs' }> | { readonly protocol: 'bind' };
-
-async function requireThere(root: string, { id }: VolumeRef): Promise<Item> {
-  const item = volumeItem(root, id);
-  if (await lookAt(item)) return item;
-  throw new Problem('FAILED_PRECONDITION', `the directory of ${item.what} is not there`);
+/** What the root's filesystem has for its users in all, in use or not. */
+async function usableBytes(root: string): Promise<number> {
+  const { blocks, bfree, bavail, bsize } = await statfs(root);
+  return (blocks - bfree + bavail) * bsize;
 }
 
-function checkFilesystem({ fsType }: Capability, protocol: string): void {
+function requireFilesystem({ fsType }: Capability, protocol: string): void {
   if (fsType === undefined || fsType === protocol) return;
   throw new Problem(
     'INVALID_ARGUMENT',

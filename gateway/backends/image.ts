@@ -3,15 +3,16 @@ import { asProblem, Problem } from '../../src/api/problem.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import type { Backend, BackendPlugin, CreatedVolume, Modification, NewVolume } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
+import { measureCapacity } from './image/capacity.ts';
 import { createChanges } from './image/changes.ts';
-import { allocatedBytes } from './image/copy.ts';
+import { openDrafts } from './image/drafts.ts';
+import { allocatedBytes, openDirectory } from './image/files.ts';
 import { checkHealth } from './image/health.ts';
 import { imagePath } from './image/paths.ts';
-import { openPool } from './image/pool.ts';
 import { createPreallocation } from './image/preallocation.ts';
-import { createSnapshots } from './image/snapshots.ts';
+import { openSnapshots } from './image/snapshots.ts';
 import { reachImage, requireUnused } from './image/use.ts';
-import { createImages, sizesOf, type Images } from './image/volumes.ts';
+import { createImages, type Images } from './image/volumes.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -34,16 +35,18 @@ const accessModes = [
 
 async function openImages({ dir, capacity }: z.output<typeof settings>): Promise<Backend> {
   const root = await requireWritableDirectory(dir, 'the image directory');
-  const pool = openPool(root, capacity);
+  const pool = { root, directory: openDirectory(root), createDraft: openDrafts(root) };
   const images = createImages(pool);
-  const snapshots = await createSnapshots(pool);
+  const snapshots = openSnapshots(root, pool.createDraft);
+  await pool.directory.sync();
+  const totalBytes = capacity ?? measureCapacity(root);
   const modification = await createPreallocation(root);
   return {
     name: 'image',
     accessModes,
     accessTypes: ['mount', 'block'],
     parameters: z.strictObject({}),
-    sizes: sizesOf(pool),
+    sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     sources: ['snapshot', 'volume'],
     snapshots,
     changes: createChanges(root),
@@ -57,7 +60,7 @@ async function openImages({ dir, capacity }: z.output<typeof settings>): Promise
     attach: volume => reachImage(root, volume),
     detach: async volume => requireUnused(root, volume),
     volumeHealth: volume => checkHealth(root, volume),
-    capacity: async () => ({ totalBytes: pool.room.totalBytes, availableBytes: pool.room.freeBytes }),
+    capacity: async () => ({ totalBytes }),
     list: images.list,
     async close() {
       await snapshots.close();

@@ -12,7 +12,7 @@ import type {
   Snapshots,
 } from '../backend.ts';
 import { byteCount } from '../configuration/schemas.ts';
-import { chooseSize } from './files/sizes.ts';
+import { chooseSize } from '../volumes/size.ts';
 import { allocated, changed, heldBytes, read, write, type Disk } from './memory/disk.ts';
 import { createRooms, type Room } from './memory/rooms.ts';
 

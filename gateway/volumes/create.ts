@@ -3,6 +3,7 @@ import { showSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { RecordedSpec, VolumeRecord } from '../tables/volumes.ts';
+import { chooseSize } from './size.ts';
 import { isWithin } from './validate.ts';
 import { placeOfSource, sizeOfSource } from './sources.ts';
 import { isOneOf, meets, type Requirement } from './placement.ts';
@@ -103,7 +104,10 @@ async function create(
   places: readonly Segments[] | undefined,
 ): Promise<CreatedVolume> {
   const { limitBytes = 0, parameters = {}, mutableParameters = {}, capabilities } = spec;
-  const requiredBytes = Math.max(spec.requiredBytes ?? 0, sizeOfSource(source));
+  const leastBytes = Math.max(spec.requiredBytes ?? 0, sizeOfSource(source));
+  const requiredBytes = backend.sizes
+    ? chooseSize({ requiredBytes: leastBytes, limitBytes }, backend.sizes)
+    : leastBytes;
   const made = await backend.create({
     id,
     requiredBytes,

@@ -7,6 +7,7 @@ import { notFound, requireOwn } from '../tenancy/ownership.ts';
 import { findAttachments } from '../tables/attachments.ts';
 import { dropClaim, takeClaim, type Claim, type Resource } from '../tables/claims.ts';
 import { findVolume, putPending, putSize, type VolumeRecord } from '../tables/volumes.ts';
+import { chooseSize } from './size.ts';
 import { checkRange, isWithin } from './validate.ts';
 import { toKnownVolume, toVolume } from './documents.ts';
 import type { Sql } from '../store.ts';
@@ -49,8 +50,11 @@ export function createExpansion({ engine, backend, work }: ServiceOptions): Expa
         operation: 'expand',
         subject: bounds,
         intend: (sql, claim) => intend(sql, { resource, bounds }, claim),
-        act: async volume =>
-          requireGrown(toKnownVolume(volume), bounds, await expand(toKnownVolume(volume), bounds)),
+        async act(volume) {
+          const known = toKnownVolume(volume);
+          const requiredBytes = backend.sizes ? chooseSize(bounds, backend.sizes) : bounds.requiredBytes;
+          return requireGrown(known, bounds, await expand(known, { ...bounds, requiredBytes }));
+        },
         async succeed(sql, { intent, effect }) {
           requireHeld(await dropClaim(sql, resource, work.owner), resource);
           const pending = { ...intent.pending, expansion: undefined };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   Backend,
   CutSnapshot,
@@ -12,12 +12,33 @@ import type {
   Snapshots,
   VolumeSource,
 } from '../../gateway/backend.ts';
+import { poll } from '../../src/lib/concurrency.ts';
 import { newVolume } from './backend.ts';
+
+const mebibyte = 2 ** 20;
 
 /** Reads and writes what volumes hold, as a node would, with nothing attached. */
 export interface Content {
   write(volumeId: string, offset: number, bytes: Uint8Array): Promise<void> | void;
   read(volumeId: string, offset: number, length: number): Promise<Uint8Array> | Uint8Array;
+}
+
+/** What volumes hold, where each is a file. */
+export function contentOf(pathOf: (volumeId: string) => string): Content {
+  return {
+    write(volumeId, offset, bytes) {
+      const file = openSync(pathOf(volumeId), constants.O_RDWR | constants.O_CREAT);
+      writeSync(file, bytes, 0, bytes.length, offset);
+      closeSync(file);
+    },
+    read(volumeId, offset, length) {
+      const file = openSync(pathOf(volumeId), 'r');
+      const buffer = Buffer.alloc(length);
+      readSync(file, buffer, 0, length, offset);
+      closeSync(file);
+      return buffer;
+    },
+  };
 }
 
 /** A backend that holds nothing, and what it takes to look into it; without `content` only sizes are checked. */
@@ -35,15 +56,22 @@ export type OpenMembers = (t: TestContext) => Promise<Opened>;
 export function offersSource(t: TestContext, backend: Backend, kind: VolumeSource['kind']): boolean {
   const offered =
     backend.sources?.includes(kind) === true && (kind === 'volume' || Boolean(backend.snapshots));
-  if (!offered) t.skip(`it makes no volumes from a ${kind}`);
+  if (!offered) t.skip(`backend "${backend.name}" makes no volumes from a ${kind}`);
   return offered;
 }
 
-/** Makes a volume, of one mebibyte when nothing else is said. */
-export async function makeVolume(backend: Backend, volume: Partial<NewVolume>): Promise<KnownVolume> {
-  const wanted = newVolume(volume);
+/** Makes a volume, of one mebibyte or as large as its source when nothing else is said. */
+export async function makeVolume(backend: Backend, volume: Partial<NewVolume> = {}): Promise<KnownVolume> {
+  const wanted = newVolume({
+    requiredBytes: volume.source ? sizeOfSource(volume.source) : mebibyte,
+    ...volume,
+  });
   const { sizeBytes } = await backend.create(wanted);
   return { id: wanted.id, sizeBytes, parameters: wanted.parameters };
+}
+
+function sizeOfSource(source: VolumeSource): number {
+  return source.kind === 'volume' ? source.volume.sizeBytes : source.snapshot.sizeBytes;
 }
 
 /** The volume as a source, or a snapshot of it. */
@@ -70,12 +98,12 @@ export async function cutKnown(backend: Backend, id: string, volume: KnownVolume
 
 /** Cuts, and asks again until it is ready. */
 export async function cut(snapshots: Snapshots, snapshot: NewSnapshot): Promise<CutSnapshot> {
-  for (let tries = 0; tries < 100; tries++) {
+  const look = async (): Promise<CutSnapshot | undefined> => {
     const made = await snapshots.create(snapshot);
-    if (made.ready) return made;
-    await sleep(100);
-  }
-  return assert.fail(`snapshot "${snapshot.id}" is never ready`);
+    return made.ready ? made : undefined;
+  };
+  const made = await poll(look, { everyMs: 100, timeoutMs: 30_000 });
+  return made ?? assert.fail(`snapshot "${snapshot.id}" is never ready`);
 }
 
 /** All snapshots that are there, by id; none where the backend does not list them. */

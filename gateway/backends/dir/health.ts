@@ -1,28 +1,33 @@
 import { constants } from 'node:fs';
 import { access, opendir, statfs } from 'node:fs/promises';
 import type { HealthEntry, VolumeRef } from '../../backend.ts';
-import { look, volumeItem } from './paths.ts';
+import { statPath, volumeDirectory } from './paths.ts';
 
 /** What is wrong with a volume's directory and with the filesystem that it lies on. */
 export async function checkHealth(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
-  const fault = await checkDirectory(volumeItem(root, id).path, id);
+  const fault = await checkDirectory(volumeDirectory(root, id).path, id);
   if (fault) return [fault];
   const entries = [await checkWritable(root), await checkRoom(root)];
   return entries.filter(entry => entry !== undefined);
 }
 
 async function checkDirectory(path: string, id: string): Promise<HealthEntry | undefined> {
+  const status = 'DATA_LOSS';
   try {
-    const found = await look(path);
-    if (!found) return lost('DirectoryMissing', `the directory of volume "${id}" is not there`);
+    const found = await statPath(path);
+    if (!found)
+      return { status, reason: 'DirectoryMissing', message: `the directory of volume "${id}" is missing` };
     if (!found.isDirectory())
-      return lost('DirectoryReplaced', `what lies at the place of volume "${id}" is no directory`);
+      return {
+        status,
+        reason: 'DirectoryReplaced',
+        message: `"${path}" of volume "${id}" is not a directory`,
+      };
     await using directory = await opendir(path);
     await directory.read();
     return undefined;
   } catch (error) {
-    const code = codeOf(error);
-    const message = `the directory of volume "${id}" cannot be read (${code})`;
+    const message = `the directory of volume "${id}" cannot be read (${codeOf(error)})`;
     return { status: 'INACCESSIBLE', reason: 'DirectoryUnreadable', message };
   }
 }
@@ -42,10 +47,6 @@ async function checkRoom(root: string): Promise<HealthEntry | undefined> {
   if ((await statfs(root)).bavail > 0) return undefined;
   const message = 'the filesystem of the volumes is full';
   return { status: 'DEGRADED', reason: 'PoolFull', message };
-}
-
-function lost(reason: string, message: string): HealthEntry {
-  return { status: 'DATA_LOSS', reason, message };
 }
 
 function codeOf(error: unknown): string {

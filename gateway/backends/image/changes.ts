@@ -90,7 +90,7 @@ async function openSnapshot(root: string, { id }: KnownSnapshot): Promise<FileHa
     return await open(snapshotPath(root, id), 'r');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new Problem('NOT_FOUND', `the image of snapshot "${id}" is not there`, error);
+    throw new Problem('NOT_FOUND', `the image of snapshot "${id}" is missing`, error);
   }
 }
 

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
-import { copyFile, open, stat, statfs } from 'node:fs/promises';
+import { copyFile, open, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../src/api/problem.ts';
-import { describeFailure, runCopying } from '../files/copying.ts';
-import { ignoreMissing } from './problems.ts';
+import { withinTime } from '../../../src/lib/concurrency.ts';
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { allocatedBytes, ignoreMissing } from './files.ts';
 
 /** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */
 const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs', 0x9123683e: 'btrfs' };
@@ -12,10 +12,15 @@ const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs',
 /** What the system says when a filesystem, or these two files on it, cannot share blocks. */
 const cannotShare = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'ENOTTY', 'EINVAL', 'EXDEV', 'EPERM']);
 
-/** How long a copy runs on between two times that it is written back, in milliseconds. */
+/** How often a file is written back while it is copied, in milliseconds. */
 const writeBackMs = 50;
 
-/** True where sharing blocks is known to be one cut, even while the file is written. */
+/** The slowest storage that a copy waits for, in bytes per second, after a minute that every copy has. */
+const slowestBytesPerSecond = 4 * 2 ** 20;
+const leastCopyMs = 60_000;
+const mostCopyMs = 2 ** 31 - 1;
+
+/** True where sharing blocks copies at one instant, even while the file is written. */
 export async function sharesAtomically(directory: string): Promise<boolean> {
   return (await statfs(directory)).type in atomicFilesystems;
 }
@@ -33,44 +38,51 @@ export async function copyByReference(source: string, target: string): Promise<b
 
 /**
  * Copies what is allocated; holes stay holes. The copy takes time, so that the source must not be written meanwhile.
- * RESOURCE_EXHAUSTED when the filesystem has no room for it. What it leaves then is for the caller to remove.
+ * RESOURCE_EXHAUSTED when the filesystem has no room for it. The caller removes what it leaves then.
  */
 export async function copySparsely(source: string, target: string): Promise<void> {
   const neededBytes = await allocatedBytes(source);
-  await requireRoom(target, neededBytes);
+  await requireFree(dirname(target), neededBytes);
   const args = ['--reflink=never', '--sparse=auto', '--', source, target];
-  const copying = runCopying('cp', args, neededBytes);
+  const copying = runCopy(args, neededBytes);
   const [result] = await Promise.all([copying, writeBackWhile(copying, target)]);
   if (result.status === 0) return;
-  await requireRoom(target, neededBytes - (await allocatedBytes(target)));
+  await requireFree(dirname(target), neededBytes - (await allocatedBytes(target)));
   throw new Problem('UNAVAILABLE', `cannot copy "${source}": "cp" ${describeFailure(result)}`);
 }
 
+/** RESOURCE_EXHAUSTED when the filesystem has fewer bytes free. */
+export async function requireFree(directory: string, neededBytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  if (bavail * bsize < neededBytes)
+    throw new Problem(
+      'RESOURCE_EXHAUSTED',
+      `the filesystem of the images has ${bavail * bsize} bytes free and needs ${neededBytes} more`,
+    );
+}
+
+/** Copies with a deadline set by the bytes; ends with this process where setpriv is installed, however that ends. */
+async function runCopy(args: readonly string[], neededBytes: number): Promise<ExecResult> {
+  const wantedMs = leastCopyMs + Math.ceil(neededBytes / slowestBytesPerSecond) * 1_000;
+  const timeoutMs = Math.min(wantedMs, mostCopyMs);
+  const guarded = await exec('setpriv', ['--pdeathsig', 'KILL', '--', 'cp', ...args], { timeoutMs });
+  return guarded.missing ? exec('cp', args, { timeoutMs }) : guarded;
+}
+
 /**
- * Writes a file back while it is still copied, so that little is left to be made durable at the end. An error is not
- * kept to itself: the kernel tells each only once.
+ * Writes a file back while it is still copied, so that little is left to be made durable at the end. An error is
+ * thrown, because the kernel reports each only once.
  */
 async function writeBackWhile(copying: Promise<unknown>, target: string): Promise<void> {
-  let isOver = false;
-  const over = copying.then(() => (isOver = true));
-  for (;;) {
-    await Promise.race([over, sleep(writeBackMs)]);
-    if (isOver) return;
+  while (!(await withinTime(copying, writeBackMs))) {
     const file = await open(target, 'r').catch(ignoreMissing);
     await file?.datasync().finally(() => file.close());
   }
 }
 
-/** The bytes that a file has on disk; none when it is not there. */
-export async function allocatedBytes(path: string): Promise<number> {
-  return ((await stat(path).catch(ignoreMissing))?.blocks ?? 0) * 512;
-}
-
-async function requireRoom(target: string, neededBytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(target));
-  if (bavail * bsize < neededBytes)
-    throw new Problem(
-      'RESOURCE_EXHAUSTED',
-      `the filesystem of the images has ${bavail * bsize} bytes free, and the copy takes ${neededBytes} more`,
-    );
+function describeFailure({ status, timedOut, missing, fault }: ExecResult): string {
+  if (missing) return 'is not installed';
+  if (fault !== undefined) return `could not be started: ${fault}`;
+  if (timedOut) return 'did not end in time';
+  return status === undefined ? 'was killed' : `ended with status ${status}`;
 }

@@ -36,7 +36,7 @@ function unreachable(code: string, { id }: KnownVolume): HealthEntry {
     return {
       status: 'DATA_LOSS',
       reason: 'ImageMissing',
-      message: `the image of volume "${id}" is not there`,
+      message: `the image of volume "${id}" is missing`,
     };
   return {
     status: 'INACCESSIBLE',

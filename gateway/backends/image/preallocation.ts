@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { Problem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import type { KnownVolume, Modification } from '../../backend.ts';
-import { allocatedBytes } from './copy.ts';
+import { requireFree } from './copy.ts';
+import { allocatedBytes, ignoreMissing } from './files.ts';
 import { imagePath } from './paths.ts';
-import { ignoreMissing } from './problems.ts';
 
 const timeoutMs = 10 * 60_000;
 
@@ -32,23 +32,14 @@ export async function createPreallocation(root: string): Promise<Modification | 
 async function allocate(root: string, { id }: KnownVolume): Promise<void> {
   const path = imagePath(root, id);
   const found = await stat(path).catch(ignoreMissing);
-  if (!found) throw new Problem('NOT_FOUND', `the image of volume "${id}" is not there`);
-  await requireRoom(root, found.size - found.blocks * 512);
+  if (!found) throw new Problem('NOT_FOUND', `the image of volume "${id}" is missing`);
+  await requireFree(root, found.size - found.blocks * 512);
   const args = ['--length', String(found.size), '--', path];
   const { status, missing } = await exec('fallocate', args, { timeoutMs });
   if (status === 0) return;
-  await requireRoom(root, found.size - (await allocatedBytes(path)));
+  await requireFree(root, found.size - (await allocatedBytes(path)));
   const reason = missing
     ? 'the command "fallocate" is not installed'
     : `fallocate ended with status ${status}`;
   throw new Problem('UNAVAILABLE', `cannot allocate the image of volume "${id}": ${reason}`);
-}
-
-async function requireRoom(root: string, neededBytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(root);
-  if (bavail * bsize < neededBytes)
-    throw new Problem(
-      'RESOURCE_EXHAUSTED',
-      `the filesystem of the images has ${bavail * bsize} bytes free, and ${neededBytes} are to be allocated`,
-    );
 }

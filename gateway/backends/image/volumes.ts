@@ -1,70 +1,44 @@
 import { closeSync, constants, fstatSync, fsync, ftruncateSync, openSync } from 'node:fs';
-import { readdir, stat, unlink } from 'node:fs/promises';
+import { readdir, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { Problem } from '../../../src/api/problem.ts';
-import type {
-  CreatedVolume,
-  ExpandedVolume,
-  NewVolume,
-  SizeBounds,
-  VolumeRef,
-  VolumeSizes,
-  VolumeSource,
-} from '../../backend.ts';
-import { chooseSize } from '../files/sizes.ts';
-import { cutTogether } from './cut.ts';
-import { publishDraft } from './drafts.ts';
+import type { Backend, NewVolume, VolumeSource } from '../../backend.ts';
+import { copyTogether, type Copy } from './copies.ts';
+import { publishDraft, type CreateDraft } from './drafts.ts';
+import { ignoreMissing, sizeOf, toProblem, type Directory } from './files.ts';
 import { imageId, imagePath, snapshotPath } from './paths.ts';
-import { stepBytes, type Pool } from './pool.ts';
-import { ignoreMissing, toProblem } from './problems.ts';
 
-/** The images of a pool: one file for each volume. Each operation is as `Backend` says of its own. */
-export interface Images {
-  create(volume: NewVolume): Promise<CreatedVolume>;
-  expand(volume: VolumeRef, asked: SizeBounds): Promise<ExpandedVolume>;
-  delete(volume: VolumeRef): Promise<void>;
-  list(): AsyncIterable<string>;
-}
+/** The images of a pool: one file for each volume. */
+export type Images = Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'list'>>;
 
-const defaultBytes = 2 ** 30;
+/** The pool's directory, opened, and where copies are made. */
+export type ImagePool = {
+  readonly root: string;
+  readonly directory: Directory;
+  readonly createDraft: CreateDraft;
+};
+
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 const sync = promisify(fsync);
 
-/** The sizes that images of a pool can have. */
-export function sizesOf({ largestBytes }: Pool): Required<VolumeSizes> {
-  return { minimumBytes: stepBytes, maximumBytes: largestBytes, stepBytes, defaultBytes };
-}
-
 /** The images of a pool. */
-export function createImages(pool: Pool): Images {
-  const { root, directory, drafts, room } = pool;
-  const bounds = sizesOf(pool);
-
+export function createImages({ root, directory, createDraft }: ImagePool): Images {
+  /** An image that has a size is complete, and is kept as it is; an empty one gets its size. */
   async function createEmpty(volume: NewVolume, path: string): Promise<number> {
     const fd = openImage(path, volume.id, O_CREAT);
-    const wasEmpty = fstatSync(fd).size === 0;
+    const { size } = fstatSync(fd);
     try {
-      const sizeBytes = await complete(fd, volume, path);
+      if (size > 0) requireWithin(size, volume);
+      else ftruncateSync(fd, volume.requiredBytes);
+      await sync(fd);
       await directory.sync();
-      return sizeBytes;
+      return fstatSync(fd).size;
     } catch (error) {
-      // One that has its size may be another gateway's by now, if this call took too long.
-      if (wasEmpty && fstatSync(fd).size === 0) await remove(path);
+      if (size === 0) await remove(path);
       throw toProblem(error, `the image of volume "${volume.id}"`);
     } finally {
       closeSync(fd);
     }
-  }
-
-  /** An image that has a size is complete, and is kept as it is; an empty one gets its size. */
-  async function complete(fd: number, volume: NewVolume, path: string): Promise<number> {
-    const { size } = fstatSync(fd);
-    const sizeBytes = size > 0 ? requireWithin(size, volume) : chooseSize(volume, bounds);
-    room.take(path, sizeBytes, () => {
-      if (size === 0) ftruncateSync(fd, sizeBytes);
-    });
-    await sync(fd);
-    return sizeBytes;
   }
 
   /** An image that is filled gets its name last: one that has its name is complete. */
@@ -72,65 +46,43 @@ export function createImages(pool: Pool): Images {
     const found = await sizeOf(path);
     // An image without a size is what an unfinished create of an empty volume left.
     if (found === 0) await unlink(path).catch(ignoreMissing);
-    else if (found !== undefined) {
-      room.take(path, requireWithin(found, volume), () => {});
-      // It may have its name and not be durable yet.
-      await directory.sync();
-      return found;
+    if (found) requireWithin(found, volume);
+    else {
+      const copy = { ...toCopy(root, source), target: path, sizeBytes: volume.requiredBytes };
+      await requireSourceWithin(copy, volume);
+      try {
+        for (const draft of await copyTogether([copy], createDraft)) await publishDraft(draft);
+      } catch (error) {
+        throw toProblem(error, `the image of volume "${volume.id}"`);
+      }
     }
-    const from = { ...toOrigin(root, source), target: path };
-    const sourceBytes = await sizeOf(from.source);
-    if (sourceBytes === undefined) throw new Problem('NOT_FOUND', `the image of ${from.name} is not there`);
-    const sizeBytes = chooseSize(atLeast(sourceBytes, volume), bounds);
-    room.take(path, sizeBytes);
-    try {
-      const cut = await cutTogether([{ ...from, sizeBytes }], drafts);
-      for (const draft of cut.drafts) await publishDraft(draft);
-      await directory.sync();
-    } catch (error) {
-      room.free(path);
-      throw toProblem(error, `the image of volume "${volume.id}"`);
-    }
-    const madeBytes = (await sizeOf(path)) ?? 0;
-    room.settle(path, madeBytes);
-    return requireWithin(madeBytes, volume);
+    // One that was found may have its name and not be durable yet.
+    await directory.sync();
+    return requireWithin((await sizeOf(path)) ?? 0, volume);
   }
 
   async function remove(path: string): Promise<void> {
-    drafts.removeFor(path);
     await unlink(path).catch(ignoreMissing);
-    room.free(path);
     await directory.sync();
-  }
-
-  /** The room is taken before and, when the file did not grow, given back. */
-  async function grow(fd: number, path: string, sizeBytes: number): Promise<void> {
-    room.take(path, sizeBytes);
-    try {
-      ftruncateSync(fd, sizeBytes);
-      await sync(fd);
-    } finally {
-      room.settle(path, fstatSync(fd).size);
-    }
   }
 
   return {
     async create(volume) {
       const path = imagePath(root, volume.id);
       const { source } = volume;
-      const sizeBytes = await (source ? createFilled(volume, path, source) : createEmpty(volume, path));
-      return { sizeBytes };
+      return {
+        sizeBytes: await (source ? createFilled(volume, path, source) : createEmpty(volume, path)),
+      };
     },
 
-    async expand({ id }, asked) {
-      const path = imagePath(root, id);
-      const fd = openImage(path, id);
+    async expand({ id }, { requiredBytes, limitBytes }) {
+      const fd = openImage(imagePath(root, id), id);
       try {
         const { size } = fstatSync(fd);
-        if (size < asked.requiredBytes) await grow(fd, path, chooseSize(asked, bounds));
-        else if (asked.limitBytes > 0 && size > asked.limitBytes)
-          throw new Problem('OUT_OF_RANGE', `volume "${id}" has ${size} bytes already, and never shrinks`);
-        else await sync(fd);
+        if (limitBytes > 0 && size > limitBytes)
+          throw new Problem('OUT_OF_RANGE', `volume "${id}" has ${size} bytes and cannot shrink`);
+        if (size < requiredBytes) ftruncateSync(fd, requiredBytes);
+        await sync(fd);
         return { sizeBytes: fstatSync(fd).size, nodeExpansionRequired: true };
       } catch (error) {
         throw toProblem(error, `the image of volume "${id}" larger`);
@@ -154,8 +106,6 @@ function openImage(path: string, id: string, flags = 0): number {
   try {
     return openSync(path, O_RDWR | O_NOFOLLOW | flags, 0o600);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new Problem('NOT_FOUND', `the image of volume "${id}" is not there`, error);
     throw toProblem(error, `the image of volume "${id}"`);
   }
 }
@@ -163,23 +113,23 @@ function openImage(path: string, id: string, flags = 0): number {
 /** Data is never cut off nor handed to another volume: an image of another size is left as it is. */
 function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolume): number {
   if (size < requiredBytes || (limitBytes > 0 && size > limitBytes))
-    throw new Problem('ALREADY_EXISTS', `an image of volume "${id}" is there already, with ${size} bytes`);
+    throw new Problem('ALREADY_EXISTS', `the image of volume "${id}" exists and has ${size} bytes`);
   return size;
 }
 
-function toOrigin(root: string, source: VolumeSource) {
+/** A copy is never cut off: its source may have grown without that being recorded yet. */
+async function requireSourceWithin({ name, source }: Copy, { limitBytes }: NewVolume): Promise<void> {
+  const size = await sizeOf(source);
+  if (size === undefined) throw new Problem('NOT_FOUND', `the image of ${name} is missing`);
+  if (limitBytes > 0 && size > limitBytes)
+    throw new Problem('OUT_OF_RANGE', `${name} has ${size} bytes, more than the ${limitBytes} asked for`);
+}
+
+function toCopy(root: string, source: VolumeSource) {
   if (source.kind === 'snapshot') {
     const { id } = source.snapshot;
     return { name: `snapshot "${id}"`, source: snapshotPath(root, id), attachedForWriting: false };
   }
   const { volume, attachedForWriting } = source;
   return { name: `volume "${volume.id}"`, source: imagePath(root, volume.id), attachedForWriting };
-}
-
-function atLeast(sizeBytes: number, { requiredBytes, limitBytes }: SizeBounds): SizeBounds {
-  return { requiredBytes: Math.max(requiredBytes, sizeBytes), limitBytes };
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(ignoreMissing))?.size;
 }

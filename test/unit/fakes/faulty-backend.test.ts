@@ -18,7 +18,7 @@ async function lay(rules: string, options: { seed?: number; journal?: string } =
   return layFaults(await openMemory(roomBytes), { rules: parseRules(rules), seed: 1, ...options });
 }
 
-testBackend(() => lay('all 0% fail; all 50% latency 0ms..2ms'), roomBytes);
+testBackend(() => lay('all 0% fail; all 50% latency 0ms..2ms'));
 testBackendMembers(async () => {
   const backend = layFaults(await openMemory(roomBytes), { rules: parseRules('all 0% hang'), seed: 1 });
   return { backend, content: backend, mutableParameters: { tier: 'fast' } };

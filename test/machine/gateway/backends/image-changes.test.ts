@@ -18,16 +18,8 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import type { MappedExtent } from '../../../../gateway/backends/image/extents.ts';
 import { unsharedRanges } from '../../../../gateway/backends/image/ranges.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import {
-  contentOf,
-  cutSnapshot,
-  makeVolume,
-  MiB,
-  openPool,
-  poolFilesystems,
-  sharing,
-  whyNoPool,
-} from './image-pool.ts';
+import { contentOf, makeVolume } from '../../../suites/backend-members.ts';
+import { cutSnapshot, MiB, openPool, poolFilesystems, sharing, whyNoPool } from './image-pool.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 
@@ -135,7 +127,7 @@ test('without maps of a filesystem every byte is looked at', async t => {
   const backend = await openPlugin(backends.image, { dir: place, capacity: 2 ** 30 });
   t.after(() => backend.close?.());
   const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
-  await contentOf(place).write(volume.id, 2 * MiB, Buffer.from('data'));
+  await contentOf(id => join(place, `${id}.img`)).write(volume.id, 2 * MiB, Buffer.from('data'));
   const cut = { volume, attachedForWriting: false, parameters: {} };
   await backend.snapshots?.create({ id: 'a.cut', ...cut });
   const snapshot = { id: 'a.cut', volumeId: volume.id, sizeBytes: volume.sizeBytes };

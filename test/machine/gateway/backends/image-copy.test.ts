@@ -2,23 +2,15 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import { openDrafts, publishDraft } from '../../../../gateway/backends/image/drafts.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import {
-  allocatedOf,
-  hashOf,
-  makeVolume,
-  MiB,
-  openPool,
-  poolFilesystems,
-  whyNoPool,
-  type Pool,
-} from './image-pool.ts';
+import { makeVolume } from '../../../suites/backend-members.ts';
+import { allocatedOf, hashOf, MiB, openPool, poolFilesystems, whyNoPool, type Pool } from './image-pool.ts';
 
 for (const filesystem of poolFilesystems) {
   const skip = whyNoPool(filesystem);
@@ -51,26 +43,15 @@ for (const filesystem of poolFilesystems) {
     },
   );
 
-  check('what a copy that was killed left is removed at the next start and by the next try', async pool => {
-    const { backend, content, directory } = pool;
-    const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
-    await content.write(volume.id, 0, randomBytes(MiB));
-    mkdirSync(join(directory, 'drafts'), { recursive: true });
-    // No process has this number.
-    writeFileSync(join(directory, 'drafts', 'a.other.img.4194999-1'), 'half');
-    const reopened = await pool.reopen();
-    assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
-    // This one belongs to a process that lives, and is replaced by whose turn it is.
-    writeFileSync(join(directory, 'drafts', 'a.clone.img.1-1'), 'half');
-    const source = { kind: 'volume', volume, attachedForWriting: false } as const;
-    await makeVolume(reopened, { id: 'a.clone', source });
-    assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
-    assert.equal(hashOf(join(directory, 'a.clone.img')), hashOf(join(directory, 'a.volume.img')));
+  check('what a copy that was killed left is removed at the next start', async pool => {
+    writeFileSync(join(pool.directory, 'drafts', 'a.clone.img.1'), 'half');
+    await pool.reopen();
+    assert.deepEqual(readdirSync(join(pool.directory, 'drafts')), []);
   });
 
   check('a copy that comes too late does not replace the file that is there', async ({ directory }) => {
     const target = join(directory, 'a.clone.img');
-    const draft = openDrafts(directory).create(target);
+    const draft = openDrafts(directory)(target);
     writeFileSync(draft.path, 'too late');
     writeFileSync(target, 'in use');
     assert.equal(await publishDraft(draft), false);
@@ -92,7 +73,7 @@ test(
     });
     const volume = await makeVolume(backend, { requiredBytes: 100 * MiB });
     await content.write(volume.id, 0, randomBytes(70 * MiB));
-    const before = [statfsSync(directory).bavail, (await backend.capacity?.())?.availableBytes];
+    const before = statfsSync(directory).bavail;
     const source = { kind: 'volume', volume, attachedForWriting: false } as const;
     await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('RESOURCE_EXHAUSTED'));
     const cut = { volume, attachedForWriting: false, parameters: {} };
@@ -104,9 +85,7 @@ test(
       readdirSync(directory).filter(name => name.endsWith('.img')),
       ['a.volume.img'],
     );
-    const after = [statfsSync(directory).bavail, (await backend.capacity?.())?.availableBytes];
-    assert.equal(after[1], before[1]);
-    assert.ok(Number(after[0]) >= Number(before[0]) - 16);
+    assert.ok(statfsSync(directory).bavail >= before - 16);
   },
 );
 
@@ -123,13 +102,13 @@ test(
     });
     const drafts = join(directory, 'drafts');
     const halfWay = (): boolean => draftSizes(drafts).some(size => size > 20 * MiB);
-    for (let tries = 0; tries < 2_000 && !halfWay(); tries++) await sleep(2);
+    assert.ok(await poll(() => halfWay() || undefined, { everyMs: 2, timeoutMs: 60_000 }));
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;
     let sizes = draftSizes(drafts);
     for (let isStill = false; !isStill;) {
-      await sleep(300);
+      await pause(300);
       const next = draftSizes(drafts);
       isStill = String(next) === String(sizes);
       sizes = next;
@@ -152,7 +131,7 @@ const { image } = await import('${fileURLToPath(new URL('../../../../gateway/bac
 const backend = await image.open({ dir: process.argv[1], capacity: 2 ** 40 }, {});
 const volume = { id: 'a.volume', sizeBytes: 400 * 2 ** 20, parameters: {} };
 const source = { kind: 'volume', volume, attachedForWriting: false };
-await backend.create({ id: 'a.clone', requiredBytes: 0, limitBytes: 0, parameters: {}, capabilities: [], source });`;
+await backend.create({ id: 'a.clone', requiredBytes: 400 * 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [], source });`;
 
 function draftSizes(drafts: string): readonly number[] {
   try {
@@ -176,12 +155,11 @@ test('an image without a size gives way to a filled one', needsExt4, async t => 
   const volume = await makeVolume(backend, { requiredBytes: 2 * MiB });
   writeFileSync(join(directory, 'a.clone.img'), '');
   const source = { kind: 'volume', volume, attachedForWriting: false } as const;
-  assert.equal((await makeVolume(backend, { id: 'a.clone', requiredBytes: 0, source })).sizeBytes, 2 * MiB);
+  assert.equal((await makeVolume(backend, { id: 'a.clone', source })).sizeBytes, 2 * MiB);
 });
 
 test('a source that is not there is NOT_FOUND, and nothing is left', needsExt4, async t => {
   const { backend } = await openPool(t, 'ext4');
-  const before = await backend.capacity?.();
   const volume = { id: 'a.never', sizeBytes: MiB, parameters: {} };
   const snapshot = { id: 'a.never', volumeId: 'a.volume', sizeBytes: MiB };
   for (const source of [
@@ -190,6 +168,5 @@ test('a source that is not there is NOT_FOUND, and nothing is left', needsExt4, 
     { kind: 'snapshot', snapshot },
   ] as const)
     await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('NOT_FOUND'));
-  assert.deepEqual(await backend.capacity?.(), before);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
 });

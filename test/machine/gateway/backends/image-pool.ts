@@ -1,33 +1,22 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   readFileSync,
-  readSync,
   realpathSync,
   statSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type {
-  Backend,
-  KnownSnapshot,
-  KnownVolume,
-  NewVolume,
-  Snapshots,
-} from '../../../../gateway/backend.ts';
+import type { Backend, KnownSnapshot, KnownVolume, Snapshots } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
-import { newVolume } from '../../../suites/backend.ts';
-import type { Content } from '../../../suites/backend-members.ts';
+import { contentOf, type Content } from '../../../suites/backend-members.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 
 /** Filesystems that a pool of images is tested on. */
@@ -107,43 +96,17 @@ export async function openPool(
     backend,
     snapshots: backend.snapshots as Required<Snapshots>,
     directory,
-    content: contentOf(directory),
+    content: contentOf(id => join(directory, `${id}.img`)),
     mutableParameters: { preallocate: 'true' },
     reopen,
   };
 }
 
-/** The names in a pool that are not the backend's own notes. */
+/** The images of a pool. */
 export function imagesIn(directory: string): readonly string[] {
   return readdirSync(directory)
-    .filter(name => !name.startsWith('.'))
+    .filter(name => name.endsWith('.img'))
     .toSorted();
-}
-
-/** The images of a directory as a node sees them. */
-export function contentOf(directory: string): Content {
-  const pathOf = (id: string): string => join(directory, `${id}.img`);
-  return {
-    write(volumeId, offset, bytes) {
-      const fd = openSync(pathOf(volumeId), 'r+');
-      writeSync(fd, bytes, 0, bytes.length, offset);
-      closeSync(fd);
-    },
-    read(volumeId, offset, length) {
-      const fd = openSync(pathOf(volumeId), 'r');
-      const buffer = Buffer.alloc(length);
-      readSync(fd, buffer, 0, length, offset);
-      closeSync(fd);
-      return buffer;
-    },
-  };
-}
-
-/** Makes a volume and tells what the gateway would know of it. */
-export async function makeVolume(backend: Backend, volume: Partial<NewVolume> = {}): Promise<KnownVolume> {
-  const wanted = newVolume(volume);
-  const { sizeBytes } = await backend.create(wanted);
-  return { id: wanted.id, sizeBytes, parameters: {} };
 }
 
 /** Cuts a snapshot and tells what the gateway would know of it. */

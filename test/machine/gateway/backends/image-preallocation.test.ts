@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import { allocatedOf, imagesIn, makeVolume, MiB, openPool, whyNoPool } from './image-pool.ts';
+import { makeVolume } from '../../../suites/backend-members.ts';
+import { allocatedOf, imagesIn, MiB, openPool, whyNoPool } from './image-pool.ts';
 
 const preallocate = { preallocate: 'true' };
 
@@ -38,7 +39,6 @@ for (const filesystem of ['ext4', 'xfs'] as const) {
     const large = { requiredBytes: 600 * MiB, mutableParameters: preallocate };
     await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
     assert.deepEqual(imagesIn(directory), []);
-    assert.equal((await backend.capacity?.())?.availableBytes, 2 ** 40);
     await makeVolume(backend, { ...large, requiredBytes: 40 * MiB });
     assert.ok(allocatedOf(join(directory, 'a.volume.img')) >= 40 * MiB);
   });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as check, nat, property } from 'fast-check';
-import { chooseSize, type SizeBounds } from '../../../../../gateway/backends/files/sizes.ts';
-import { Problem } from '../../../../../src/api/problem.ts';
+import { chooseSize } from '../../../../gateway/volumes/size.ts';
+import { Problem } from '../../../../src/api/problem.ts';
 
-const bounds: SizeBounds = { minimumBytes: 4, maximumBytes: 1_000, stepBytes: 4, defaultBytes: 100 };
+const bounds = { minimumBytes: 4, maximumBytes: 1_000, stepBytes: 4, defaultBytes: 100 };
 
 const rows = [
   { requiredBytes: 0, limitBytes: 0, size: 100 },
