@@ -10,11 +10,11 @@ import { describeIssue } from '../volumes/validate.ts';
 import { logProblem, routeProblem, type Env } from './respond.ts';
 
 /**
- * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks,
- * and gives the answer. Where the row tells 201 from 200, so does `created`.
+ * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks
+ * (none for what operators call), and gives the answer. Where the row tells 201 from 200, so does `created`.
  */
 export type Handler<O extends Operation> = (
-  request: Request<O> & { readonly cluster: Cluster },
+  request: Request<O> & (O['tag'] extends 'admin' ? unknown : { readonly cluster: Cluster }),
 ) => Promise<O['answers'] extends { readonly 201: z.ZodType } ? Made<Output<O>> : Output<O>>;
 
 /** Something that was there already or was created now. */
@@ -38,9 +38,9 @@ const mayNameProto = /__proto__|\\u/;
  */
 export function handle(operation: Operation, run: Handle, { show, log }: HandleOptions): Route<Env> {
   return async c => {
-    const cluster = c.get('caller');
-    if (cluster === 'operator') throw routeProblem(c);
-    const request = { ...(await readRequest(c, operation)), cluster };
+    const caller = c.get('caller');
+    if ((caller === 'operator') !== (operation.tag === 'admin')) throw routeProblem(c);
+    const request = { ...(await readRequest(c, operation)), cluster: caller };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
     const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));

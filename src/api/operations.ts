@@ -41,7 +41,8 @@ export type Operation = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** With the ids in it as `{name}`. */
   readonly path: `/${string}`;
-  readonly tag: 'storage' | 'volumes' | 'attachments' | 'snapshots' | 'groups' | 'nodes';
+  /** Operators, and nobody else, may call what is tagged `admin`. */
+  readonly tag: 'storage' | 'volumes' | 'attachments' | 'snapshots' | 'groups' | 'nodes' | 'admin';
   readonly doc: string;
   /** An object of the query's parameters, read from text. */
   readonly query?: z.ZodObject;
