@@ -14,7 +14,7 @@ import {
 } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import type { Secrets } from '../volumes/secrets.ts';
-import { createTurns } from '../host/turns.ts';
+import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
 import { forget, logIn, logOut } from './iscsi/login.ts';
 import { findMaps, forgetPath, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';
@@ -27,7 +27,7 @@ type Path = { readonly name: string; readonly session: Session };
 const targetPattern = /^(iqn|eui|naa)\.[A-Za-z0-9.:_-]{1,219}$/;
 
 /** Volumes on one target share its sessions, so that one comes or goes at a time. */
-const takeTurn = createTurns();
+const inTurn = createKeyedQueue();
 
 /**
  * A logical unit of an iSCSI target, over open-iscsi: iscsid keeps the sessions, which outlive the agent. Over several
@@ -39,9 +39,9 @@ export const iscsi: DeviceConnector<'iscsi'> = {
   kind: 'device',
   protocol: 'iscsi',
   connect: (attachment, host, secrets = {}) =>
-    takeTurn(attachment.target, () => connect(attachment, host, secrets)),
+    inTurn(attachment.target, () => connect(attachment, host, secrets)),
   disconnect: (attachment, host, others = () => []) =>
-    takeTurn(attachment.target, () => disconnect(attachment, host, others)),
+    inTurn(attachment.target, () => disconnect(attachment, host, others)),
   rescan,
   owns,
 };

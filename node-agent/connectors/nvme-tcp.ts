@@ -5,7 +5,7 @@ import type { Device, DeviceConnector, Others } from '../connector.ts';
 import { findUser, fitDisk, readDisk, settleDisk, waitFor } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import type { Secrets } from '../volumes/secrets.ts';
-import { createTurns } from '../host/turns.ts';
+import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import {
   connectWithKeys,
   hideKeys,
@@ -33,7 +33,7 @@ const keepAliveSeconds = 5;
 const connectTimeoutMs = 20_000;
 
 /** Volumes of one subsystem share its controllers, so that one comes or goes at a time. */
-const takeTurn = createTurns();
+const inTurn = createKeyedQueue();
 
 /**
  * A namespace of an NVMe subsystem over TCP. The kernel keeps the connections, which outlive the agent, and makes one
@@ -44,9 +44,9 @@ export const nvmeTcp: DeviceConnector<'nvme-tcp'> = {
   kind: 'device',
   protocol: 'nvme-tcp',
   connect: (attachment, host, secrets = {}) =>
-    takeTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
+    inTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
   disconnect: (attachment, host, others = () => []) =>
-    takeTurn(attachment.subsystem, () => disconnect(attachment, host, others)),
+    inTurn(attachment.subsystem, () => disconnect(attachment, host, others)),
   rescan,
   owns: ({ wwid }, number, host) => isNamespace(`/sys/dev/block/${number}`, wwid, host),
 };

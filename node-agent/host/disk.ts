@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../src/api/problem.ts';
+import { poll } from '../../src/lib/concurrency.ts';
 import { describeFailure, runToEnd, runWell } from './commands.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
@@ -17,8 +17,8 @@ export type Disk = {
 /** What a disk must say of itself; each that is given must hold. */
 export type DiskIdentity = { readonly wwid?: string | undefined; readonly serial?: string | undefined };
 
-const waitTries = 50;
-const waitPauseMs = 100;
+const waitMs = 5_000;
+const lookMs = 100;
 
 /** The disk of a name; undefined when there is none. */
 export async function readDisk(name: string, host: Host): Promise<Disk | undefined> {
@@ -104,12 +104,8 @@ async function askVirtioSerial(
 }
 
 /** Looks again and again until there is something to see; undefined when there is not within five seconds. */
-export async function waitFor<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
-  for (let tries = 1; ; tries++) {
-    const seen = await look();
-    if (seen !== undefined || tries === waitTries) return seen;
-    await sleep(waitPauseMs);
-  }
+export function waitFor<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+  return poll(look, { everyMs: lookMs, timeoutMs: waitMs });
 }
 
 /** What a disk must be like, and how it is made to look at its size anew. */

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { asProblem, Problem } from '../../src/api/problem.ts';
-import type { Agent } from '../volumes/agent.ts';
 import { runWell } from './commands.ts';
 import type { Host } from '../host.ts';
-import { inPhase } from './phases.ts';
+import { pause } from '../../src/lib/concurrency.ts';
+import { inPhase, type ObservePhase } from './phases.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /**
@@ -71,7 +70,11 @@ export function unmountAll(agent: Unmounter, path: string, options: readonly str
   return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
 }
 
-type Unmounter = Pick<Agent, 'host' | 'unmounting' | 'observePhase'>;
+type Unmounter = {
+  readonly host: Host;
+  readonly unmounting: Unmounting;
+  readonly observePhase?: ObservePhase | undefined;
+};
 
 async function unmountEach(agent: Unmounter, path: string, options: readonly string[]): Promise<void> {
   const { host } = agent;
@@ -116,7 +119,7 @@ async function unmountTop(
       await run(['--lazy']);
       return;
     }
-    await sleep(forcePauseMs);
+    await pause(forcePauseMs);
   }
 }
 

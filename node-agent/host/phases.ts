@@ -1,5 +1,3 @@
-import type { Agent } from '../volumes/agent.ts';
-
 /** The parts of bringing a volume to this machine and of taking it away, by the verb of their layer. */
 export type Phase = 'connect' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
 
@@ -8,7 +6,7 @@ export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => voi
 
 /** Runs one phase, and lets it be measured where somebody measures. */
 export async function inPhase<T>(
-  { observePhase }: Pick<Agent, 'observePhase'>,
+  { observePhase }: { readonly observePhase?: ObservePhase | undefined },
   phase: Phase,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { withinTime } from '../../src/lib/concurrency.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
-import type { Agent } from '../volumes/agent.ts';
-import type { ReadingFault } from '../state/cache.ts';
-import { describeWaiting } from './stuck-commands.ts';
+import type { Host } from '../host.ts';
+import { describeWaiting, type Watch } from './stuck-commands.ts';
 
 /** What to run, to learn how a volume is. */
 export type Reading = {
@@ -11,6 +10,9 @@ export type Reading = {
   readonly command: string;
   readonly args: readonly string[];
 };
+
+/** How reading a volume can fail. */
+export type ReadingFault = 'Hung' | 'ReadFailed';
 
 /** The command's result; or why there is none yet. */
 export type Answer = { readonly result: ExecResult } | { readonly hangs: string };
@@ -23,13 +25,19 @@ const answerMs = 900;
 /** How long a command may run; its result is of no use to anybody by then. */
 const commandMs = 5_000;
 
+type Reader = {
+  readonly host: Host;
+  readonly watch: Watch;
+  /** Told how the reading of a volume failed, or that it did not. */
+  readonly memory: { setFault(volumeId: string, fault: ReadingFault | undefined): void };
+};
 type Run = { readonly key: string; readonly work: Promise<ExecResult> };
 
 /**
  * Makes readings. At most one command runs for one volume: who asks for the same meanwhile waits for its end, and
  * for a volume with a command that could not be killed none is started.
  */
-export function createReadings(agent: Pick<Agent, 'host' | 'watch' | 'memory'>): Readings {
+export function createReadings(agent: Reader): Readings {
   const read = createReader(agent);
   return async reading => {
     const answer = await read(reading);
@@ -43,15 +51,12 @@ function faultOf(answer: Answer): ReadingFault | undefined {
   return answer.result.status === 0 ? undefined : 'ReadFailed';
 }
 
-function createReader({ host, watch }: Pick<Agent, 'host' | 'watch'>): Readings {
+function createReader({ host, watch }: Reader): Readings {
   const underWay = new Map<string, Run>();
-  const takeTurn = createTurns();
   const start = (reading: Reading, key: string): Run => {
     const { volumeId, operation, command, args } = reading;
     const own = watch.hostFor(volumeId, operation, host);
-    const work = takeTurn()
-      .then(() => own.run(command, args, { timeoutMs: commandMs }))
-      .finally(() => underWay.delete(volumeId));
+    const work = own.run(command, args, { timeoutMs: commandMs }).finally(() => underWay.delete(volumeId));
     underWay.set(volumeId, { key, work });
     return { key, work };
   };
@@ -60,29 +65,18 @@ function createReader({ host, watch }: Pick<Agent, 'host' | 'watch'>): Readings 
     const untilMs = performance.now() + answerMs;
     const key = [command, ...args].join(' ');
     const other = underWay.get(volumeId);
-    if (other && other.key !== key) await within(untilMs, other.work);
+    if (other && other.key !== key) await withinTime(other.work, leftUntil(untilMs));
     const stuck = watch.stuck(volumeId);
     if (stuck) return { hangs: describeWaiting(stuck) };
     const current = underWay.get(volumeId) ?? start(reading, key);
     if (current.key !== key) return { hangs: `"${current.key}" does not end` };
-    const result = await within(untilMs, current.work);
-    if (!result) return { hangs: `${operation} waits on "${key}"` };
+    const ended = await withinTime(current.work, leftUntil(untilMs));
+    if (!ended) return { hangs: `${operation} waits on "${key}"` };
+    const result = ended.value;
     return result.timedOut ? { hangs: `"${key}" did not end` } : { result };
   };
 }
 
-/** To start a command takes this process some milliseconds: many at once let other calls in between. */
-function createTurns(): () => Promise<void> {
-  let last = Promise.resolve();
-  return () => (last = last.then(() => new Promise(resolve => void setImmediate(resolve))));
-}
-
-async function within(untilMs: number, work: Promise<ExecResult>): Promise<ExecResult | undefined> {
-  const timer = new AbortController();
-  const leftMs = Math.max(0, untilMs - performance.now());
-  try {
-    return await Promise.race([work, sleep(leftMs, undefined, { signal: timer.signal })]);
-  } finally {
-    timer.abort();
-  }
+function leftUntil(untilMs: number): number {
+  return Math.max(0, untilMs - performance.now());
 }

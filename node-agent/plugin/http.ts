@@ -11,7 +11,7 @@ export type Page = { readonly status: number; readonly text: string };
 export type HttpOptions = {
   readonly host: string;
   readonly port: number;
-  readonly pages: Readonly<Record<string, () => Promise<Page>>>;
+  readonly pages: ReadonlyMap<string, () => Promise<Page>>;
   /** Told of a page that could not be made, which is answered with 500. */
   readonly failed: (path: string, error: unknown) => void;
 };
@@ -23,25 +23,29 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-const requestTimeoutMs = 5_000;
+const limits = { requestTimeout: 5_000, maxHeaderSize: 8_192 };
 const maxConnections = 32;
 
 /** Listens; where it cannot is an error. Request bodies are not read, and connections are few and short. */
 export async function startHttp({ host, port, pages, failed }: HttpOptions): Promise<HttpServer> {
-  const server = createServer({ requestTimeout: requestTimeoutMs, maxHeaderSize: 8_192 });
-  server.maxConnections = maxConnections;
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    answer(request, pages).then(
-      page => send(response, page),
-      (error: unknown) => {
-        failed(pathOf(request), error);
-        send(response, { status: 500, text: 'it cannot be told\n' });
-      },
-    );
+  const answer = async ({ method, url = '' }: IncomingMessage): Promise<Page> => {
+    const path = url.replace(/\?.*$/s, '');
+    const makePage = pages.get(path);
+    if (!makePage) return { status: 404, text: 'not found\n' };
+    if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'only GET and HEAD\n' };
+    try {
+      return await makePage();
+    } catch (error) {
+      failed(path, error);
+      return { status: 500, text: 'the page could not be made\n' };
+    }
+  };
+  const server = createServer(limits, (request, response) => {
+    void answer(request).then(page => send(response, page));
   });
+  server.maxConnections = maxConnections;
   await new Promise<void>((resolve, reject) => {
-    const refuse = (error: Error): void => reject(explain(error, `${host}:${port}`));
-    server.once('error', refuse).listen(port, host, resolve);
+    server.once('error', reject).listen(port, host, resolve);
   });
   const { address, port: bound } = server.address() as AddressInfo;
   return {
@@ -52,33 +56,6 @@ export async function startHttp({ host, port, pages, failed }: HttpOptions): Pro
         server.closeAllConnections();
       }),
   };
-}
-
-/** What keeps a server from listening, for whoever chose the address. */
-const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'there is no host of that name',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
-  EADDRNOTAVAIL: 'this machine has no such address',
-};
-
-function explain(error: NodeJS.ErrnoException, address: string): Error {
-  const reason = reasons[error.code ?? ''];
-  return reason === undefined
-    ? error
-    : new Error(`cannot listen on "${address}": ${reason}`, { cause: error });
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  return url.replace(/\?.*$/s, '');
-}
-
-async function answer(request: IncomingMessage, pages: HttpOptions['pages']): Promise<Page> {
-  const { method } = request;
-  const path = pathOf(request);
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  if (!page) return { status: 404, text: 'not found\n' };
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'only GET and HEAD\n' };
-  return page();
 }
 
 function send(response: ServerResponse, { status, text }: Page): void {

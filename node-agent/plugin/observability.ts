@@ -4,9 +4,9 @@ import { countAbandoned } from '../../src/lib/exec.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Agent } from '../volumes/agent.ts';
-import { lookAtStanding, type Standing } from '../volumes/standing.ts';
+import { lookAtStanding } from '../volumes/standing.ts';
 import { startHttp, type HttpServer, type Page } from './http.ts';
-import type { Gauge, Metrics } from './metrics.ts';
+import type { Metric, Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
 import type { Survey } from './preflight.ts';
 
@@ -33,10 +33,10 @@ export function startObservability(options: ObservabilityOptions): Promise<HttpS
   return startHttp({
     ...listen,
     failed: (path, error) => log.error('a page could not be made', { path, detail: String(error) }),
-    pages: {
-      '/healthz': async () => describeHealth(await isAnswered(), options.registration),
-      '/metrics': async () => ({ status: 200, text: metrics.render(await readGauges(options)) }),
-    },
+    pages: new Map([
+      ['/healthz', async () => describeHealth(await isAnswered(), options.registration)],
+      ['/metrics', async () => ({ status: 200, text: metrics.render(await readMetrics(options)) })],
+    ]),
   });
 }
 
@@ -56,90 +56,65 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
   return { status: isHealthy ? 200 : 503, text: `${lines.join('\n')}\n` };
 }
 
-async function readGauges({ agent, registration, survey }: ObservabilityOptions): Promise<readonly Gauge[]> {
+/** What is read when it is asked for. The series of a volume end when the volume is taken away. */
+async function readMetrics({
+  agent,
+  registration,
+  survey,
+}: ObservabilityOptions): Promise<readonly Metric[]> {
   const { records } = agent;
+  const { user, system } = process.cpuUsage();
+  const volumes = await lookAtStanding(agent);
+  const faults = volumes.flatMap(({ volumeId, faults: reasons }) =>
+    reasons.map(reason => keyOf({ volume_id: volumeId, reason })),
+  );
   return [
-    {
-      ...gauge('fairlead_node_info', 'The version.', 1),
-      samples: [{ labels: `version="${version}"`, value: 1 }],
-    },
+    gauge('fairlead_node_info', 'The version.', [[keyOf({ version }), 1]]),
     gauge('fairlead_node_records', 'Volumes that are recorded as attached.', records.here().length),
     gauge(
       'fairlead_node_damaged_records',
-      'Records of volumes that could not be read at the start.',
+      'Records that could not be read at the start.',
       records.damagedCount,
     ),
+    gauge('fairlead_node_stuck_children', 'Commands that did not die when killed.', countAbandoned()),
     gauge(
-      'fairlead_node_stuck_children',
-      'Commands that did not die when they were killed.',
-      countAbandoned(),
+      'fairlead_node_volume_healthy',
+      'Whether nothing is known to be wrong with a volume on this node.',
+      volumes.map(volume => [keyOf({ volume_id: volume.volumeId }), volume.faults.length === 0 ? 1 : 0]),
     ),
-    ...volumeGauges(await lookAtStanding(agent)),
-    {
-      name: 'fairlead_node_protocol_usable',
-      type: 'gauge',
-      help: 'Whether this node has what an attach protocol needs.',
-      samples: survey.known.map(({ protocol, reason }) => ({
-        labels: `protocol="${protocol}"`,
-        value: reason === undefined ? 1 : 0,
-      })),
-    },
-    ...(registration ? registrationGauges(registration) : []),
+    gauge(
+      'fairlead_node_volume_faults',
+      'What is wrong with a volume on this node.',
+      faults.map(key => [key, 1]),
+    ),
+    gauge(
+      'fairlead_node_protocol_usable',
+      'Whether this node has what an attach protocol needs.',
+      survey.known.map(({ protocol, reason }) => [keyOf({ protocol }), reason === undefined ? 1 : 0]),
+    ),
+    ...(registration ? describeRegistration(registration) : []),
     gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()),
     gauge('process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1),
-    gauge('process_cpu_seconds_total', 'Time spent on a processor.', cpuSeconds()),
+    gauge('process_cpu_seconds_total', 'Time spent on a processor.', (user + system) / 1_000_000),
     gauge('process_start_time_seconds', 'When the process started.', performance.timeOrigin / 1_000),
   ];
 }
 
-/** Of the volumes that are here now: a series ends when its volume is taken away. */
-function volumeGauges(all: readonly Standing[]): readonly Gauge[] {
-  const healthy = all.map(({ volumeId, faults }) => ({
-    labels: `volume_id="${escapeLabel(volumeId)}"`,
-    value: faults.length === 0 ? 1 : 0,
-  }));
-  const faulty = all.flatMap(({ volumeId, faults }) =>
-    faults.map(reason => ({ labels: `volume_id="${escapeLabel(volumeId)}",reason="${reason}"`, value: 1 })),
-  );
+function describeRegistration({ state, refusals }: Registration): readonly Metric[] {
+  const isRegistered = state.status === 'registered' ? 1 : 0;
   return [
-    {
-      name: 'fairlead_node_volume_healthy',
-      type: 'gauge',
-      help: 'Whether nothing is known to be wrong with a volume on this node.',
-      samples: healthy,
-    },
-    {
-      name: 'fairlead_node_volume_faults',
-      type: 'gauge',
-      help: 'What is wrong with a volume on this node.',
-      samples: faulty,
-    },
-  ];
-}
-
-function escapeLabel(text: string): string {
-  return text
-    .replaceAll('\\', String.raw`\\`)
-    .replaceAll('"', String.raw`\"`)
-    .replaceAll('\n', String.raw`\n`);
-}
-
-function registrationGauges({ state, refusals }: Registration): readonly Gauge[] {
-  return [
-    gauge(
-      'fairlead_node_registered',
-      'Whether kubelet said last that the driver is registered.',
-      state.status === 'registered' ? 1 : 0,
-    ),
+    gauge('fairlead_node_registered', 'Whether kubelet said last that it took the driver.', isRegistered),
     gauge('fairlead_node_registration_refusals_total', 'How often kubelet refused the driver.', refusals),
   ];
 }
 
-function gauge(name: string, help: string, value: number): Gauge {
-  return { name, help, type: name.endsWith('_total') ? 'counter' : 'gauge', samples: [{ value }] };
+function gauge(name: string, help: string, value: number | Metric['samples']): Metric {
+  const type = name.endsWith('_total') ? 'counter' : 'gauge';
+  return { name, help, type, samples: typeof value === 'number' ? [['', value]] : value };
 }
 
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000_000;
+function keyOf(labels: Readonly<Record<string, string>>): string {
+  // JSON has the escapes of a label's value: of quotes, backslashes and line ends.
+  const all = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
+  return `{${all.join(',')}}`;
 }

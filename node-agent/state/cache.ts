@@ -1,3 +1,4 @@
+import type { ReadingFault } from '../host/readings.ts';
 import type { Usage } from '../volumes/stats.ts';
 
 /** What the agent remembers of volumes in this process alone, to spare itself commands. Forgetting is always safe. */
@@ -16,9 +17,6 @@ export interface Memory {
   lastFault(volumeId: string): ReadingFault | undefined;
   setFault(volumeId: string, fault: ReadingFault | undefined): void;
 }
-
-/** How reading a volume can fail. */
-export type ReadingFault = 'Hung' | 'ReadFailed';
 
 /** A filesystem, and the size in bytes of the device it is on. */
 export type Fullness = { readonly uuid: string | undefined; readonly sizeBytes: number };

@@ -84,6 +84,7 @@ function describe(error: unknown): string {
 /** What system errors mean for somebody who starts a program. */
 const sentences: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is already in use',
+  EADDRNOTAVAIL: 'is no address of this machine',
   EACCES: 'cannot be used: no permission',
   EPERM: 'cannot be used: no permission',
   EROFS: 'cannot be written: it lies on a read-only filesystem',

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openRecords } from '../../../../node-agent/state/records.ts';
 import { repair } from '../../../../node-agent/state/repair.ts';
-import { createTurns } from '../../../../node-agent/host/turns.ts';
 import { createWatch } from '../../../../node-agent/host/stuck-commands.ts';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
@@ -67,21 +66,4 @@ test('a command that could not be killed is waited for, and no other is started 
   await gone;
   await repair(look, watch);
   assert.equal(host.lines.length, before + 2);
-});
-
-test('work on one key waits for the work before it, whatever came of that, and no other key does', async () => {
-  const takeTurn = createTurns();
-  const order: string[] = [];
-  const gate = Promise.withResolvers<void>();
-  const first = takeTurn('a', async () => {
-    await gate.promise;
-    order.push('first');
-    throw new Error('failed');
-  });
-  const second = takeTurn('a', async () => order.push('second'));
-  await takeTurn('b', async () => order.push('other'));
-  gate.resolve();
-  await assert.rejects(first, /failed/);
-  await second;
-  assert.deepEqual(order, ['other', 'first', 'second']);
 });
