@@ -1,14 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Problem } from '../api/problem.ts';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
+import { poll } from '../lib/concurrency.ts';
 import { choice } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { startChild } from './children.ts';
-import { createSteps, type Steps } from './steps.ts';
-import { walk, type Place } from './walk.ts';
+import { walk, type Step } from './walk.ts';
 
 /** All settings of `fairlead demo`. */
 export const demoSettings = {
@@ -28,143 +26,76 @@ const probeTimeoutMs = 15_000;
  */
 export async function runDemo({ fs }: SettingsOf<typeof demoSettings>): Promise<number> {
   if (process.getuid?.() !== 0) {
-    process.stderr.write(
-      'fairlead demo: it attaches loop devices and mounts filesystems, which needs root; run it as root\n',
-    );
+    complain('it attaches loop devices and mounts filesystems, which needs root; run it as root');
     return 1;
   }
   const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
-  const steps = createSteps(process.stdout, interrupt.signal);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => interrupt.abort(new Error('interrupted')));
+  const step = createStep(interrupt.signal);
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-demo-'));
   try {
-    const written = await runIn(dir, { steps, fs });
-    await steps.step('nothing is left behind', () => proveClean(dir));
-    steps.say(
-      `\nProved: what was written (sha256 ${written.file.slice(0, 12)}… in a file, ${written.device.slice(0, 12)}… on a raw device) was`,
+    const [file, device] = await walkBoth(dir, step, fs);
+    await step('nothing is left behind', () => proveClean(dir));
+    say(
+      `\nProved: what was written (sha256 ${file.slice(0, 12)}… in a file, ${device.slice(0, 12)}… on a raw`,
     );
-    steps.say('read back after detaching and attaching again; no mount, loop device or volume is left.');
+    say(
+      'device) was read back after detaching and attaching again; no mount, loop device or volume is left.',
+    );
     await rm(dir, { recursive: true });
     return 0;
   } catch (error) {
-    process.stderr.write(`fairlead demo: failed: ${describe(error)}\n`);
-    await removeIfClean(dir);
+    complain(`failed: ${String(error)}`);
+    // A directory with something mounted below is left as it is: to remove it could remove a volume's content.
+    await proveClean(dir).then(
+      () => rm(dir, { recursive: true }),
+      (left: unknown) => complain(`left behind in "${dir}": ${String(left)}`),
+    );
     return 1;
   }
 }
 
-type Walks = { readonly steps: Steps; readonly fs: string };
-
-async function runIn(
-  dir: string,
-  { steps, fs }: Walks,
-): Promise<{ readonly file: string; readonly device: string }> {
-  await mkdir(join(dir, 'kubelet'));
-  const dev = startChild('dev', {
-    dir: join(dir, 'dev'),
-    'kubelet-dir': join(dir, 'kubelet'),
-    'log-level': 'error',
-  });
-  let place: Place | undefined;
-  try {
-    const ready = await steps.step('start gateway, controller and node agent', () => dev.ready);
-    const { controller = '', node = '', nodeId = '' } = ready;
-    place = { controller: connectCsi(controller), node: connectCsi(node), nodeId, dir: join(dir, 'kubelet') };
-    await steps.step('probe both CSI sockets', () => probe(controller, node));
-    steps.say(`\nA volume with ${fs}:`);
-    const file = await walk(place, {
-      steps,
-      name: 'demo-mount',
-      kind: { fs },
-      write: writeFileDurably,
-      read: hashFile,
-    });
-    steps.say('\nThe same as a raw block device:');
-    const device = await walk(place, {
-      steps,
-      name: 'demo-block',
-      kind: 'block',
-      write: writeDevice,
-      read: hashDevice,
-    });
-    return { file, device };
-  } finally {
-    place?.controller.close();
-    place?.node.close();
-    await dev.close();
-  }
-}
-
-async function probe(...endpoints: readonly string[]): Promise<void> {
-  for (const endpoint of endpoints) {
-    const client = connectCsi(endpoint);
+/** Shows each step on a line with its time. Once `interrupt` is aborted, no further step starts. */
+function createStep(interrupt: AbortSignal): Step {
+  return async (title, work) => {
+    interrupt.throwIfAborted();
+    const startMs = performance.now();
+    let mark = '✗';
     try {
-      await untilReady(client, Date.now() + probeTimeoutMs);
+      const result = await work();
+      mark = '✓';
+      return result;
     } finally {
-      client.close();
+      const time = `${(performance.now() - startMs).toFixed(1)} ms`;
+      say(`  ${mark} ${title.padEnd(58)}${time.padStart(11)}`);
     }
-  }
+  };
 }
 
-async function untilReady({ identity }: CsiClient, deadlineMs: number): Promise<void> {
-  while (!(await identity.Probe({})).ready?.value) {
-    if (Date.now() > deadlineMs) throw new Error(`a program is not ready after ${probeTimeoutMs} ms`);
-    await new Promise(resolve => setTimeout(resolve, 20));
-  }
+async function walkBoth(dir: string, step: Step, fs: string): Promise<readonly [string, string]> {
+  await using stack = new AsyncDisposableStack();
+  const kubeletDir = join(dir, 'kubelet');
+  await mkdir(kubeletDir);
+  const settings = { dir: join(dir, 'dev'), 'kubelet-dir': kubeletDir, 'log-level': 'error' };
+  const dev = startChild('dev', settings);
+  stack.defer(() => dev.close());
+  const ready = await step('start gateway, controller and node agent', () => dev.ready);
+  const connect = (endpoint = ''): CsiClient => stack.adopt(connectCsi(endpoint), client => client.close());
+  const [controller, node] = [connect(ready['controller']), connect(ready['node'])];
+  await step('probe both CSI sockets', () => Promise.all([controller, node].map(requireReady)));
+  const place = { controller, node, nodeId: ready['nodeId'] ?? '', dir: kubeletDir };
+  say(`\nA volume with ${fs}:`);
+  const file = await walk(place, { step, name: 'demo-mount', fs });
+  say('\nThe same as a raw block device:');
+  return [file, await walk(place, { step, name: 'demo-block' })];
 }
 
-function describe(error: unknown): string {
-  if (error instanceof Problem) return `${error.code}: ${error.detail}`;
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** A directory with something mounted below is left as it is: to remove it could remove a volume's content. */
-async function removeIfClean(dir: string): Promise<void> {
-  try {
-    await proveClean(dir);
-    await rm(dir, { recursive: true });
-  } catch (error) {
-    process.stderr.write(`fairlead demo: left behind in "${dir}": ${describe(error)}\n`);
-  }
-}
-
-const contentBytes = 8 * 1024 * 1024;
-
-async function writeFileDurably(target: string): Promise<string> {
-  const content = randomBytes(contentBytes);
-  await writeFile(join(target, 'file'), content, { flush: true });
-  return sha256(content);
-}
-
-async function hashFile(target: string): Promise<string> {
-  return sha256(await readFile(join(target, 'file')));
-}
-
-async function writeDevice(target: string): Promise<string> {
-  const content = randomBytes(contentBytes);
-  const device = await open(target, 'r+');
-  try {
-    await device.write(content, 0, contentBytes, 0);
-    await device.sync();
-  } finally {
-    await device.close();
-  }
-  return sha256(content);
-}
-
-async function hashDevice(target: string): Promise<string> {
-  const content = Buffer.alloc(contentBytes);
-  const device = await open(target, 'r');
-  try {
-    await device.read(content, 0, contentBytes, 0);
-  } finally {
-    await device.close();
-  }
-  return sha256(content);
-}
-
-function sha256(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
+async function requireReady({ identity }: CsiClient): Promise<void> {
+  const look = async (): Promise<true | undefined> =>
+    (await identity.Probe({})).ready?.value ? true : undefined;
+  if (!(await poll(look, { everyMs: 20, timeoutMs: probeTimeoutMs })))
+    throw new Error(`a program is not ready after ${probeTimeoutMs} ms`);
 }
 
 async function proveClean(dir: string): Promise<void> {
@@ -172,11 +103,18 @@ async function proveClean(dir: string): Promise<void> {
     .split('\n')
     .filter(line => line.includes(dir));
   if (mounts.length > 0) throw new Error(`${mounts.length} mounts are left below "${dir}"`);
-  // What begins with a dot is the pool's own, and no image.
-  const images = (await readdir(join(dir, 'dev', 'images'))).filter(name => !name.startsWith('.'));
+  const images = (await readdir(join(dir, 'dev', 'images'))).filter(name => name.endsWith('.img'));
   if (images.length > 0) throw new Error(`the images ${images.join(', ')} are left`);
   for (const name of (await readdir('/sys/block')).filter(block => block.startsWith('loop'))) {
     const file = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '');
     if (file.startsWith(dir)) throw new Error(`loop device "/dev/${name}" is left on "${file.trim()}"`);
   }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function complain(what: string): void {
+  process.stderr.write(`fairlead demo: ${what}\n`);
 }

@@ -1,8 +1,10 @@
-import { mkdir, rmdir } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CsiClient } from '../csi/client.ts';
-import type { VolumeCapability } from '../csi/generated/csi/v1/VolumeCapability.ts';
-import type { Steps } from './steps.ts';
+
+/** Runs one step and shows its title, and how long it took. What it throws is thrown on. */
+export type Step = <T>(title: string, work: () => Promise<T>) => Promise<T>;
 
 /** Where a walk happens: the two CSI sockets, the node's id, and the directory that stands for kubelet's. */
 export type Place = {
@@ -12,104 +14,110 @@ export type Place = {
   readonly dir: string;
 };
 
-/** What is walked: a volume with a filesystem or a raw one, and how its content is written and read (both tell its hash). */
-export type WalkOptions = {
-  readonly steps: Steps;
-  readonly name: string;
-  readonly kind: { readonly fs: string } | 'block';
-  readonly write: (target: string) => Promise<string>;
-  readonly read: (target: string) => Promise<string>;
-};
+/** What is walked: a volume with a filesystem, or without one a raw block device. */
+export type WalkOptions = { readonly step: Step; readonly name: string; readonly fs?: string };
 
 const sizeBytes = 512 * 1024 * 1024;
+const contentBytes = 8 * 1024 * 1024;
+
+/** Steps that take back what was done, last first. */
+type Undo = { readonly title: string; readonly work: () => Promise<unknown> }[];
 
 /**
  * One volume's life: create, attach, stage, publish, write, and all the way back; then attached again to prove that the
  * content is still there; then deleted. Returns the content's hash; a content that differs is an error.
  */
-export async function walk(place: Place, { steps, name, kind, write, read }: WalkOptions): Promise<string> {
+export async function walk(place: Place, { step, name, fs }: WalkOptions): Promise<string> {
   const { controller } = place.controller;
-  const capability = toCapability(kind);
+  const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;
+  const capability = { access_mode, ...(fs === undefined ? { block: {} } : { mount: { fs_type: fs } }) };
   const undo: Undo = [];
+  const undoOne = async (): Promise<void> => {
+    const last = undo.at(-1);
+    if (last) await step(last.title, last.work);
+    undo.pop();
+  };
+  const use = async <T>(work: (target: string) => Promise<T>): Promise<T> => {
+    const paths = await bringUp(place, { step, undo, volume_id, volume_capability: capability });
+    const result = await work(fs === undefined ? paths.target : join(paths.target, 'file'));
+    for (let left = 3; left > 0; left--) await undoOne();
+    await rmdir(paths.staging);
+    return result;
+  };
+  const volume_capabilities = [capability];
+  const request = { name, capacity_range: { required_bytes: sizeBytes }, volume_capabilities };
+  const { volume } = await step('CreateVolume', () => controller.CreateVolume(request));
+  const volume_id = volume?.volume_id ?? '';
+  undo.push({ title: 'DeleteVolume', work: () => controller.DeleteVolume({ volume_id }) });
   try {
-    const volumeId = await steps.step('CreateVolume', async () => {
-      const request = {
-        name,
-        capacity_range: { required_bytes: sizeBytes },
-        volume_capabilities: [capability],
-      };
-      const { volume } = await controller.CreateVolume(request);
-      return volume?.volume_id ?? '';
-    });
-    undo.push({ title: 'DeleteVolume', work: () => controller.DeleteVolume({ volume_id: volumeId }) });
-    const use: Use = { place, steps, undo, volumeId, capability };
-    const written = await inUse(use, target => steps.step('write and fsync 8 MiB', () => write(target)));
-    const found = await inUse(use, target =>
-      steps.step('read it back after attaching again', () => read(target)),
-    );
-    await undoOne(use);
-    if (found !== written)
-      throw new Error(`volume "${volumeId}" holds sha256 ${found}, but ${written} was written`);
-    return written;
+    const written = await use(path => step('write and fsync 8 MiB', () => write(path)));
+    const found = await use(path => step('read it back after attaching again', () => read(path)));
+    await undoOne();
+    if (found === written) return written;
+    throw new Error(`volume "${volume_id}" holds sha256 ${found}, but ${written} was written`);
   } catch (error) {
     for (const { work } of undo.toReversed()) await work().catch(() => {});
     throw error;
   }
 }
 
-/** What takes back each step that was done, last first. */
-type Undo = { readonly title: string; readonly work: () => Promise<unknown> }[];
-
-type Use = {
-  readonly place: Place;
-  readonly steps: Steps;
+type Used = {
+  readonly step: Step;
   readonly undo: Undo;
-  readonly volumeId: string;
-  readonly capability: VolumeCapability;
+  readonly volume_id: string;
+  readonly volume_capability: object;
 };
 
-/** Attaches, stages and publishes, lets `work` use the target, and takes all of it back. */
-async function inUse<T>(use: Use, work: (target: string) => Promise<T>): Promise<T> {
-  const { steps, undo, volumeId, capability, place } = use;
-  const { controller } = place.controller;
-  const { node } = place.node;
-  const staging = join(place.dir, 'plugins', volumeId, 'globalmount');
-  const target = join(place.dir, 'pods', volumeId, 'mount');
-  await Promise.all([mkdir(staging, { recursive: true }), mkdir(dirname(target), { recursive: true })]);
-  const attached = { volume_id: volumeId, node_id: place.nodeId };
-  const named = { volume_id: volumeId, volume_capability: capability };
-  undo.push({
-    title: 'ControllerUnpublishVolume',
-    work: () => controller.ControllerUnpublishVolume(attached),
-  });
-  const { publish_context } = await steps.step('ControllerPublishVolume', () =>
-    controller.ControllerPublishVolume({ ...attached, ...named }),
+/** Everything up to NodePublishVolume; each undo is known before its step begins. */
+async function bringUp(
+  { controller: { controller }, node: { node }, nodeId: node_id, dir }: Place,
+  { step, undo, volume_id, volume_capability }: Used,
+): Promise<{ readonly staging: string; readonly target: string }> {
+  const staging_target_path = join(dir, 'staging', volume_id);
+  const target_path = join(dir, 'pods', volume_id, 'volume');
+  await mkdir(staging_target_path, { recursive: true });
+  await mkdir(dirname(target_path), { recursive: true });
+  const run = <T>(title: string, work: () => Promise<T>, back: Undo[number]): Promise<T> => {
+    undo.push(back);
+    return step(title, work);
+  };
+  const named = { volume_id, volume_capability };
+  const { publish_context } = await run(
+    'ControllerPublishVolume',
+    () => controller.ControllerPublishVolume({ ...named, node_id }),
+    {
+      title: 'ControllerUnpublishVolume',
+      work: () => controller.ControllerUnpublishVolume({ volume_id, node_id }),
+    },
   );
-  const staged = { ...named, publish_context, staging_target_path: staging };
-  undo.push({
+  const staged = { ...named, publish_context, staging_target_path };
+  await run('NodeStageVolume', () => node.NodeStageVolume(staged), {
     title: 'NodeUnstageVolume',
-    work: () => node.NodeUnstageVolume({ volume_id: volumeId, staging_target_path: staging }),
+    work: () => node.NodeUnstageVolume({ volume_id, staging_target_path }),
   });
-  await steps.step('NodeStageVolume', () => node.NodeStageVolume(staged));
-  undo.push({
+  await run('NodePublishVolume', () => node.NodePublishVolume({ ...staged, target_path }), {
     title: 'NodeUnpublishVolume',
-    work: () => node.NodeUnpublishVolume({ volume_id: volumeId, target_path: target }),
+    work: () => node.NodeUnpublishVolume({ volume_id, target_path }),
   });
-  await steps.step('NodePublishVolume', () => node.NodePublishVolume({ ...staged, target_path: target }));
-  const result = await work(target);
-  for (let left = 3; left > 0; left--) await undoOne(use);
-  await rmdir(staging);
-  return result;
+  return { staging: staging_target_path, target: target_path };
 }
 
-async function undoOne({ steps, undo }: Use): Promise<void> {
-  const last = undo.at(-1);
-  if (!last) return;
-  await steps.step(last.title, last.work);
-  undo.pop();
+async function write(path: string): Promise<string> {
+  const content = randomBytes(contentBytes);
+  // A device is there; a file is made.
+  await using file = await open(path, 'r+').catch(() => open(path, 'wx+'));
+  await file.write(content, 0, contentBytes, 0);
+  await file.sync();
+  return sha256(content);
 }
 
-function toCapability(kind: WalkOptions['kind']): VolumeCapability {
-  const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;
-  return kind === 'block' ? { block: {}, access_mode } : { mount: { fs_type: kind.fs }, access_mode };
+async function read(path: string): Promise<string> {
+  const content = Buffer.alloc(contentBytes);
+  await using file = await open(path, 'r');
+  await file.read(content, 0, contentBytes, 0);
+  return sha256(content);
+}
+
+function sha256(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
 }
