@@ -13,8 +13,7 @@ import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/file.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
-import type { Pool } from './pools/pools.ts';
-import { createWork, type WorkStep } from './operations/operation.ts';
+import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
@@ -32,7 +31,7 @@ const keepAliveTimeout = 65_000;
 /** What tests put in: other backends, and what is told of each step of the work. */
 export type GatewayOptions = {
   readonly plugins?: Plugins;
-  readonly checkpoint?: ((step: WorkStep) => void) | undefined;
+  readonly checkpoint?: ((step: Step) => void) | undefined;
 };
 
 /**
@@ -47,15 +46,15 @@ export async function startGateway(
   await using opened = new AsyncDisposableStack();
   const configuration = await openConfiguration(config.config, { plugins, log });
   opened.defer(() => configuration.close());
-  const [{ backend }] = configuration.pools.all() as [Pool];
+  const { pools } = configuration;
   const engine = openSqlite(config.store.path);
   opened.defer(() => engine.close());
   await migrate(engine);
-  const work = createWork({ engine, leaseMs: config['claim-lease'], checkpoint });
-  const services = createServices({ engine, backend, work, keepDeletedMs: config['keep-deleted'] });
+  const operations = createOperations({ engine, leaseMs: config['claim-lease'], checkpoint });
+  const services = createServices({ engine, pools, operations, keepDeletedMs: config['keep-deleted'] });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
-  const app = createApp({ backend, ...services, authenticate, version, log, publicDocs });
+  const app = createApp({ pools, ...services, authenticate, version, log, publicDocs });
   const server = await listen(config, app.fetch);
   const recovery = createRecovery({ engine, services, log });
   const repeated = [
@@ -66,7 +65,9 @@ export async function startGateway(
       readAgainEveryMs,
     ),
   ];
-  opened.defer(() => endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), work.idle()]));
+  opened.defer(() =>
+    endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
+  );
   const open = opened.move();
   return { ready: { gateway: urlOf(server, config) }, close: () => open.disposeAsync() };
 }

@@ -6,7 +6,8 @@ import { createVolumesHealth, type VolumesHealth } from './volumes/health.ts';
 import { createModification, type Modification } from './volumes/modify.ts';
 import { createNodes, type Nodes } from './attachments/nodes.ts';
 import { createSnapshots, type Snapshots } from './snapshots/snapshots.ts';
-import { createVolumes, type ServiceOptions, type Volumes } from './volumes/volumes.ts';
+import type { ServiceOptions } from './operations/service-options.ts';
+import { createVolumes, type Volumes } from './volumes/volumes.ts';
 
 /** All that the API serves, one member for each noun. */
 export type Services = {
@@ -21,7 +22,7 @@ export type Services = {
   readonly nodes: Nodes;
 };
 
-/** Makes the services over one store and one backend. */
+/** Makes the services over one store and its pools. */
 export function createServices(options: ServiceOptions): Services {
   return {
     volumes: createVolumes(options),

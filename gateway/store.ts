@@ -9,6 +9,8 @@ export interface Sql {
   all(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   /** Runs a statement and tells how many rows it changed. */
   run(sql: string, ...values: readonly SqlValue[]): Promise<number>;
+  /** Lets no other transaction that locks the same decide before this one has ended. Locks come first, in one order. */
+  lock(kind: string, id: string): Promise<void>;
 }
 
 /** Reads what is committed, or inside a transaction what that transaction sees. */
@@ -19,8 +21,8 @@ export interface Engine {
   /** Reads what is committed. */
   readonly reader: Reader;
   /**
-   * Runs `work` in a transaction of its own that sees no other's unfinished changes; resolves once the changes are
-   * durable. When `work` throws, none of its changes stay. A database that cannot be used is a `Problem` UNAVAILABLE.
+   * Runs `work`, perhaps twice, in a transaction of its own that sees no other's unfinished changes; resolves once the
+   * changes are durable. When `work` throws, none of its changes stay. A database that cannot be used is a `Problem` UNAVAILABLE.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -1,16 +1,18 @@
 import type { Backend } from '../backend.ts';
-import { noteFindings, type FindingKey } from '../tables/findings.ts';
+import type { Pools } from '../pools/pools.ts';
+import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { listInventory, type InventoryRow } from '../tables/inventory.ts';
 import type { Engine } from '../store.ts';
 
 /**
  * What does not agree. `unknown`: the storage has it, the store does not. `missing`: the store has it, the storage does
- * not. `stuck`: work on it was begun long ago and is not done. `kept`: deleted, and can be restored.
+ * not. `stuck`: work on it was begun long ago and is not done. `soft-deleted`: it can be restored.
  */
 export type Finding = {
+  readonly pool: string;
   readonly kind: 'volume' | 'snapshot';
   readonly id: string;
-  readonly problem: 'unknown' | 'missing' | 'stuck' | 'kept';
+  readonly problem: 'unknown' | 'missing' | 'stuck' | 'soft-deleted';
   /** Since when it is so, as far as anybody knows, in milliseconds. */
   readonly ageMs: number;
   readonly detail: string;
@@ -22,7 +24,7 @@ export type Audit = { readonly findings: readonly Finding[]; readonly isForeign:
 /** What an audit compares; what is unfinished for less than `stuckAfterMs` is not stuck. */
 export type AuditOptions = {
   readonly engine: Engine;
-  readonly backend: Backend;
+  readonly pools: Pools;
   readonly stuckAfterMs: number;
 };
 
@@ -34,24 +36,26 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
  * Compares the storage with the store and changes neither; only when something was first found is noted. What is made
  * or removed meanwhile is no finding: a row is there before the storage begins to make something, and until it is gone.
  */
-export async function audit({ engine, backend, stuckAfterMs }: AuditOptions): Promise<Audit> {
+export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Promise<Audit> {
   const seen: Seen[] = [];
   let [thereCount, knownCount] = [0, 0];
   for (const kind of ['volume', 'snapshot'] as const) {
     const before = await readRows(engine, kind);
-    const there = await readThere(backend, kind);
+    const there = new Map<string, ReadonlySet<string> | undefined>();
+    for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind));
     const after = await readRows(engine, kind);
-    const known = (id: string): boolean => before.has(id) || after.has(id);
-    for (const id of there ?? []) {
-      thereCount++;
-      if (known(id)) knownCount++;
-      else seen.push({ kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
-    }
-    for (const row of after.values()) seen.push(...judge(row, before.get(row.id), there));
+    const all = [...there].flatMap(([pool, ids]) => [...(ids ?? [])].map(id => ({ pool, kind, id })));
+    const unknown = all.filter(({ pool, id }) => [before, after].every(rows => rows.get(id)?.pool !== pool));
+    thereCount += all.length;
+    knownCount += all.length - unknown.length;
+    for (const one of unknown)
+      seen.push({ ...one, problem: 'unknown', detail: 'in the storage, not in the store' });
+    for (const row of after.values()) seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
   }
   const nowMs = Date.now();
-  const noted = await engine.transaction(sql => noteFindings(sql, seen, nowMs));
-  const findings = noted.map(({ kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => ({
+  const noted = await engine.transaction(sql => recordFindings(sql, seen, nowMs));
+  const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => ({
+    pool,
     kind,
     id,
     problem: problem as Finding['problem'],
@@ -82,16 +86,23 @@ function judge(
   before: InventoryRow | undefined,
   there: ReadonlySet<string> | undefined,
 ): readonly Seen[] {
-  const { kind, id, state, createdAtMs, unfinished, keepUntilMs } = row;
+  const { pool, kind, id, state, createdAtMs, unfinished, restorableUntilMs } = row;
   if (!before || before.createdAtMs !== createdAtMs || before.state !== state) return [];
   const found: Seen[] = [];
   const whole = state === 'ready' || state === 'deleted';
   if (whole && there && !there.has(id))
-    found.push({ kind, id, problem: 'missing', detail: `${state} in the store, not in the storage` });
-  else if (keepUntilMs !== undefined)
-    found.push({ kind, id, problem: 'kept', detail: `deleted, kept until ${toTime(keepUntilMs)}` });
+    found.push({ pool, kind, id, problem: 'missing', detail: `${state} in the store, not in the storage` });
+  else if (restorableUntilMs !== undefined)
+    found.push({
+      pool,
+      kind,
+      id,
+      problem: 'soft-deleted',
+      detail: `can be restored until ${toTime(restorableUntilMs)}`,
+    });
   if (unfinished !== undefined && unfinished === before.unfinished)
     found.push({
+      pool,
       kind,
       id,
       problem: 'stuck',

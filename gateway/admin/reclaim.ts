@@ -1,19 +1,18 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Backend } from '../backend.ts';
-import { newRecord } from '../volumes/create.ts';
-import { dropClaim, takeClaim, type Claim } from '../tables/claims.ts';
-import { insertSnapshot, removeSnapshot } from '../tables/snapshots.ts';
-import { claimVolume, insertVolume, removeVolume, releaseVolume } from '../tables/volumes.ts';
-import { newSnapshotRecord } from '../snapshots/snapshots.ts';
-import type { Engine, Sql } from '../store.ts';
-import { requireHeld, type Intended, type Work } from '../operations/operation.ts';
+import type { Intended, Operations } from '../operations/operation.ts';
+import type { Pools } from '../pools/pools.ts';
+import { newSnapshotRecord } from '../snapshots/cut.ts';
+import type { Sql } from '../store.ts';
+import { snapshotTable } from '../tables/snapshots.ts';
+import { volumeTable } from '../tables/volumes.ts';
+import { emptyVolumeRecord } from '../volumes/create.ts';
 import type { Finding } from './audit.ts';
 
 /** What is needed to remove what nobody knows. */
-export type ReclaimOptions = { readonly engine: Engine; readonly backend: Backend; readonly work: Work };
+export type ReclaimOptions = { readonly pools: Pools; readonly operations: Operations };
 
-type Orphan = Pick<Finding, 'kind' | 'id'> & { readonly cluster: string };
+type Orphan = Pick<Finding, 'pool' | 'kind' | 'id'> & { readonly cluster: string };
 
 /**
  * Removes what the storage has and the store does not. A tombstone is recorded first: from then on nobody can make
@@ -22,50 +21,41 @@ type Orphan = Pick<Finding, 'kind' | 'id'> & { readonly cluster: string };
  * stays, and any gateway goes on with the removal.
  */
 export async function reclaim(
-  { backend, work }: ReclaimOptions,
-  { kind, id }: Pick<Finding, 'kind' | 'id'>,
+  { pools, operations }: ReclaimOptions,
+  { pool, kind, id }: Pick<Finding, 'pool' | 'kind' | 'id'>,
 ): Promise<void> {
   const cluster = clusterOf(id);
   if (cluster === undefined) throw new Problem('INVALID_ARGUMENT', `"${id}" is not an id of ours`);
-  const orphan = { kind, id, cluster };
-  await work.run<Orphan, void, void>({
-    resources: [orphan],
+  const orphan = { pool, kind, id, cluster };
+  const { backend } = pools.get(pool);
+  const forget = async (sql: Sql): Promise<void> =>
+    void (await (kind === 'volume' ? volumeTable : snapshotTable).remove(sql, { id }));
+  await operations.run<Orphan, void, void>({
     operation: 'delete',
     subject: undefined,
-    intend: (sql, claim) => bury(sql, orphan, claim),
+    claims: [{ kind, id }],
+    intend: sql => bury(sql, orphan),
     act: async () => (kind === 'volume' ? backend.delete({ id }) : backend.snapshots?.delete({ id })),
-    succeed: async sql => requireHeld(await forget(sql, orphan, work.owner), orphan),
+    succeed: forget,
     async fail(sql, { problem }) {
-      if (problem.code === 'FAILED_PRECONDITION') await forget(sql, orphan, work.owner);
-      else if (kind === 'volume') await releaseVolume(sql, { id, state: 'deleting' }, work.owner);
-      else await dropClaim(sql, orphan, work.owner);
+      if (problem.code === 'FAILED_PRECONDITION') await forget(sql);
     },
   });
 }
 
-async function bury(sql: Sql, orphan: Orphan, claim: Claim): Promise<Intended<Orphan, void>> {
-  const { kind, id, cluster } = orphan;
-  const buried = kind === 'volume' ? await buryVolume(sql, orphan, claim) : await burySnapshot(sql, orphan);
-  if (!buried) throw new Problem('ABORTED', `${kind} "${id}" of cluster "${cluster}" is known now`);
-  await takeClaim(sql, orphan, claim);
+async function bury(sql: Sql, orphan: Orphan): Promise<Intended<Orphan, void>> {
+  const { pool, kind, id, cluster } = orphan;
+  const known = { id, cluster, name: id, pool };
+  const isNew =
+    kind === 'volume'
+      ? await volumeTable.insert(sql, {
+          ...emptyVolumeRecord({ ...known, spec: { capabilities: [] }, source: undefined }),
+          state: 'deleting',
+        })
+      : await snapshotTable.insert(sql, {
+          ...newSnapshotRecord({ ...known, volumeId: '', parameters: {} }, { pool, place: undefined }),
+          state: 'deleting',
+        });
+  if (!isNew) throw new Problem('ABORTED', `${kind} "${id}" of cluster "${cluster}" is known now`);
   return { intent: orphan };
-}
-
-async function buryVolume(sql: Sql, { id, cluster }: Orphan, claim: Claim): Promise<boolean> {
-  const tombstone = newRecord({ id, cluster, name: id, spec: { capabilities: [] } });
-  if (!(await insertVolume(sql, tombstone, claim))) return false;
-  await claimVolume(sql, { id, state: 'deleting' }, claim);
-  return true;
-}
-
-async function burySnapshot(sql: Sql, { id, cluster }: Orphan): Promise<boolean> {
-  const tombstone = newSnapshotRecord({ id, cluster, name: id, volumeId: '', parameters: {} });
-  return insertSnapshot(sql, { ...tombstone, state: 'deleting' });
-}
-
-async function forget(sql: Sql, { kind, id }: Orphan, owner: string): Promise<boolean> {
-  if (kind === 'volume') return removeVolume(sql, id, owner);
-  const held = await dropClaim(sql, { kind, id }, owner);
-  if (held) await removeSnapshot(sql, id);
-  return held;
 }

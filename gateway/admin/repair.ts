@@ -49,7 +49,7 @@ function decide(
 ): Pick<Step, 'action' | 'note'> {
   if (problem === 'stuck') return { action: 'finish', note: '' };
   if (problem === 'missing') return leave('its data cannot be brought back from here');
-  if (problem === 'kept') return leave('can be restored');
+  if (problem === 'soft-deleted') return leave('can be restored');
   if (clusterOf(id) === undefined) return leave('its id is not one of ours');
   if (isForeign) return leave('the store knows nothing of what the storage has: is it the right store?');
   if (ageMs < safetyAgeMs) return leave('not known for long enough');
@@ -60,6 +60,6 @@ function leave(note: string): Pick<Step, 'action' | 'note'> {
   return { action: 'none', note };
 }
 
-function keyOf({ kind, id, detail }: Finding): string {
-  return `${kind} ${id} ${detail}`;
+function keyOf({ pool, kind, id, detail }: Finding): string {
+  return `${pool} ${kind} ${id} ${detail}`;
 }

@@ -1,36 +1,36 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { NodeSpec } from '../../src/api/node.ts';
 import { isReachable, showSegments } from '../../src/api/topology.ts';
-import type { AskingCluster } from './attachments.ts';
 import { listVolumesOnNode } from '../tables/attachments.ts';
-import { findNode } from '../tables/nodes.ts';
+import { nodeTable } from '../tables/nodes.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import type { Reader } from '../store.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
 
 /** A volume that is to be attached to a node of a cluster, and what the cluster told of the node. */
 type Wanted = {
   readonly volume: VolumeRecord;
-  readonly cluster: AskingCluster;
+  readonly cluster: Cluster;
   readonly nodeId: string;
   readonly node: NodeSpec | undefined;
 };
 
 /** What the cluster told of its node. NOT_FOUND for one that it has not told of, unless any node is accepted. */
-export async function findAdmitted(
+export async function requireNode(
   sql: Reader,
-  cluster: AskingCluster,
+  cluster: Cluster,
   nodeId: string,
 ): Promise<NodeSpec | undefined> {
-  const node = await findNode(sql, { cluster: cluster.name, nodeId });
+  const node = await nodeTable.find(sql, { cluster: cluster.name, nodeId });
   if (!node && !cluster.acceptAnyNode) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-  return node;
+  return node?.spec;
 }
 
 /**
  * The node can have this volume beside its others: FAILED_PRECONDITION when it is where the volume is not reached from,
  * RESOURCE_EXHAUSTED when it is full of others.
  */
-export async function requireAdmittance(sql: Reader, wanted: Wanted): Promise<void> {
+export async function requireAdmission(sql: Reader, wanted: Wanted): Promise<void> {
   requireReachable(wanted);
   const { volume, cluster, nodeId, node } = wanted;
   if (node?.maxVolumes === undefined) return;

@@ -1,34 +1,38 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { Node, NodeSpec } from '../../src/api/node.ts';
 import { listVolumesOnNode } from '../tables/attachments.ts';
-import { findNode, putNode, removeNode } from '../tables/nodes.ts';
+import { nodeTable } from '../tables/nodes.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
 import type { Engine } from '../store.ts';
 
 /** The nodes that each cluster says it has. */
 export interface Nodes {
   /** Records what the cluster says of the node, in place of what it said before. */
-  put(cluster: string, nodeId: string, spec: NodeSpec): Promise<{ node: Node; created: boolean }>;
-  get(cluster: string, nodeId: string): Promise<Node>;
+  put(cluster: Cluster, nodeId: string, spec: NodeSpec): Promise<{ node: Node; created: boolean }>;
+  get(cluster: Cluster, nodeId: string): Promise<Node>;
   /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
-  delete(cluster: string, nodeId: string): Promise<void>;
+  delete(cluster: Cluster, nodeId: string): Promise<void>;
 }
 
 /** Makes the service. */
 export function createNodes(engine: Engine): Nodes {
   return {
-    async put(cluster, nodeId, spec) {
+    async put({ name: cluster }, nodeId, spec) {
       requireNodeId(nodeId);
-      const created = await engine.transaction(sql => putNode(sql, { cluster, nodeId }, spec));
+      const node = { cluster, nodeId, spec };
+      const created = await engine.transaction(
+        async sql => !(await nodeTable.update(sql, node, { spec })) && nodeTable.insert(sql, node),
+      );
       return { node: { id: nodeId, ...spec }, created };
     },
 
-    async get(cluster, nodeId) {
-      const spec = await findNode(engine.reader, { cluster, nodeId });
-      if (!spec) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-      return { id: nodeId, ...spec };
+    async get({ name: cluster }, nodeId) {
+      const node = await nodeTable.find(engine.reader, { cluster, nodeId });
+      if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
+      return { id: nodeId, ...node.spec };
     },
 
-    async delete(cluster, nodeId) {
+    async delete({ name: cluster }, nodeId) {
       await engine.transaction(async sql => {
         const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
         if (volumes.length > 0)
@@ -36,7 +40,7 @@ export function createNodes(engine: Engine): Nodes {
             'FAILED_PRECONDITION',
             `node "${nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
           );
-        await removeNode(sql, { cluster, nodeId });
+        await nodeTable.remove(sql, { cluster, nodeId });
       });
     },
   };

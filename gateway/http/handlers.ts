@@ -1,46 +1,37 @@
 import type { OperationId, Operations } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Backend } from '../backend.ts';
+import { capabilitiesOf } from '../pools/features.ts';
+import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
 import { findCapacity } from '../volumes/capacity.ts';
-import { featuresOf } from '../volumes/features.ts';
 import type { Handler } from './handle.ts';
 
 /** What the handlers work with. */
-export type HandlerDeps = Services & { readonly backend: Backend; readonly version: string };
+export type HandlerDeps = Services & { readonly pools: Pools; readonly version: string };
 
 /** One handler for each row of the table of operations. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
 
 /** Makes the handlers: each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {
-  const { backend, version, volumes, expansion, modification, health } = deps;
+  const { pools, version, volumes, expansion, modification, health } = deps;
   return {
-    async getCapabilities() {
-      const { name, accessModes, accessTypes } = backend;
-      return {
-        backend: name,
-        version,
-        accessModes: [...accessModes],
-        accessTypes: [...accessTypes],
-        features: featuresOf(backend),
-      };
-    },
-    getCapacity: ({ body }) => findCapacity(backend, body),
+    getCapabilities: async ({ cluster }) => ({ version, ...capabilitiesOf(pools, cluster) }),
+    getCapacity: ({ cluster, body }) => findCapacity(pools, cluster, body),
 
-    listVolumes: ({ cluster, ...page }) => volumes.list(cluster.name, page),
+    listVolumes: ({ cluster, ...page }) => volumes.list(cluster, page),
     async createVolume({ cluster, volumeId, body }) {
-      const { volume, created } = await volumes.create(cluster.name, volumeId, body);
+      const { volume, created } = await volumes.create(cluster, volumeId, body);
       return { value: volume, created };
     },
-    getVolume: ({ cluster, volumeId }) => volumes.get(cluster.name, volumeId),
-    deleteVolume: ({ cluster, volumeId }) => volumes.delete(cluster.name, volumeId),
-    validateVolume: ({ cluster, volumeId, body }) => volumes.validate(cluster.name, volumeId, body),
-    expandVolume: ({ cluster, volumeId, body }) => expansion.expand(cluster.name, volumeId, body),
+    getVolume: ({ cluster, volumeId }) => volumes.get(cluster, volumeId),
+    deleteVolume: ({ cluster, volumeId }) => volumes.delete(cluster, volumeId),
+    validateVolume: ({ cluster, volumeId, body }) => volumes.validate(cluster, volumeId, body),
+    expandVolume: ({ cluster, volumeId, body }) => expansion.expand(cluster, volumeId, body),
     modifyVolume: ({ cluster, volumeId, body }) =>
-      modification.modify(cluster.name, volumeId, body.mutableParameters),
-    getVolumeHealth: ({ cluster, volumeId }) => health.get(cluster.name, volumeId),
-    listVolumeHealth: ({ cluster, ...page }) => health.list(cluster.name, page),
+      modification.modify(cluster, volumeId, body.mutableParameters),
+    getVolumeHealth: ({ cluster, volumeId }) => health.get(cluster, volumeId),
+    listVolumeHealth: ({ cluster, ...page }) => health.list(cluster, page),
 
     ...createAttachmentHandlers(deps),
     ...createSnapshotHandlers(deps),
@@ -66,11 +57,11 @@ function createAttachmentHandlers({ attachments, nodes }: Services): Pick<Handle
     detachVolumeFromAllNodes: key => attachments.detach(key),
 
     async putNode({ cluster, nodeId, body }) {
-      const { node, created } = await nodes.put(cluster.name, nodeId, body);
+      const { node, created } = await nodes.put(cluster, nodeId, body);
       return { value: node, created };
     },
-    getNode: ({ cluster, nodeId }) => nodes.get(cluster.name, nodeId),
-    deleteNode: ({ cluster, nodeId }) => nodes.delete(cluster.name, nodeId),
+    getNode: ({ cluster, nodeId }) => nodes.get(cluster, nodeId),
+    deleteNode: ({ cluster, nodeId }) => nodes.delete(cluster, nodeId),
   };
 }
 
@@ -79,20 +70,20 @@ type SnapshotIds = OperationId &
 
 function createSnapshotHandlers({ snapshots, groups, blocks }: Services): Pick<Handlers, SnapshotIds> {
   return {
-    listSnapshots: ({ cluster, ...query }) => snapshots.list(cluster.name, query),
+    listSnapshots: ({ cluster, ...query }) => snapshots.list(cluster, query),
     async createSnapshot({ cluster, snapshotId, body }) {
-      const { snapshot, created } = await snapshots.create(cluster.name, snapshotId, body);
+      const { snapshot, created } = await snapshots.create(cluster, snapshotId, body);
       return { value: snapshot, created };
     },
-    getSnapshot: ({ cluster, snapshotId }) => snapshots.get(cluster.name, snapshotId),
-    deleteSnapshot: ({ cluster, snapshotId }) => snapshots.delete(cluster.name, snapshotId),
-    listBlocks: ({ cluster, snapshotId, ...range }) => blocks.list(cluster.name, snapshotId, range),
+    getSnapshot: ({ cluster, snapshotId }) => snapshots.get(cluster, snapshotId),
+    deleteSnapshot: ({ cluster, snapshotId }) => snapshots.delete(cluster, snapshotId),
+    listBlocks: ({ cluster, snapshotId, ...range }) => blocks.list(cluster, snapshotId, range),
 
     async createGroup({ cluster, groupId, body }) {
-      const { group, created } = await groups.create(cluster.name, groupId, body);
+      const { group, created } = await groups.create(cluster, groupId, body);
       return { value: group, created };
     },
-    getGroup: ({ cluster, groupId }) => groups.get(cluster.name, groupId),
-    deleteGroup: ({ cluster, groupId }) => groups.delete(cluster.name, groupId),
+    getGroup: ({ cluster, groupId }) => groups.get(cluster, groupId),
+    deleteGroup: ({ cluster, groupId }) => groups.delete(cluster, groupId),
   };
 }

@@ -1,53 +1,57 @@
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import { renewClaims, type Claim, type Claimed, type Resource } from '../tables/claims.ts';
+import { freeClaim, renewClaim, takeClaim, type Claim, type Resource } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
 
 /**
- * One operation, in the order of its members: record the intent under a claim, act, record the outcome and free what
- * was claimed. `intend`, `succeed` and `fail` are transactions; `act` runs between them, alone for these resources over
- * all replicas.
+ * One operation, in the order of its members: record the intent and claim, act, record the outcome and free. `intend`,
+ * `succeed` and `fail` are transactions, and may run twice; `act` runs between them, alone for what is claimed over all
+ * replicas.
  */
-export interface Task<Intent, Effect, Result> {
-  /** What the operation is about, and then what it needs for itself beside that. */
-  readonly resources: readonly [Resource, ...Resource[]];
+export interface Operation<Intent, Effect, Result> {
   readonly operation: string;
   /** What was asked, as plain data: the same operation with the same subject joins the one that runs. */
   readonly subject: unknown;
-  intend(sql: Sql, claim: Claim): Promise<Intended<Intent, Result>>;
+  /** What the operation is about, and then what else it needs for itself. */
+  readonly claims: readonly [Resource, ...Resource[]];
+  /** What it records stays only when all claims could be taken. */
+  intend(sql: Sql): Promise<Intended<Intent, Result>>;
   act(intent: Intent): Promise<Effect>;
+  /** All claims are proved to be the operation's own before. */
   succeed(sql: Sql, done: { readonly intent: Intent; readonly effect: Effect }): Promise<Result>;
-  /** What stays recorded is what a retry goes on from. */
+  /** What stays recorded is what a retry goes on from. All claims are proved to be the operation's own before. */
   fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
 }
 
 /** Either what is to be done, now recorded, or the result because nothing is to be done. */
 export type Intended<Intent, Result> = { readonly intent: Intent } | { readonly result: Result };
 
-/** Runs tasks: one at a time for each resource, over all replicas that share the store. */
-export interface Work {
-  /** Names this process in claims. */
-  readonly owner: string;
-  /** Joins the same task when it runs already; ABORTED at once, naming what runs, when another does. */
-  run<Intent, Effect, Result>(task: Task<Intent, Effect, Result>): Promise<Result>;
-  /** ABORTED when another process works on the resource. */
-  requireFree(resource: Claimed): void;
+/** Runs operations: one at a time for each resource, over all replicas that share the store. */
+export interface Operations {
+  /**
+   * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does.
+   * ABORTED, with nothing recorded, when a claim was taken over while the operation acted.
+   */
+  run<Intent, Effect, Result>(operation: Operation<Intent, Effect, Result>): Promise<Result>;
   /** Resolves once nothing runs in this process. */
   idle(): Promise<void>;
 }
 
-/** How far the work on a resource has come: nothing is recorded, the intent is, the storage has done it, the outcome is. */
-export type WorkStep = {
+/** How far an operation has come: nothing is recorded, the intent is, the storage has acted, the outcome is recorded. */
+export type Step = {
   readonly point: 'before-intent' | 'after-intent' | 'after-commit' | 'before-answer';
-  readonly kind: 'volume' | 'snapshot' | 'group';
+  readonly kind: Resource['kind'];
   readonly operation: string;
 };
 
-/** `leaseMs` is how long a claim holds after its process was last heard of; `checkpoint` is told of each step. */
-export type WorkOptions = {
+/**
+ * `leaseMs` is how long a claim holds after its process last renewed it. `checkpoint` is called at each step, before
+ * the operation goes on; what it throws ends the operation there, as a crash would.
+ */
+export type OperationsOptions = {
   readonly engine: Engine;
-  readonly leaseMs?: number;
-  readonly checkpoint?: ((step: WorkStep) => void) | undefined;
+  readonly leaseMs?: number | undefined;
+  readonly checkpoint?: ((step: Step) => void) | undefined;
 };
 
 type Running = {
@@ -61,43 +65,45 @@ type Running = {
 
 const defaultLeaseMs = 15_000;
 
-/** Makes the work of one process. */
-export function createWork({ engine, leaseMs = defaultLeaseMs, checkpoint }: WorkOptions): Work {
+/** Makes the operations of one process. */
+export function createOperations({
+  engine,
+  leaseMs = defaultLeaseMs,
+  checkpoint,
+}: OperationsOptions): Operations {
   const owner = crypto.randomUUID();
   const running = new Map<string, Running>();
 
-  async function perform<I, E, R>(task: Task<I, E, R>): Promise<R> {
-    const { operation } = task;
-    const [{ kind }] = task.resources;
-    const reach = (point: WorkStep['point']): void => checkpoint?.({ point, kind, operation });
-    reach('before-intent');
+  async function intend<I, E, R>(asked: Operation<I, E, R>, sql: Sql): Promise<Intended<I, R>> {
+    const { operation, claims } = asked;
+    await lockAll(sql, claims);
+    const intended = await asked.intend(sql);
+    if ('result' in intended) return intended;
     const sinceMs = Date.now();
-    const claim = { owner, operation, sinceMs, untilMs: sinceMs + leaseMs };
-    const intended = await engine.transaction(sql => task.intend(sql, claim));
-    if ('result' in intended) return intended.result;
-    const { intent } = intended;
-    reach('after-intent');
-    let effect: E;
-    try {
-      effect = await whileRenewed(task.resources, () => task.act(intent));
-    } catch (error) {
-      const problem = asProblem(error);
-      await engine.transaction(sql => task.fail(sql, { intent, problem }));
-      throw problem;
+    for (const resource of claims) {
+      const claim = { ...resource, owner, operation, sinceMs, untilMs: sinceMs + leaseMs };
+      const holder = await takeClaim(sql, claim, sinceMs);
+      if (holder) throw busyProblem(resource, holder);
     }
-    reach('after-commit');
-    const result = await engine.transaction(sql => task.succeed(sql, { intent, effect }));
-    reach('before-answer');
-    return result;
+    return intended;
   }
 
-  async function whileRenewed<T>(resources: readonly Resource[], act: () => Promise<T>): Promise<T> {
-    const renew = (): void => {
+  async function conclude<T>(claims: readonly Resource[], record: (sql: Sql) => Promise<T>): Promise<T> {
+    return engine.transaction(async sql => {
+      await lockAll(sql, claims);
+      for (const resource of claims)
+        if (!(await freeClaim(sql, resource, owner))) throw takenOverProblem(resource);
+      return record(sql);
+    });
+  }
+
+  async function whileRenewed<T>(claims: readonly Resource[], act: () => Promise<T>): Promise<T> {
+    const renew = async (sql: Sql): Promise<void> => {
       const untilMs = Date.now() + leaseMs;
-      // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
-      engine.transaction(sql => renewClaims(sql, resources, { owner, untilMs })).catch(() => undefined);
+      for (const resource of claims) await renewClaim(sql, { ...resource, owner, untilMs });
     };
-    const timer = setInterval(renew, leaseMs / 3);
+    // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
+    const timer = setInterval(() => void engine.transaction(renew).catch(() => undefined), leaseMs / 3);
     try {
       return await act();
     } finally {
@@ -105,25 +111,43 @@ export function createWork({ engine, leaseMs = defaultLeaseMs, checkpoint }: Wor
     }
   }
 
+  async function perform<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
+    const { operation, claims } = asked;
+    const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
+    reach('before-intent');
+    const intended = await engine.transaction(sql => intend(asked, sql));
+    if ('result' in intended) return intended.result;
+    const { intent } = intended;
+    reach('after-intent');
+    let effect: E;
+    try {
+      effect = await whileRenewed(claims, () => asked.act(intent));
+    } catch (error) {
+      const problem = asProblem(error);
+      await conclude(claims, sql => asked.fail(sql, { intent, problem }));
+      throw problem;
+    }
+    reach('after-commit');
+    const result = await conclude(claims, sql => asked.succeed(sql, { intent, effect }));
+    reach('before-answer');
+    return result;
+  }
+
   return {
-    owner,
-    run<I, E, R>(task: Task<I, E, R>): Promise<R> {
-      const { resources, operation, subject } = task;
-      const keys = resources.map(keyOf);
-      const [key = ''] = keys;
+    run<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
+      const { operation, subject, claims } = asked;
+      const [key = '', ...others] = claims.map(keyOf);
       const same = running.get(key);
       if (same?.key === key && same.operation === operation && sameJson(same.subject, subject))
         return same.promise as Promise<R>;
-      for (const resource of resources) {
+      for (const resource of claims) {
         const current = running.get(keyOf(resource));
-        if (current) return Promise.reject(busy(resource, current));
+        if (current) return Promise.reject(busyProblem(resource, current));
       }
-      const promise = perform(task).finally(() => keys.forEach(used => running.delete(used)));
-      for (const used of keys) running.set(used, { key, operation, subject, sinceMs: Date.now(), promise });
+      const used = [key, ...others];
+      const promise = perform(asked).finally(() => used.forEach(one => running.delete(one)));
+      for (const one of used) running.set(one, { key, operation, subject, sinceMs: Date.now(), promise });
       return promise;
-    },
-    requireFree({ kind, id, claim }) {
-      if (claim && claim.owner !== owner && claim.untilMs > Date.now()) throw busy({ kind, id }, claim);
     },
     async idle() {
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));
@@ -131,16 +155,18 @@ export function createWork({ engine, leaseMs = defaultLeaseMs, checkpoint }: Wor
   };
 }
 
-/** The outcome of work may be recorded only by whoever still holds the claim: ABORTED otherwise. */
-export function requireHeld(held: boolean, { kind, id }: Resource): void {
-  if (!held) throw new Problem('ABORTED', `the work on ${kind} "${id}" took too long and was taken over`);
+/** Comes first in each transaction that decides. */
+async function lockAll(sql: Sql, resources: readonly Resource[]): Promise<void> {
+  for (const { kind, id } of resources) await sql.lock(kind, id);
 }
 
-function busy({ kind, id }: Resource, { operation, sinceMs }: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
-  return new Problem(
-    'ABORTED',
-    `${kind} "${id}" is busy: ${operation} runs since ${new Date(sinceMs).toISOString()}`,
-  );
+function busyProblem({ kind, id }: Resource, holder: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
+  const since = new Date(holder.sinceMs).toISOString();
+  return new Problem('ABORTED', `${kind} "${id}" is busy: ${holder.operation} runs since ${since}`);
+}
+
+function takenOverProblem({ kind, id }: Resource): Problem {
+  return new Problem('ABORTED', `${kind} "${id}" is worked on elsewhere now: this took too long`);
 }
 
 function keyOf({ kind, id }: Resource): string {

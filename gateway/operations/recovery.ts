@@ -1,14 +1,14 @@
 import { asProblem, problemTable } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { findSuccessor } from '../attachments/epochs.ts';
 import { findAttachments } from '../tables/attachments.ts';
-import type { Resource } from '../tables/claims.ts';
-import { expireKept, isKeptTooLong } from '../tables/kept.ts';
+import type { Resource, UnfinishedQuery } from '../tables/claims.ts';
+import { expireSoftDeleted, hasExpired } from '../tables/soft-deleted.ts';
 import { listUnfinishedGroups, type GroupRecord } from '../tables/groups.ts';
 import { findMembers, listUnfinishedSnapshots, type SnapshotRecord } from '../tables/snapshots.ts';
 import { listUnfinished, type VolumeRecord } from '../tables/volumes.ts';
 import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
 
 /** Finishes what a gateway began and did not end, and deletes what was kept for long enough. */
 export interface Recovery {
@@ -23,11 +23,12 @@ export type RecoveryOptions = {
   readonly log: Log;
 };
 
-type Unfinished = Resource & { readonly cluster: string };
-type List<T> = (
-  sql: Reader,
-  page: { afterId: string; limit: number; nowMs: number },
-) => Promise<readonly T[]>;
+type Unfinished = Pick<Resource, 'id'> & { readonly cluster: string };
+type Kind<T> = {
+  readonly kind: Resource['kind'];
+  readonly list: (sql: Reader, query: UnfinishedQuery) => Promise<readonly T[]>;
+  readonly finish: (unfinished: T) => Promise<void>;
+};
 
 const concurrency = 4;
 const pageSize = 100;
@@ -37,10 +38,11 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
   const { volumes, expansion, modification, snapshots, groups } = services;
 
   async function finishVolume(volume: VolumeRecord): Promise<void> {
-    const { id, cluster, state, name, spec, pending } = volume;
+    const { id, state, name, spec, source, pending } = volume;
+    const cluster = clusterOf(volume);
     if (state === 'creating')
       await finishOrUndo(
-        () => volumes.create(cluster, id, { name, ...spec }),
+        () => volumes.create(cluster, id, { name, ...spec, ...(source && { source }) }),
         () => volumes.delete(cluster, id),
       );
     if (state === 'deleting') await volumes.delete(cluster, id);
@@ -54,41 +56,35 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
   }
 
   async function finishAttachments({ id }: VolumeRecord): Promise<void> {
-    const attachments = await findAttachments(engine.reader, id);
-    for (const attachment of attachments) {
+    for (const attachment of await findAttachments(engine.reader, id)) {
       const { nodeId, capability, readonly, state } = attachment;
-      // The node was accepted when the work was begun.
-      const key = {
-        cluster: { name: attachment.cluster, acceptAnyNode: true },
-        volumeId: id,
-        nodeId,
-      };
+      const key = { cluster: clusterOf(attachment), volumeId: id, nodeId };
       if (state === 'attached') continue;
-      // What was begun for a machine that is gone is undone.
-      const isOver = state === 'detaching' || (await findSuccessor(engine.reader, attachment, attachments));
       const detach = () => services.attachments.detach(key);
-      if (isOver) await detach();
+      if (state === 'detaching') await detach();
       else await finishOrUndo(() => services.attachments.attach(key, { capability, readonly }), detach);
     }
   }
 
   async function finishSnapshot(snapshot: SnapshotRecord): Promise<void> {
-    const { id, cluster, state, name, volumeId, parameters } = snapshot;
+    const { id, state, name, volumeId, parameters } = snapshot;
+    const cluster = clusterOf(snapshot);
     if (state === 'deleting') await snapshots.delete(cluster, id);
     else await snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
   }
 
-  async function finishGroup({ id, cluster, state, name, parameters }: GroupRecord): Promise<void> {
+  async function finishGroup(group: GroupRecord): Promise<void> {
+    const { id, state, name, parameters } = group;
+    const cluster = clusterOf(group);
     if (state === 'deleting') return groups.delete(cluster, id);
     const volumeIds = (await findMembers(engine.reader, id)).map(({ volumeId }) => volumeId);
     await groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } });
   }
 
-  async function tryFinish(unfinished: Unfinished, finish: () => Promise<void>): Promise<void> {
-    const { kind, id, cluster } = unfinished;
-    const fields = { [`${kind}Id`]: id, cluster };
+  async function tryFinish<T extends Unfinished>({ kind, finish }: Kind<T>, unfinished: T): Promise<void> {
+    const fields = { [`${kind}Id`]: unfinished.id, cluster: unfinished.cluster };
     try {
-      await finish();
+      await finish(unfinished);
       log.info('finished what was left unfinished', fields);
     } catch (error) {
       const { code, detail } = asProblem(error);
@@ -96,17 +92,14 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
     }
   }
 
-  async function sweepOver<T extends Unfinished>(
-    list: List<T>,
-    finish: (unfinished: T) => Promise<void>,
-  ): Promise<number> {
+  async function sweepOver<T extends Unfinished>(kind: Kind<T>): Promise<number> {
     let count = 0;
     let afterId = '';
     for (;;) {
-      const page = await list(engine.reader, { afterId, limit: pageSize, nowMs: Date.now() });
+      const page = await kind.list(engine.reader, { afterId, limit: pageSize, nowMs: Date.now() });
       const queue = page.values();
       const drain = async (): Promise<void> => {
-        for (const unfinished of queue) await tryFinish(unfinished, () => finish(unfinished));
+        for (const unfinished of queue) await tryFinish(kind, unfinished);
       };
       await Promise.all(Array.from({ length: concurrency }, drain));
       count += page.length;
@@ -118,14 +111,20 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
   return {
     async sweep() {
       const nowMs = Date.now();
-      if (await isKeptTooLong(engine.reader, nowMs)) await engine.transaction(sql => expireKept(sql, nowMs));
+      if (await hasExpired(engine.reader, nowMs))
+        await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
       return (
-        (await sweepOver(listUnfinished, finishVolume)) +
-        (await sweepOver(listUnfinishedSnapshots, finishSnapshot)) +
-        (await sweepOver(listUnfinishedGroups, finishGroup))
+        (await sweepOver({ kind: 'volume', list: listUnfinished, finish: finishVolume })) +
+        (await sweepOver({ kind: 'snapshot', list: listUnfinishedSnapshots, finish: finishSnapshot })) +
+        (await sweepOver({ kind: 'group', list: listUnfinishedGroups, finish: finishGroup }))
       );
     },
   };
+}
+
+/** What was begun was allowed then: the node was admitted, and the cluster could use the pool. */
+function clusterOf({ cluster: name }: Pick<Unfinished, 'cluster'>): Cluster {
+  return { name, acceptAnyNode: true, pools: undefined };
 }
 
 /**

@@ -1,16 +1,18 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { BlockPage } from '../../src/api/snapshot.ts';
 import type { Extent } from '../backend.ts';
-import { requireOffered } from '../volumes/features.ts';
-import { notFound } from '../tenancy/ownership.ts';
-import { findSnapshot, type SnapshotRecord } from '../tables/snapshots.ts';
-import { toKnownSnapshot } from '../volumes/documents.ts';
-import type { ServiceOptions } from '../volumes/volumes.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { poolsOf } from '../pools/choice.ts';
+import { requireAnyOffers, requireOffered } from '../pools/features.ts';
+import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { notFoundProblem } from '../tenancy/ownership.ts';
+import { toKnownSnapshot } from './documents.ts';
 
 /** Which blocks of a cluster's snapshots hold data, and which differ. */
 export interface Blocks {
   /** From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. */
-  list(cluster: string, id: string, query: BlockQuery): Promise<BlockPage>;
+  list(cluster: Cluster, id: string, query: BlockQuery): Promise<BlockPage>;
 }
 
 /** With `base` the blocks that differ from that snapshot of the same volume. */
@@ -21,11 +23,11 @@ export type BlockQuery = {
 };
 
 /** Makes the service. */
-export function createBlocks({ engine, backend }: Pick<ServiceOptions, 'engine' | 'backend'>): Blocks {
-  async function require(cluster: string, id: string): Promise<SnapshotRecord> {
-    const snapshot = await findSnapshot(engine.reader, id);
-    if (snapshot?.cluster !== cluster || snapshot.state === 'cutting')
-      throw notFound({ kind: 'snapshot', id });
+export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>): Blocks {
+  async function requireReadySnapshot(cluster: Cluster, id: string): Promise<SnapshotRecord> {
+    const snapshot = await snapshotTable.find(engine.reader, { id });
+    if (snapshot?.cluster !== cluster.name || snapshot.state === 'cutting')
+      throw notFoundProblem({ kind: 'snapshot', id });
     if (snapshot.state !== 'ready')
       throw new Problem('ABORTED', `snapshot "${id}" is not ready: it is ${snapshot.state}`);
     return snapshot;
@@ -33,12 +35,13 @@ export function createBlocks({ engine, backend }: Pick<ServiceOptions, 'engine' 
 
   return {
     async list(cluster, id, { base: baseId, offset, limit }) {
-      const { snapshots, changes } = backend;
-      const { allocated, changed } = requireOffered(backend, snapshots && changes, 'changed blocks');
-      const target = await require(cluster, id);
-      const base = baseId === undefined ? undefined : await require(cluster, baseId);
+      requireAnyOffers(poolsOf(pools, cluster), 'changes', 'changed blocks');
+      const target = await requireReadySnapshot(cluster, id);
+      const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);
       if (base && base.volumeId !== target.volumeId)
         throw new Problem('INVALID_ARGUMENT', `snapshots "${base.id}" and "${id}" are of different volumes`);
+      const pool = pools.get(target.pool);
+      const { allocated, changed } = requireOffered(pool, pool.backend.changes, 'changed blocks');
       const { sizeBytes } = target;
       if (offset < 0 || offset > sizeBytes)
         throw new Problem('OUT_OF_RANGE', `offset ${offset} is outside of the ${sizeBytes} bytes of "${id}"`);

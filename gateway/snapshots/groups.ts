@@ -1,89 +1,104 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { Group, GroupSpec } from '../../src/api/snapshot.ts';
-import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
-import { requireReady } from '../volumes/expand.ts';
-import { requireOffered } from '../volumes/features.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import { notFound, requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
-import { dropClaim, takeClaim, type Claim, type Resource } from '../tables/claims.ts';
-import { findGroup, insertGroup, putGroupState, removeGroup, type GroupRecord } from '../tables/groups.ts';
-import { findMembers, insertSnapshot, putSnapshotState, type SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume } from '../tables/volumes.ts';
-import { checkParameters } from '../volumes/validate.ts';
-import { toGroup } from '../volumes/documents.ts';
-import { afterCut, cutOrUndo, newSnapshotRecord, toNewSnapshot } from './snapshots.ts';
-import { requireUnneeded } from '../volumes/sources.ts';
+import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
+import type { Intended } from '../operations/operation.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { poolsOf } from '../pools/choice.ts';
+import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import type { Sql } from '../store.ts';
-import type { ServiceOptions } from '../volumes/volumes.ts';
-import { requireHeld, type Intended } from '../operations/operation.ts';
+import type { Resource } from '../tables/claims.ts';
+import { groupTable, removeGroup, type GroupRecord } from '../tables/groups.ts';
+import { findMembers, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { notFoundProblem, requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { requireReadyVolume } from '../volumes/ready.ts';
+import { requireUnneeded } from '../volumes/sources.ts';
+import { readParameters } from '../volumes/validate.ts';
+import { afterCut, cutOrUndo, newSnapshotRecord, requireSnapshots, toNewSnapshot } from './cut.ts';
+import { toGroup } from './documents.ts';
 
 /** Snapshots of several volumes at one point in time; another cluster's are not there for the one that asks. */
 export interface Groups {
   /** Cuts all members or none, or finds that they are there; `created` is false then. */
-  create(cluster: string, id: string, spec: GroupSpec): Promise<{ group: Group; created: boolean }>;
-  find(cluster: string, id: string): Promise<Group | undefined>;
-  get(cluster: string, id: string): Promise<Group>;
+  create(cluster: Cluster, id: string, spec: GroupSpec): Promise<{ group: Group; created: boolean }>;
+  find(cluster: Cluster, id: string): Promise<Group | undefined>;
+  get(cluster: Cluster, id: string): Promise<Group>;
   /** Deletes the group with its members; one that is not there is fine. */
-  delete(cluster: string, id: string): Promise<void>;
+  delete(cluster: Cluster, id: string): Promise<void>;
 }
 
+type Asked = Pick<GroupRecord, 'id' | 'cluster' | 'name'> & {
+  readonly volumeIds: readonly string[];
+  readonly parameters: Readonly<Record<string, string>> | undefined;
+};
 type Recorded = { readonly group: GroupRecord; readonly members: readonly SnapshotRecord[] };
 type Cutting = Recorded & { readonly snapshots: readonly NewSnapshot[] };
 type Cut = Recorded & { readonly created: boolean };
 
 /** Makes the service. */
-export function createGroups({ engine, backend, work }: ServiceOptions): Groups {
-  function offered(): BackendSnapshots & Required<Pick<BackendSnapshots, 'createGroup'>> {
-    const { snapshots } = backend;
-    const createGroup = requireOffered(backend, snapshots?.createGroup, 'groups of snapshots');
-    return { ...requireOffered(backend, snapshots, 'snapshots'), createGroup };
+export function createGroups({ engine, pools, operations }: ServiceOptions): Groups {
+  const requireAny = (cluster: Cluster): void =>
+    requireAnyOffers(poolsOf(pools, cluster), 'groups', 'groups of snapshots');
+
+  function offered(name: string): BackendSnapshots & Required<Pick<BackendSnapshots, 'createGroup'>> {
+    const pool = pools.get(name);
+    const snapshots = requireSnapshots(pool);
+    const createGroup = requireOffered(pool, snapshots.createGroup, 'groups of snapshots');
+    return { ...snapshots, createGroup };
   }
 
-  async function find(cluster: string, id: string): Promise<Group | undefined> {
-    offered();
-    const group = await findGroup(engine.reader, id);
-    return group?.cluster === cluster ? toGroup(group, await findMembers(engine.reader, id)) : undefined;
+  async function find(cluster: Cluster, id: string): Promise<Group | undefined> {
+    requireAny(cluster);
+    const group = await groupTable.find(engine.reader, { id });
+    return group?.cluster === cluster.name ? toGroup(group, await findMembers(engine.reader, id)) : undefined;
   }
 
-  async function intendCut(sql: Sql, asked: Recorded, claim: Claim): Promise<Intended<Cutting, Cut>> {
-    const known = await recall(sql, asked.group.id);
-    if (known) requireSame(known, asked);
+  async function intendCut(sql: Sql, asked: Asked): Promise<Intended<Cutting, Cut>> {
+    const known = await recall(sql, asked.id);
+    if (known) requireSame(known, withParameters(asked, known.group.pool));
     if (known?.group.state === 'ready') return { result: { ...known, created: false } };
-    if (known) work.requireFree(known.group);
-    else await insertGroup(sql, asked.group);
-    await takeClaim(sql, asked.group, claim);
-    const { group, members: wanted } = known ?? asked;
-    const members: SnapshotRecord[] = [];
+    const volumes = new Map<string, VolumeRecord>();
+    for (const id of asked.volumeIds) volumes.set(id, await requireReadyVolume(sql, id));
+    const { group, members } = known ?? (await record(sql, asked, [...volumes.values()]));
     const snapshots: NewSnapshot[] = [];
-    for (const one of wanted) {
-      const resource: Resource = { kind: 'volume', id: one.volumeId };
-      const volume = requireReady(resource, await findVolume(sql, resource.id));
-      work.requireFree(volume);
-      await takeClaim(sql, volume, claim);
-      const member = known ? one : { ...one, place: volume.place };
-      if (!known) await insertSnapshot(sql, member);
-      members.push(member);
-      snapshots.push(await toNewSnapshot(sql, member, volume));
+    for (const member of members) {
+      const volume = volumes.get(member.volumeId);
+      if (volume) snapshots.push(await toNewSnapshot(sql, member, volume));
     }
     return { intent: { group, members, snapshots } };
   }
 
-  async function intendDelete(sql: Sql, id: string, claim: Claim): Promise<Intended<Recorded, void>> {
-    const known = await recall(sql, id);
-    if (!known) return { result: undefined };
-    work.requireFree(known.group);
-    for (const member of known.members) await requireUnneeded(sql, member);
-    await putStates(sql, {
-      group: { ...known.group, state: 'deleting' },
-      members: known.members.map(member => ({ ...member, state: 'deleting' })),
+  /** Members' ids say nothing, so that none is another snapshot's. */
+  async function record(sql: Sql, asked: Asked, volumes: readonly VolumeRecord[]): Promise<Recorded> {
+    const pool = requireOnePool(asked.id, volumes);
+    const { id, cluster, name, parameters } = withParameters(asked, pool);
+    const group: GroupRecord = {
+      id,
+      cluster,
+      name,
+      pool,
+      parameters,
+      state: 'cutting',
+      createdAtMs: Date.now(),
+    };
+    await groupTable.insert(sql, group);
+    const members = volumes.map((volume, member) => {
+      const ids = { id: `${cluster}.member-${crypto.randomUUID()}`, volumeId: volume.id };
+      return newSnapshotRecord({ ...ids, cluster, name, parameters }, volume, { groupId: id, member });
     });
-    await takeClaim(sql, known.group, claim);
-    return { intent: known };
+    for (const member of members) await snapshotTable.insert(sql, member);
+    return { group, members };
   }
 
-  async function removeAll({ members }: Recorded): Promise<void> {
-    const { delete: remove } = offered();
+  function withParameters(asked: Asked, pool: string): Asked & Pick<GroupRecord, 'parameters'> {
+    return { ...asked, parameters: readParameters(offered(pool).parameters, asked.parameters) };
+  }
+
+  async function removeAll({ group, members }: Recorded): Promise<void> {
+    const { delete: remove } = offered(group.pool);
     for (const { id } of members) await remove({ id });
   }
 
@@ -92,37 +107,34 @@ export function createGroups({ engine, backend, work }: ServiceOptions): Groups 
 
     async get(cluster, id) {
       const group = await find(cluster, id);
-      if (!group) throw notFound({ kind: 'group', id });
+      if (!group) throw notFoundProblem({ kind: 'group', id });
       return group;
     },
 
     async create(cluster, id, { name, volumeIds, parameters }) {
-      const { createGroup, parameters: schema } = offered();
+      requireAny(cluster);
       const resource: Resource = { kind: 'group', id };
       const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
       requireOwnNew(cluster, resource);
       for (const source of sources) requireOwn(cluster, source);
-      const known = checkParameters({ parameters: schema }, parameters);
-      const asked = newRecords({ id, cluster, name, parameters: known }, volumeIds);
-      const claimed = [resource, ...sources] as const;
-      const done = await work.run<Cutting, readonly CutSnapshot[], Cut>({
-        resources: [resource, ...sources],
+      const asked: Asked = { id, cluster: cluster.name, name, volumeIds, parameters };
+      const done = await operations.run<Cutting, readonly CutSnapshot[], Cut>({
         operation: 'snapshot',
-        subject: { name, volumeIds, parameters: known },
-        intend: (sql, claim) => intendCut(sql, asked, claim),
+        subject: asked,
+        claims: [resource, ...sources],
+        intend: sql => intendCut(sql, asked),
         act: intent =>
           cutOrUndo(
-            async () => requireAll(intent, await createGroup(intent.snapshots)),
+            async () => requireAll(intent, await offered(intent.group.pool).createGroup(intent.snapshots)),
             async () => intent.group.state === 'cutting' && removeAll(intent),
           ),
         async succeed(sql, { intent, effect }) {
-          for (const held of claimed) requireHeld(await dropClaim(sql, held, work.owner), held);
           const cut = afterGroupCut(intent, effect);
-          await putStates(sql, cut);
+          await groupTable.put(sql, cut.group);
+          for (const member of cut.members) await snapshotTable.put(sql, member);
           return { ...cut, created: intent.group.state === 'cutting' };
         },
         async fail(sql, { intent, problem }) {
-          for (const held of claimed) await dropClaim(sql, held, work.owner);
           if (problemTable[problem.code].final && intent.group.state === 'cutting')
             await removeGroup(sql, id);
         },
@@ -131,53 +143,45 @@ export function createGroups({ engine, backend, work }: ServiceOptions): Groups 
     },
 
     async delete(cluster, id) {
-      offered();
-      const resource: Resource = { kind: 'group', id };
-      if (clusterOf(id) !== cluster) return;
-      await work.run<Recorded, void, void>({
-        resources: [resource],
+      requireAny(cluster);
+      if (clusterOf(id) !== cluster.name) return;
+      await operations.run<Recorded, void, void>({
         operation: 'delete',
         subject: undefined,
-        intend: (sql, claim) => intendDelete(sql, id, claim),
+        claims: [{ kind: 'group', id }],
+        intend: sql => intendDelete(sql, id),
         act: removeAll,
-        async succeed(sql) {
-          requireHeld(await dropClaim(sql, resource, work.owner), resource);
-          await removeGroup(sql, id);
-        },
-        fail: async sql => void (await dropClaim(sql, resource, work.owner)),
+        succeed: sql => removeGroup(sql, id),
+        // What is being deleted stays so, and is gone on with.
+        fail: async () => {},
       });
     },
   };
 }
 
+async function intendDelete(sql: Sql, id: string): Promise<Intended<Recorded, void>> {
+  const known = await recall(sql, id);
+  if (!known) return { result: undefined };
+  for (const member of known.members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
+  await groupTable.update(sql, { id }, { state: 'deleting' });
+  for (const member of known.members) await snapshotTable.update(sql, member, { state: 'deleting' });
+  return { intent: known };
+}
+
 async function recall(sql: Sql, id: string): Promise<Recorded | undefined> {
-  const group = await findGroup(sql, id);
+  const group = await groupTable.find(sql, { id });
   return group && { group, members: await findMembers(sql, id) };
 }
 
-/** A group as it is recorded at first. Its members' ids say nothing, so that none is another snapshot's. */
-function newRecords(
-  asked: Pick<GroupRecord, 'id' | 'cluster' | 'name' | 'parameters'>,
-  volumeIds: readonly string[],
-): Recorded {
-  const { id: groupId, cluster, name, parameters } = asked;
-  const group: GroupRecord = {
-    ...asked,
-    kind: 'group',
-    state: 'cutting',
-    createdAtMs: Date.now(),
-    claim: undefined,
-  };
-  const members = volumeIds.map((volumeId, member) => {
-    const id = `${cluster}.member-${crypto.randomUUID()}`;
-    return newSnapshotRecord({ id, cluster, name, volumeId, parameters }, { groupId, member });
-  });
-  return { group, members };
-}
-
-async function putStates(sql: Sql, { group, members }: Recorded): Promise<void> {
-  await putGroupState(sql, group);
-  for (const member of members) await putSnapshotState(sql, member);
+/** The pool of all these volumes; FAILED_PRECONDITION when they are in several. */
+function requireOnePool(id: string, volumes: readonly VolumeRecord[]): string {
+  const [first, ...rest] = volumes;
+  const other = rest.find(({ pool }) => pool !== first?.pool);
+  if (first && !other) return first.pool;
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `group "${id}" cannot be cut: volume "${first?.id}" is in pool "${first?.pool}", volume "${other?.id}" in pool "${other?.pool}"`,
+  );
 }
 
 function requireAll({ group, members }: Recorded, cuts: readonly CutSnapshot[]): readonly CutSnapshot[] {
@@ -189,7 +193,7 @@ function requireAll({ group, members }: Recorded, cuts: readonly CutSnapshot[]):
 }
 
 function afterGroupCut({ group, members }: Recorded, cuts: readonly CutSnapshot[]): Recorded {
-  const cut = members.map((member, index) => afterCut(member, cuts[index] ?? unready));
+  const cut = members.map((member, index) => ({ ...member, ...afterCut(cuts[index] ?? unready) }));
   const ready = cut.every(({ state }) => state === 'ready');
   const createdAtMs = Math.min(...cut.map(member => member.createdAtMs));
   return { group: { ...group, createdAtMs, state: ready ? 'ready' : 'processing' }, members: cut };
@@ -198,13 +202,16 @@ function afterGroupCut({ group, members }: Recorded, cuts: readonly CutSnapshot[
 const unready: CutSnapshot = { sizeBytes: 0, createdAtMs: 0, ready: false };
 
 /** The order of the volumes makes no difference. */
-function requireSame(known: Recorded, asked: Recorded): void {
-  const { id, name, state, parameters } = known.group;
+function requireSame(
+  { group: { id, name, state, parameters }, members }: Recorded,
+  asked: Asked & Pick<GroupRecord, 'parameters'>,
+): void {
   if (state === 'deleting') throw new Problem('ABORTED', `group "${id}" is being deleted; try again`);
-  if (name !== asked.group.name)
+  if (name !== asked.name)
     throw new Problem('ALREADY_EXISTS', `group "${id}" is there with the name "${name}"`);
-  const [has, wants] = [known, asked].map(({ members }) => members.map(({ volumeId }) => volumeId).sort());
-  if (!sameJson(has, wants)) throw new Problem('ALREADY_EXISTS', `group "${id}" is there with other volumes`);
-  if (!sameJson(parameters, asked.group.parameters))
+  const has = members.map(({ volumeId }) => volumeId).sort();
+  if (!sameJson(has, [...asked.volumeIds].sort()))
+    throw new Problem('ALREADY_EXISTS', `group "${id}" is there with other volumes`);
+  if (!sameJson(parameters, asked.parameters))
     throw new Problem('ALREADY_EXISTS', `group "${id}" is there with other parameters`);
 }

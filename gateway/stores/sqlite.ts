@@ -80,6 +80,8 @@ function createSql({ prepare }: Connection): Sql {
         throw unavailable(error);
       }
     },
+    // Transactions that write run one after the other.
+    async lock() {},
   };
 }
 

@@ -1,72 +1,90 @@
-import type { Sql, SqlRow, SqlValue } from '../store.ts';
+import type { Reader, Sql, SqlValue } from '../store.ts';
+import { integer, table, text } from './table.ts';
 
 /** What can be worked on by one at a time. */
 export type Resource = { readonly kind: 'volume' | 'snapshot' | 'group'; readonly id: string };
 
 /** Who works on a resource, on what, and until when nobody else may. Times are milliseconds since the epoch. */
-export type Claim = {
+export type Claim = Resource & {
   readonly owner: string;
   readonly operation: string;
   readonly sinceMs: number;
   readonly untilMs: number;
 };
 
-/** A resource that is recorded, with the last claim on it that was not dropped. */
-export type Claimed = Resource & { readonly claim: Claim | undefined };
+const claims = table<Claim, 'kind' | 'id'>('claims', {
+  key: ['kind', 'id'],
+  columns: {
+    kind: text('kind'),
+    id: text('id'),
+    owner: text('owner'),
+    operation: text('operation'),
+    sinceMs: integer('since'),
+    untilMs: integer('until'),
+  },
+});
 
-const tables: Readonly<Record<Resource['kind'], string>> = {
-  volume: 'volumes',
-  snapshot: 'snapshots',
-  group: 'snapshot_groups',
-};
-
-/** Sets a claim in an update, with `claimValues`. */
-export const setClaim = 'claim_owner = ?, claim_operation = ?, claim_since = ?, claim_until = ?';
-
-/** True of a row that nobody works on at the time that is given, in milliseconds since the epoch. */
-export const isUnclaimed = '(claim_owner is null or claim_until <= ?)';
-
-/** Takes the resource for `claim.owner`; whether it is free has been looked up before. */
-export async function takeClaim(sql: Sql, { kind, id }: Resource, claim: Claim): Promise<void> {
-  await sql.run(`update ${tables[kind]} set ${setClaim} where id = ?`, ...claimValues(claim), id);
+/**
+ * Claims the resource unless another owner's claim holds at `nowMs`. Undefined once it is claimed, else the claim that
+ * holds. The claim is guarded in the statement itself, so that of two that are taken at once one fails.
+ */
+export async function takeClaim(sql: Sql, claim: Claim, nowMs: number): Promise<Claim | undefined> {
+  const { kind, id, owner, operation, sinceMs, untilMs } = claim;
+  const taken = await sql.run(
+    `insert into claims (kind, id, owner, operation, since, until) values (?, ?, ?, ?, ?, ?)
+     on conflict (kind, id) do update set owner = excluded.owner, operation = excluded.operation,
+       since = excluded.since, until = excluded.until
+     where claims.owner = ? or claims.until <= ?`,
+    kind,
+    id,
+    owner,
+    operation,
+    sinceMs,
+    untilMs,
+    owner,
+    nowMs,
+  );
+  return taken > 0 ? undefined : ((await claims.find(sql, claim)) ?? claim);
 }
 
-/** Lengthens the claims on these resources while they are still the owner's. */
-export async function renewClaims(
+/** Lengthens the owner's claim while it is still the owner's. */
+export async function renewClaim(
   sql: Sql,
-  resources: readonly Resource[],
-  { owner, untilMs }: Pick<Claim, 'owner' | 'untilMs'>,
+  { kind, id, owner, untilMs }: Pick<Claim, 'kind' | 'id' | 'owner' | 'untilMs'>,
 ): Promise<void> {
-  for (const { kind, id } of resources)
-    await sql.run(
-      `update ${tables[kind]} set claim_until = ? where id = ? and claim_owner = ?`,
-      untilMs,
-      id,
-      owner,
-    );
-}
-
-/** Frees the resource. False when the claim is the owner's no more. */
-export async function dropClaim(sql: Sql, { kind, id }: Resource, owner: string): Promise<boolean> {
-  const table = tables[kind];
-  return (
-    (await sql.run(`update ${table} set claim_owner = null where id = ? and claim_owner = ?`, id, owner)) ===
-    1
+  await sql.run(
+    'update claims set until = ? where kind = ? and id = ? and owner = ?',
+    untilMs,
+    kind,
+    id,
+    owner,
   );
 }
 
-/** The claim as the columns `claim_owner`, `claim_operation`, `claim_since`, `claim_until`. */
-export function claimValues({ owner, operation, sinceMs, untilMs }: Claim): readonly SqlValue[] {
-  return [owner, operation, sinceMs, untilMs];
+/** Frees the resource. False when the claim is the owner's no more. */
+export async function freeClaim(sql: Sql, { kind, id }: Resource, owner: string): Promise<boolean> {
+  return (await sql.run('delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner)) > 0;
 }
 
-/** The claim out of those columns. */
-export function toClaim(row: SqlRow): Claim | undefined {
-  if (row.claim_owner === null) return undefined;
-  return {
-    owner: String(row.claim_owner),
-    operation: String(row.claim_operation),
-    sinceMs: Number(row.claim_since),
-    untilMs: Number(row.claim_until),
-  };
+/** One page of what is unfinished: at most `limit` entries after an id that nobody has claimed at `nowMs`. */
+export type UnfinishedQuery = { readonly afterId: string; readonly limit: number; readonly nowMs: number };
+
+/** The rest of a select, with its values, for one page of the resources of a kind that are so and claimed by nobody. */
+export function unfinished(
+  kind: Resource['kind'],
+  isSo: string,
+  { afterId, limit, nowMs }: UnfinishedQuery,
+): [string, ...SqlValue[]] {
+  return [
+    `where ${isSo} and id > ? and id not in (select id from claims where kind = '${kind}' and until > ?)
+     order by id limit ?`,
+    afterId,
+    nowMs,
+    limit,
+  ];
+}
+
+/** The claim on the resource, whether it still holds or not. */
+export function findClaim(sql: Reader, resource: Resource): Promise<Claim | undefined> {
+  return claims.find(sql, resource);
 }

@@ -1,49 +1,41 @@
 import type { Sql } from '../store.ts';
+import { integer, table, text } from './table.ts';
 
 /** What an audit found wrong with one resource, as far as it tells one finding from another. */
 export type FindingKey = {
+  readonly pool: string;
   readonly kind: 'volume' | 'snapshot';
   readonly id: string;
   readonly problem: string;
 };
 
-/** Notes what is found now, forgets what is not found any more, and tells when each was first found. */
-export async function noteFindings<T extends FindingKey>(
+type FindingRecord = FindingKey & { readonly firstSeenMs: number };
+
+const findings = table<FindingRecord, keyof FindingKey>('findings', {
+  key: ['pool', 'kind', 'id', 'problem'],
+  columns: {
+    pool: text('pool'),
+    kind: text('kind'),
+    id: text('id'),
+    problem: text('problem'),
+    firstSeenMs: integer('first_seen'),
+  },
+});
+
+/** Records what is found now, forgets what is not found any more, and tells when each was first found. */
+export async function recordFindings<T extends FindingKey>(
   sql: Sql,
   found: readonly T[],
   nowMs: number,
 ): Promise<readonly (T & { readonly firstSeenMs: number })[]> {
-  const rows = await sql.all('select * from findings');
-  const known = new Map(
-    rows.map(row => [
-      keyOf({ kind: row.kind as FindingKey['kind'], id: String(row.id), problem: String(row.problem) }),
-      row,
-    ]),
-  );
+  const known = new Map((await findings.select(sql, '')).map(record => [keyOf(record), record]));
   const current = new Set(found.map(keyOf));
-  for (const [key, { kind, id, problem }] of known)
-    if (!current.has(key))
-      await sql.run(
-        'delete from findings where kind = ? and id = ? and problem = ?',
-        kind ?? '',
-        id ?? '',
-        problem ?? '',
-      );
-  for (const finding of found)
-    if (!known.has(keyOf(finding)))
-      await sql.run(
-        'insert into findings (kind, id, problem, first_seen) values (?, ?, ?, ?)',
-        finding.kind,
-        finding.id,
-        finding.problem,
-        nowMs,
-      );
-  return found.map(finding => ({
-    ...finding,
-    firstSeenMs: Number(known.get(keyOf(finding))?.first_seen ?? nowMs),
-  }));
+  for (const [key, record] of known) if (!current.has(key)) await findings.remove(sql, record);
+  const dated = found.map(one => ({ ...one, firstSeenMs: known.get(keyOf(one))?.firstSeenMs ?? nowMs }));
+  for (const one of dated) if (!known.has(keyOf(one))) await findings.insert(sql, one);
+  return dated;
 }
 
-function keyOf({ kind, id, problem }: FindingKey): string {
-  return `${kind} ${id} ${problem}`;
+function keyOf({ pool, kind, id, problem }: FindingKey): string {
+  return `${pool} ${kind} ${id} ${problem}`;
 }

@@ -10,18 +10,54 @@ const steps: readonly (readonly string[])[] = [
       id text not null primary key,
       cluster text not null,
       name text not null,
+      pool text not null,
       state text not null,
       spec text not null,
+      source text,
       size_bytes bigint not null,
+      reserved_bytes bigint not null,
       context text not null,
       created_at bigint not null,
-      claim_owner text,
-      claim_operation text,
-      claim_since bigint,
-      claim_until bigint
+      mutable_parameters text not null,
+      node_expansion integer not null,
+      used_raw integer not null,
+      pending text,
+      place text,
+      restorable_until bigint
     )`,
     'create index volumes_by_cluster on volumes (cluster, id)',
+    'create index volumes_by_source on volumes (source) where source is not null',
     `create index volumes_unfinished on volumes (id) where state <> 'ready'`,
+    'create index volumes_pending on volumes (id) where pending is not null',
+    `create table snapshot_groups (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      pool text not null,
+      state text not null,
+      parameters text not null,
+      created_at bigint not null
+    )`,
+    `create index snapshot_groups_unfinished on snapshot_groups (id) where state <> 'ready'`,
+    `create table snapshots (
+      id text not null primary key,
+      cluster text not null,
+      name text not null,
+      pool text not null,
+      volume_id text not null,
+      group_id text,
+      member integer not null,
+      state text not null,
+      parameters text not null,
+      size_bytes bigint not null,
+      reserved_bytes bigint not null,
+      created_at bigint not null,
+      place text
+    )`,
+    'create index snapshots_by_cluster on snapshots (cluster, id)',
+    'create index snapshots_by_volume on snapshots (volume_id, id)',
+    'create index snapshots_by_group on snapshots (group_id, member) where group_id is not null',
+    `create index snapshots_unfinished on snapshots (id) where state <> 'ready'`,
     `create table attachments (
       volume_id text not null references volumes (id),
       cluster text not null,
@@ -31,6 +67,7 @@ const steps: readonly (readonly string[])[] = [
       capability text not null,
       readonly integer not null,
       reach text,
+      size_bytes bigint,
       primary key (volume_id, cluster, node_id)
     )`,
     'create index attachments_by_node on attachments (cluster, node_id)',
@@ -41,61 +78,31 @@ const steps: readonly (readonly string[])[] = [
       spec text not null,
       primary key (cluster, id)
     )`,
-  ],
-  [
-    'alter table volumes add column source text',
-    `alter table volumes add column mutable_parameters text not null default '{}'`,
-    'alter table volumes add column node_expansion integer not null default 0',
-    'alter table volumes add column pending text',
-    'create index volumes_pending on volumes (id) where pending is not null',
-    'alter table attachments add column size_bytes bigint',
-    `create table snapshot_groups (
-      id text not null primary key,
-      cluster text not null,
-      name text not null,
-      state text not null,
-      parameters text not null,
-      created_at bigint not null,
-      claim_owner text,
-      claim_operation text,
-      claim_since bigint,
-      claim_until bigint
+    `create table claims (
+      kind text not null,
+      id text not null,
+      owner text not null,
+      operation text not null,
+      since bigint not null,
+      until bigint not null,
+      primary key (kind, id)
     )`,
-    `create index snapshot_groups_unfinished on snapshot_groups (id) where state <> 'ready'`,
-    `create table snapshots (
-      id text not null primary key,
+    `create table reservations (
+      pool text not null,
+      place text not null,
       cluster text not null,
-      name text not null,
-      volume_id text not null,
-      group_id text,
-      member integer not null,
-      state text not null,
-      parameters text not null,
-      size_bytes bigint not null,
-      created_at bigint not null,
-      claim_owner text,
-      claim_operation text,
-      claim_since bigint,
-      claim_until bigint
+      bytes bigint not null,
+      primary key (pool, place, cluster)
     )`,
-    'create index snapshots_by_cluster on snapshots (cluster, id)',
-    'create index snapshots_by_volume on snapshots (volume_id, id)',
-    'create index snapshots_by_group on snapshots (group_id, member) where group_id is not null',
-    `create index snapshots_unfinished on snapshots (id) where state <> 'ready'`,
-  ],
-  [
-    'alter table volumes add column keep_until bigint',
-    'alter table volumes add column used_raw integer not null default 0',
     `create table findings (
+      pool text not null,
       kind text not null,
       id text not null,
       problem text not null,
       first_seen bigint not null,
-      primary key (kind, id, problem)
+      primary key (pool, kind, id, problem)
     )`,
   ],
-  ['alter table volumes add column place text', 'alter table snapshots add column place text'],
-  ['create index volumes_by_place on volumes (place) where place is not null'],
 ];
 
 /** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */

@@ -1,22 +1,23 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Resource } from '../tables/claims.ts';
+import type { Cluster } from './cluster.ts';
 
 /** NOT_FOUND for another cluster's id, as for one that is nowhere; INVALID_ARGUMENT for what can be no id. */
-export function requireOwnNew(cluster: string, resource: Resource): void {
+export function requireOwnNew(cluster: Cluster, resource: Resource): void {
   const { kind, id } = resource;
   const owner = clusterOf(id);
   if (owner === undefined)
-    throw new Problem('INVALID_ARGUMENT', `"${id}" is not a ${kind} id such as "${cluster}.name"`);
-  if (owner !== cluster) throw notFound(resource);
+    throw new Problem('INVALID_ARGUMENT', `"${id}" is not a ${kind} id such as "${cluster.name}.name"`);
+  if (owner !== cluster.name) throw notFoundProblem(resource);
 }
 
 /** NOT_FOUND for what is another cluster's, or can be nobody's. */
-export function requireOwn(cluster: string, resource: Resource): void {
-  if (clusterOf(resource.id) !== cluster) throw notFound(resource);
+export function requireOwn(cluster: Cluster, resource: Resource): void {
+  if (clusterOf(resource.id) !== cluster.name) throw notFoundProblem(resource);
 }
 
 /** What is said of an id that names nothing for the cluster that asks. */
-export function notFound({ kind, id }: Resource): Problem {
+export function notFoundProblem({ kind, id }: Resource): Problem {
   return new Problem('NOT_FOUND', `there is no ${kind} "${id}"`);
 }

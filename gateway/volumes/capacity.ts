@@ -1,9 +1,12 @@
 import type { Capacity, CapacitySpec } from '../../src/api/storage.ts';
-import { requireOffered } from './features.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import type { Backend, PoolCapacity, VolumeSizes } from '../backend.ts';
-import { checkVolumeParameters, offers } from './validate.ts';
+import type { PoolCapacity, VolumeSizes } from '../backend.ts';
+import { choosePool, poolsOf } from '../pools/choice.ts';
+import { requireOffered } from '../pools/features.ts';
+import type { Pools } from '../pools/pools.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
 import { choosePlaces, readRequirement } from './placement.ts';
+import { canUse, readVolumeParameters } from './validate.ts';
 
 const none: Capacity = { availableBytes: 0 };
 
@@ -11,11 +14,13 @@ const none: Capacity = { availableBytes: 0 };
  * The room for new volumes of a kind, over all places that are meant; none for what the backend does not offer, and
  * where it has no place. INVALID_ARGUMENT for parameters that no volume can have.
  */
-export async function findCapacity(backend: Backend, spec: CapacitySpec): Promise<Capacity> {
+export async function findCapacity(pools: Pools, cluster: Cluster, spec: CapacitySpec): Promise<Capacity> {
   const { capabilities = [], parameters, topology } = spec;
-  const capacity = requireOffered(backend, backend.capacity, 'capacity');
-  checkVolumeParameters(backend, parameters, capabilities);
-  if (!capabilities.every(capability => offers(backend, capability))) return none;
+  const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);
+  const { backend } = pool;
+  const capacity = requireOffered(pool, backend.capacity, 'capacity');
+  readVolumeParameters(pool, own, capabilities);
+  if (!capabilities.every(capability => canUse(backend, capability))) return none;
   const left = async (place?: Segments): Promise<Capacity> =>
     toCapacity(await capacity(place), backend.sizes);
   if (!backend.places) return left();

@@ -1,52 +1,191 @@
-import { Problem } from '../../src/api/problem.ts';
+import { formatOptionsOf } from '../../src/api/filesystems.ts';
+import { Problem, problemTable } from '../../src/api/problem.ts';
+import type { VolumeSpec } from '../../src/api/volume.ts';
 import { showSegments, type Segments } from '../../src/api/topology.ts';
-import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { RecordedSpec, VolumeRecord } from '../tables/volumes.ts';
+import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
+import type { Intended, Operation } from '../operations/operation.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { choosePool, poolsOf, type Choice } from '../pools/choice.ts';
+import type { Pool } from '../pools/pools.ts';
+import type { Sql } from '../store.ts';
+import type { Resource } from '../tables/claims.ts';
+import { findVolume, volumeTable, type RecordedSpec, type VolumeRecord } from '../tables/volumes.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { choosePlaces, isOneOf, meets, readRequirement, type Requirement } from './placement.ts';
 import { chooseSize } from './size.ts';
-import { isWithin } from './validate.ts';
-import { placeOfSource, sizeOfSource } from './sources.ts';
-import { isOneOf, meets, type Requirement } from './placement.ts';
+import {
+  claimsOfSource,
+  findSource,
+  placeOfSource,
+  requireSource,
+  requireSourceOffered,
+  sizeOfSource,
+  toResource,
+} from './sources.ts';
+import {
+  isWithin,
+  readMutableParameters,
+  readVolumeParameters,
+  requireCapabilities,
+  requireRange,
+} from './validate.ts';
 
 /** A volume that is recorded, with what it is filled from. */
 export type Making = { readonly record: VolumeRecord; readonly source: VolumeSource | undefined };
 /** A volume that is there; `created` when it was not there before. */
 export type Made = { readonly record: VolumeRecord; readonly created: boolean };
+/** What a cluster asks for under an id. */
+export type Asked = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
 
-/** A volume as it is recorded at first. */
-export function newRecord(
-  asked: Pick<VolumeRecord, 'id' | 'cluster' | 'name'> & { readonly spec: RecordedSpec },
+/** Makes the volume, or finds that it is there and fits. */
+export async function createVolume(
+  { engine, pools, operations }: ServiceOptions,
+  asked: Asked,
+): Promise<Made> {
+  const { cluster, id, spec } = asked;
+  const resource: Resource = { kind: 'volume', id };
+  requireOwnNew(cluster, resource);
+  if (spec.source) requireOwn(cluster, toResource(spec.source));
+  const requirement = readRequirement(spec.topology);
+  const choice = await choosePoolFor({ engine, pools }, asked);
+  const asNew = newVolumeRecord({ asked, choice, requirement });
+  const operation: Operation<Making, CreatedVolume, Made> = {
+    operation: 'create',
+    subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
+    claims: [resource, ...claimsOfSource(spec.source)],
+    intend: sql => intendCreate(sql, asNew, choice.pool),
+    act: intent => makeWithin(choice.pool.backend, intent),
+    async succeed(sql, { intent, effect: { sizeBytes, context = {}, place } }) {
+      const told = { ...context, ...formatOptionsOf(intent.record.spec.parameters ?? {}) };
+      const made = { state: 'ready', sizeBytes, context: told, place } as const;
+      await volumeTable.update(sql, { id }, made);
+      return { record: { ...intent.record, ...made }, created: true };
+    },
+    async fail(sql, { problem }) {
+      if (problemTable[problem.code].final) await volumeTable.remove(sql, { id });
+    },
+  };
+  const made = await operations.run(operation);
+  requireFitting(made.record, asNew, requirement);
+  return made;
+}
+
+/** A volume that is recorded stays in its pool, and a copy goes where its source is. */
+async function choosePoolFor(
+  { engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>,
+  { cluster, id, spec: { parameters, source } }: Asked,
+): Promise<Choice> {
+  const usable = poolsOf(pools, cluster);
+  if (!source && (parameters?.['pool'] !== undefined || usable.length === 1))
+    return choosePool(usable, parameters);
+  const known = await findVolume(engine.reader, id);
+  if (known) return choosePool(usable, parameters, pools.get(known.pool));
+  if (!source) return choosePool(usable, parameters);
+  const { pool: sourcePool } = await requireSource(engine.reader, source);
+  const choice = choosePool(
+    usable,
+    parameters,
+    usable.find(({ name }) => name === sourcePool),
+  );
+  requireSourceOffered(choice.pool, source, sourcePool);
+  return choice;
+}
+
+/** A volume that is there is compared; one that is half made is made as it was first asked for. */
+async function intendCreate(
+  sql: Sql,
+  record: VolumeRecord,
+  { backend }: Pool,
+): Promise<Intended<Making, Made>> {
+  if (await volumeTable.insert(sql, record)) {
+    const source = await findSource(sql, record);
+    requireNotSmaller(record, source);
+    requirePlaces(backend, { record, source });
+    return { intent: { record, source } };
+  }
+  const known = await volumeTable.find(sql, record);
+  if (!known || known.state === 'deleted') throw takenProblem(record.id, known);
+  if (known.state === 'deleting')
+    throw new Problem('ABORTED', `volume "${known.id}" is being deleted; try again`);
+  requireSame(known, record);
+  if (known.state === 'ready') return { result: { record: known, created: false } };
+  return { intent: { record: known, source: await findSource(sql, known) } };
+}
+
+/** Why an id is taken though there is no volume with it. */
+function takenProblem(id: string, deleted: VolumeRecord | undefined): Problem {
+  if (!deleted) return new Problem('ABORTED', `volume "${id}" is changing`);
+  const until = new Date(deleted.restorableUntilMs ?? 0).toISOString();
+  return new Problem('FAILED_PRECONDITION', `volume "${id}" was deleted and can be restored until ${until}`);
+}
+
+/** A volume as it is recorded at first; INVALID_ARGUMENT names what its pool does not take. */
+function newVolumeRecord({
+  asked: { cluster, id, spec },
+  choice: { pool, own },
+  requirement,
+}: {
+  readonly asked: Asked;
+  readonly choice: Choice;
+  readonly requirement: Requirement;
+}): VolumeRecord {
+  const { name, topology, source, ...rest } = spec;
+  requireRange(spec);
+  requireCapabilities(pool, spec.capabilities);
+  const mutableParameters = readMutableParameters(pool, spec.mutableParameters);
+  const parameters = {
+    ...readVolumeParameters(pool, own, spec.capabilities),
+    ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
+  };
+  const { places: known } = pool.backend;
+  const places = topology && known && choosePlaces(known, requirement);
+  const recorded = { ...rest, parameters, mutableParameters, ...(places && { places }) };
+  return emptyVolumeRecord({ id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source });
+}
+
+/** A volume of which nothing is there yet. */
+export function emptyVolumeRecord(
+  known: Pick<VolumeRecord, 'id' | 'cluster' | 'name' | 'pool' | 'source'> & { readonly spec: RecordedSpec },
 ): VolumeRecord {
   return {
-    ...asked,
-    kind: 'volume',
+    ...known,
     state: 'creating',
     sizeBytes: 0,
+    reservedBytes: 0,
     context: {},
     createdAtMs: Date.now(),
-    mutableParameters: asked.spec.mutableParameters ?? {},
+    mutableParameters: known.spec.mutableParameters ?? {},
     nodeExpansionRequired: false,
     usedRaw: false,
     pending: {},
     place: undefined,
-    claim: undefined,
+    restorableUntilMs: undefined,
   };
 }
 
 /** What the recorded volume was asked to be must be what is asked now; its size is compared once it is made. */
-export function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
-  if (known.name !== asked.name)
-    throw new Problem('ALREADY_EXISTS', `volume "${known.id}" is there with the name "${known.name}"`);
-  if (!sameJson(known.spec.parameters, asked.spec.parameters))
-    throw new Problem('ALREADY_EXISTS', `volume "${known.id}" is there with other parameters`);
-  if (!sameJson(known.spec.mutableParameters ?? {}, asked.spec.mutableParameters ?? {}))
-    throw new Problem('ALREADY_EXISTS', `volume "${known.id}" was made with other mutable parameters`);
-  if (!sameJson(known.spec.source, asked.spec.source))
-    throw new Problem('ALREADY_EXISTS', `volume "${known.id}" was made from another source`);
+function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
+  const { pool: _, ...has } = known.spec.parameters ?? {};
+  const { pool: __, ...wants } = asked.spec.parameters ?? {};
+  const differences = [
+    [known.name, asked.name, `is there with the name "${known.name}"`],
+    [known.pool, asked.pool, `is in pool "${known.pool}", not in pool "${asked.pool}"`],
+    [has, wants, 'is there with other parameters'],
+    [
+      known.spec.mutableParameters ?? {},
+      asked.spec.mutableParameters ?? {},
+      'was made with other mutable parameters',
+    ],
+    [known.source, asked.source, 'was made from another source'],
+  ] as const;
+  const difference = differences.find(([is, wanted]) => !sameJson(is, wanted));
+  if (difference) throw new Problem('ALREADY_EXISTS', `volume "${known.id}" ${difference[2]}`);
 }
 
 /** A copy is never cut off: what is asked for must hold all of the source, or OUT_OF_RANGE. */
-export function requireNotSmaller({ spec }: VolumeRecord, source: VolumeSource | undefined): void {
+function requireNotSmaller({ spec }: VolumeRecord, source: VolumeSource | undefined): void {
   const sizeBytes = sizeOfSource(source);
   for (const bytes of [spec.requiredBytes ?? 0, spec.limitBytes ?? 0])
     if (bytes > 0 && bytes < sizeBytes)
@@ -60,7 +199,7 @@ export function requireNotSmaller({ spec }: VolumeRecord, source: VolumeSource |
  * The places in which the volume may be now: those that were asked for, and of them only the source's own. Undefined
  * when the storage has no places; RESOURCE_EXHAUSTED when none is left.
  */
-export function requirePlaces(
+function requirePlaces(
   { places: known }: Backend,
   { record: { id, spec }, source }: Making,
 ): readonly Segments[] | undefined {
@@ -72,12 +211,12 @@ export function requirePlaces(
   const besideIt = beside ? `, and its ${source?.kind} is in "${showSegments(beside)}"` : '';
   throw new Problem(
     'RESOURCE_EXHAUSTED',
-    `volume "${id}" cannot be where it is asked for: the storage is in ${showPlaces(known)}${besideIt}`,
+    `volume "${id}" cannot be where it is asked for: the pool is in ${showPlaces(known)}${besideIt}`,
   );
 }
 
 /** A volume of a size outside the bounds, or in another place, is never reported as made, whoever made it. */
-export async function makeWithin(backend: Backend, making: Making): Promise<CreatedVolume> {
+async function makeWithin(backend: Backend, making: Making): Promise<CreatedVolume> {
   const { id } = making.record;
   const places = await findPlaces(backend, making);
   const made = await create(backend, making, places);
@@ -103,7 +242,8 @@ async function create(
   { record: { id, spec }, source }: Making,
   places: readonly Segments[] | undefined,
 ): Promise<CreatedVolume> {
-  const { limitBytes = 0, parameters = {}, mutableParameters = {}, capabilities } = spec;
+  const { limitBytes = 0, mutableParameters = {}, capabilities } = spec;
+  const { pool: _, ...parameters } = spec.parameters ?? {};
   const leastBytes = Math.max(spec.requiredBytes ?? 0, sizeOfSource(source));
   const requiredBytes = backend.sizes
     ? chooseSize({ requiredBytes: leastBytes, limitBytes }, backend.sizes)
@@ -127,7 +267,7 @@ async function create(
 }
 
 /** ALREADY_EXISTS when the volume has a size, or is in a place, outside of what is asked. */
-export function requireFitting(
+function requireFitting(
   { id, sizeBytes, place }: VolumeRecord,
   { spec }: VolumeRecord,
   requirement: Requirement,

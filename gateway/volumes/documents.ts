@@ -1,20 +1,19 @@
 import type { Volume } from '../../src/api/volume.ts';
-import type { Group, Snapshot } from '../../src/api/snapshot.ts';
-import type { KnownSnapshot, KnownVolume } from '../backend.ts';
+import type { KnownVolume } from '../backend.ts';
 import type { AttachmentRecord } from '../tables/attachments.ts';
-import type { GroupRecord } from '../tables/groups.ts';
-import type { SnapshotRecord } from '../tables/snapshots.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
 /** A volume as the API shows it. */
 export function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
-  const { id, name, state, sizeBytes, spec, context, createdAtMs } = record;
+  const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
   const { mutableParameters, nodeExpansionRequired, pending, place } = record;
   const unfinished = (['expansion', 'modification'] as const).filter(what => pending[what]);
   return {
     id,
     name,
-    state,
+    pool,
+    // A soft-deleted volume is shown to nobody.
+    state: state === 'deleted' ? 'deleting' : state,
     sizeBytes,
     parameters: spec.parameters ?? {},
     context: { ...context },
@@ -24,7 +23,7 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
       state: attached,
     })),
     createdAt: new Date(createdAtMs).toISOString(),
-    ...(spec.source && { source: spec.source }),
+    ...(source && { source }),
     ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
     ...(nodeExpansionRequired && { nodeExpansionRequired }),
     ...(unfinished.length > 0 && { pending: unfinished }),
@@ -32,34 +31,8 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
   };
 }
 
-/** A snapshot as the API shows it. */
-export function toSnapshot(record: SnapshotRecord): Snapshot {
-  const { id, name, volumeId, groupId, state, sizeBytes, createdAtMs, place } = record;
-  return {
-    id,
-    name,
-    volumeId,
-    ...(groupId !== undefined && { groupId }),
-    state,
-    sizeBytes,
-    createdAt: new Date(createdAtMs).toISOString(),
-    ...(place && { topology: [place] }),
-  };
-}
-
-/** A group as the API shows it. */
-export function toGroup(record: GroupRecord, members: readonly SnapshotRecord[]): Group {
-  const { id, name, state, createdAtMs } = record;
-  const createdAt = new Date(createdAtMs).toISOString();
-  return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
-}
-
-/** A volume as backends know it. */
+/** A volume as backends know it: what was asked of it beside its pool, its size, its place. */
 export function toKnownVolume({ id, sizeBytes, spec, place }: VolumeRecord): KnownVolume {
-  return { id, sizeBytes, parameters: spec.parameters ?? {}, ...(place && { place }) };
-}
-
-/** A snapshot as backends know it. */
-export function toKnownSnapshot({ id, volumeId, sizeBytes, place }: SnapshotRecord): KnownSnapshot {
-  return { id, volumeId, sizeBytes, ...(place && { place }) };
+  const { pool: _, ...parameters } = spec.parameters ?? {};
+  return { id, sizeBytes, parameters, ...(place && { place }) };
 }

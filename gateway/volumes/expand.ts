@@ -1,89 +1,85 @@
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { SizeSpec, Volume } from '../../src/api/volume.ts';
-import type { ExpandedVolume, KnownVolume, SizeBounds } from '../backend.ts';
-import { requireOffered } from './features.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import { notFound, requireOwn } from '../tenancy/ownership.ts';
-import { findAttachments } from '../tables/attachments.ts';
-import { dropClaim, takeClaim, type Claim, type Resource } from '../tables/claims.ts';
-import { findVolume, putPending, putSize, type VolumeRecord } from '../tables/volumes.ts';
-import { chooseSize } from './size.ts';
-import { checkRange, isWithin } from './validate.ts';
-import { toKnownVolume, toVolume } from './documents.ts';
+import type { Backend, ExpandedVolume, KnownVolume, SizeBounds } from '../backend.ts';
+import type { Intended } from '../operations/operation.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { poolsOf } from '../pools/choice.ts';
+import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import type { Sql } from '../store.ts';
-import type { ServiceOptions } from './volumes.ts';
-import { requireHeld, type Intended } from '../operations/operation.ts';
+import { findAttachments } from '../tables/attachments.ts';
+import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { requireOwn } from '../tenancy/ownership.ts';
+import { toKnownVolume, toVolume } from './documents.ts';
+import { requireReadyVolume } from './ready.ts';
+import { chooseSize } from './size.ts';
+import { isWithin, requireRange } from './validate.ts';
 
 /** Makes volumes larger, whether they are attached or not. */
 export interface Expansion {
   /** Grows the volume to a size within the bounds, or finds that it has one. It never shrinks. */
-  expand(cluster: string, id: string, spec: SizeSpec): Promise<Volume>;
+  expand(cluster: Cluster, id: string, spec: SizeSpec): Promise<Volume>;
 }
 
 /** Makes the service. */
-export function createExpansion({ engine, backend, work }: ServiceOptions): Expansion {
+export function createExpansion({ engine, pools, operations }: ServiceOptions): Expansion {
+  function offered({ pool: name }: VolumeRecord): NonNullable<Backend['expand']> {
+    const pool = pools.get(name);
+    return requireOffered(pool, pool.backend.expand, 'expansion of volumes');
+  }
+
   async function intend(
     sql: Sql,
-    { resource, bounds }: { readonly resource: Resource; readonly bounds: SizeBounds },
-    claim: Claim,
+    id: string,
+    bounds: SizeBounds,
   ): Promise<Intended<VolumeRecord, VolumeRecord>> {
-    const volume = requireReady(resource, await findVolume(sql, resource.id));
+    const volume = await requireReadyVolume(sql, id);
+    offered(volume);
     if (volume.sizeBytes >= bounds.requiredBytes) {
       requireBelow(volume, bounds);
       return { result: volume };
     }
-    work.requireFree(volume);
-    await putPending(sql, volume.id, { ...volume.pending, expansion: bounds });
-    await takeClaim(sql, volume, claim);
+    await volumeTable.update(sql, volume, { pending: { ...volume.pending, expansion: bounds } });
     return { intent: volume };
+  }
+
+  async function grow(volume: VolumeRecord, bounds: SizeBounds): Promise<ExpandedVolume> {
+    const known = toKnownVolume(volume);
+    const { sizes } = pools.get(volume.pool).backend;
+    const requiredBytes = sizes ? chooseSize(bounds, sizes) : bounds.requiredBytes;
+    return requireGrown(known, bounds, await offered(volume)(known, { ...bounds, requiredBytes }));
   }
 
   return {
     async expand(cluster, id, spec) {
-      const expand = requireOffered(backend, backend.expand, 'expansion of volumes');
-      const resource: Resource = { kind: 'volume', id };
-      requireOwn(cluster, resource);
-      checkRange(spec);
+      requireAnyOffers(poolsOf(pools, cluster), 'expand', 'expansion of volumes');
+      requireOwn(cluster, { kind: 'volume', id });
+      requireRange(spec);
       const bounds = { requiredBytes: spec.requiredBytes ?? 0, limitBytes: spec.limitBytes ?? 0 };
-      const grown = await work.run<VolumeRecord, ExpandedVolume, VolumeRecord>({
-        resources: [resource],
+      const grown = await operations.run<VolumeRecord, ExpandedVolume, VolumeRecord>({
         operation: 'expand',
         subject: bounds,
-        intend: (sql, claim) => intend(sql, { resource, bounds }, claim),
-        async act(volume) {
-          const known = toKnownVolume(volume);
-          const requiredBytes = backend.sizes ? chooseSize(bounds, backend.sizes) : bounds.requiredBytes;
-          return requireGrown(known, bounds, await expand(known, { ...bounds, requiredBytes }));
-        },
-        async succeed(sql, { intent, effect }) {
-          requireHeld(await dropClaim(sql, resource, work.owner), resource);
+        claims: [{ kind: 'volume', id }],
+        intend: sql => intend(sql, id, bounds),
+        act: volume => grow(volume, bounds),
+        async succeed(sql, { intent, effect: { sizeBytes, nodeExpansionRequired } }) {
           const pending = { ...intent.pending, expansion: undefined };
-          const volume = { ...intent, ...effect, pending };
-          await putPending(sql, id, pending);
-          await putSize(sql, volume);
-          return volume;
+          const changes = { sizeBytes, nodeExpansionRequired, pending };
+          await volumeTable.update(sql, { id }, changes);
+          return { ...intent, ...changes };
         },
-        async fail(sql, { intent, problem }) {
-          await dropClaim(sql, resource, work.owner);
+        async fail(sql, { intent: { pending }, problem }) {
           if (!problemTable[problem.code].final) return;
           // What was begun before with other bounds may have been done, and is still to be finished.
-          const { expansion } = intent.pending;
-          const left = sameJson(expansion, bounds) ? undefined : expansion;
-          await putPending(sql, id, { ...intent.pending, expansion: left });
+          const expansion = sameJson(pending.expansion, bounds) ? undefined : pending.expansion;
+          await volumeTable.update(sql, { id }, { pending: { ...pending, expansion } });
         },
       });
       requireBelow(grown, bounds);
       return toVolume(grown, await findAttachments(engine.reader, id));
     },
   };
-}
-
-/** The volume when work on it can begin: NOT_FOUND when it is not there, ABORTED when it is made or deleted. */
-export function requireReady(resource: Resource, volume: VolumeRecord | undefined): VolumeRecord {
-  if (!volume) throw notFound(resource);
-  if (volume.state !== 'ready')
-    throw new Problem('ABORTED', `volume "${volume.id}" is not ready: it is ${volume.state}`);
-  return volume;
 }
 
 /** A volume is never reported as grown to less than it had, or less than was asked for. */

@@ -1,17 +1,19 @@
 import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { HealthEntry } from '../backend.ts';
-import { requireOffered } from './features.ts';
-import { notFound } from '../tenancy/ownership.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { poolsOf } from '../pools/choice.ts';
+import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import { fromPageToken, toPageToken, type PageQuery } from '../tables/paging.ts';
 import { findVolume, listVolumes, type VolumeRecord } from '../tables/volumes.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { notFoundProblem } from '../tenancy/ownership.ts';
 import { toKnownVolume } from './documents.ts';
-import type { ServiceOptions } from './volumes.ts';
 
 /** What is wrong with a cluster's volumes, as the storage tells it now. */
 export interface VolumesHealth {
-  get(cluster: string, id: string): Promise<Health>;
+  get(cluster: Cluster, id: string): Promise<Health>;
   /** Only volumes with which something is wrong; a page may have none of them and yet be followed by another. */
-  list(cluster: string, query: PageQuery): Promise<HealthPage>;
+  list(cluster: Cluster, query: PageQuery): Promise<HealthPage>;
 }
 
 /** Most volumes that are looked at for one page, and how many at a time. */
@@ -21,29 +23,32 @@ const concurrency = 16;
 /** Makes the service. */
 export function createVolumesHealth({
   engine,
-  backend,
-}: Pick<ServiceOptions, 'engine' | 'backend'>): VolumesHealth {
-  const offered = (): NonNullable<typeof backend.volumeHealth> =>
-    requireOffered(backend, backend.volumeHealth, 'health of volumes');
+  pools,
+}: Pick<ServiceOptions, 'engine' | 'pools'>): VolumesHealth {
+  const requireAny = (cluster: Cluster): void =>
+    requireAnyOffers(poolsOf(pools, cluster), 'health', 'health of volumes');
 
-  /** A volume that is being made or deleted is neither well nor ill. */
+  /** A volume that is being made or deleted is neither well nor ill, and one in a pool that tells nothing is well. */
   async function ask(volume: VolumeRecord): Promise<Health> {
-    const entries = volume.state === 'ready' ? await offered()(toKnownVolume(volume)) : [];
-    return { volumeId: volume.id, entries: unique(entries) };
+    const { backend } = pools.get(volume.pool);
+    const entries = volume.state === 'ready' ? await backend.volumeHealth?.(toKnownVolume(volume)) : [];
+    return { volumeId: volume.id, entries: unique(entries ?? []) };
   }
 
   return {
     async get(cluster, id) {
-      offered();
+      requireAny(cluster);
       const volume = await findVolume(engine.reader, id);
-      if (volume?.cluster !== cluster) throw notFound({ kind: 'volume', id });
+      if (volume?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
+      const pool = pools.get(volume.pool);
+      requireOffered(pool, pool.backend.volumeHealth, 'health of volumes');
       return ask(volume);
     },
 
     async list(cluster, { limit, pageToken }) {
-      offered();
-      const afterId = pageToken === undefined ? '' : fromPageToken(cluster, pageToken, 'health');
-      const records = await listVolumes(engine.reader, { cluster, afterId, limit: scanSize });
+      requireAny(cluster);
+      const afterId = pageToken === undefined ? '' : fromPageToken(cluster.name, pageToken, 'health');
+      const records = await listVolumes(engine.reader, { cluster: cluster.name, afterId, limit: scanSize });
       const ill: Health[] = [];
       for (let done = 0; done < records.length; done += concurrency) {
         const asked = records.slice(done, done + concurrency);

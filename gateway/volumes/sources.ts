@@ -1,58 +1,69 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import type { Backend, VolumeSource } from '../backend.ts';
-import { featuresOf } from './features.ts';
-import { notFound, requireOwn } from '../tenancy/ownership.ts';
-import { findAttachments } from '../tables/attachments.ts';
-import { dropClaim, takeClaim, type Claim, type Resource } from '../tables/claims.ts';
-import { findSnapshot, findUnreadySnapshot } from '../tables/snapshots.ts';
-import { findVolume, findVolumeMadeFrom, type VolumeRecord } from '../tables/volumes.ts';
-import { toKnownSnapshot, toKnownVolume } from './documents.ts';
+import type { VolumeSource } from '../backend.ts';
+import { featuresOf } from '../pools/features.ts';
+import type { Pool } from '../pools/pools.ts';
+import { toKnownSnapshot } from '../snapshots/documents.ts';
 import type { Reader, Sql } from '../store.ts';
-import { requireHeld, type Work } from '../operations/operation.ts';
+import { findAttachments } from '../tables/attachments.ts';
+import type { Resource } from '../tables/claims.ts';
+import { findUnreadySnapshot, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { findVolume, findVolumeMadeFrom, type VolumeRecord } from '../tables/volumes.ts';
+import { notFoundProblem } from '../tenancy/ownership.ts';
+import { toKnownVolume } from './documents.ts';
 
-/** INVALID_ARGUMENT for a kind of source that the backend does not take, NOT_FOUND for another cluster's. */
-export function checkSource(backend: Backend, cluster: string, source: AskedSource): void {
-  if (!featuresOf(backend).includes(source.kind === 'snapshot' ? 'restore' : 'clone'))
-    throw new Problem('INVALID_ARGUMENT', `backend "${backend.name}" makes no volumes from a ${source.kind}`);
-  requireOwn(cluster, resourceOf(source));
+/** What is recorded of a source; NOT_FOUND when there is nothing. */
+export async function requireSource(
+  sql: Reader,
+  source: AskedSource,
+): Promise<SnapshotRecord | VolumeRecord> {
+  const found =
+    source.kind === 'snapshot'
+      ? await snapshotTable.find(sql, { id: source.snapshotId })
+      : await findVolume(sql, source.volumeId);
+  if (!found) throw notFoundProblem(toResource(source));
+  return found;
 }
 
-/** What else the making of a volume needs for itself: a volume that it is filled from, which must not change meanwhile. */
-export function claimedSource(source: AskedSource | undefined): readonly Resource[] {
-  return source?.kind === 'volume' ? [resourceOf(source)] : [];
+/** INVALID_ARGUMENT when the source is in another pool, or the pool makes no volumes from its kind. */
+export function requireSourceOffered(
+  { name, backend }: Pool,
+  source: AskedSource,
+  sourcePool: string | undefined,
+): void {
+  const { kind, id } = toResource(source);
+  if (sourcePool !== undefined && sourcePool !== name)
+    throw new Problem(
+      'INVALID_ARGUMENT',
+      `parameters.pool: ${kind} "${id}" is in pool "${sourcePool}", and so is what is made from it, not in pool "${name}"`,
+    );
+  if (!featuresOf(backend).includes(kind === 'snapshot' ? 'restore' : 'clone'))
+    throw new Problem('INVALID_ARGUMENT', `pool "${name}" makes no volumes from a ${kind}`);
+}
+
+/** What the making of a volume claims beside it: a volume that it is filled from, which must not change meanwhile. */
+export function claimsOfSource(source: AskedSource | undefined): readonly Resource[] {
+  return source?.kind === 'volume' ? [toResource(source)] : [];
 }
 
 /**
- * Finds the source of a volume that is recorded in state creating, and claims it when it is a volume. From then on it
- * is not deleted before the volume is made or gone. NOT_FOUND when it is not there, ABORTED when it cannot be used yet.
+ * The source of a volume that is recorded in state creating. From then on it is not deleted before the volume is made
+ * or gone. NOT_FOUND when it is not there, ABORTED when it cannot be used yet.
  */
-export async function useSource(
+export async function findSource(
   sql: Sql,
-  { volume, work, claim }: { readonly volume: VolumeRecord; readonly work: Work; readonly claim: Claim },
+  { id, source }: Pick<VolumeRecord, 'id' | 'source'>,
 ): Promise<VolumeSource | undefined> {
-  const { source } = volume.spec;
   if (!source) return undefined;
-  const found =
-    source.kind === 'snapshot'
-      ? await findSnapshot(sql, source.snapshotId)
-      : await findVolume(sql, source.volumeId);
-  const resource = resourceOf(source);
-  if (!found || (found.kind === 'volume' && found.id === volume.id)) throw notFound(resource);
+  const { kind } = source;
+  const found = await requireSource(sql, source);
+  if (found.id === id && kind === 'volume') throw notFoundProblem({ kind, id });
   if (found.state !== 'ready')
-    throw new Problem('ABORTED', `${found.kind} "${found.id}" is not ready: it is ${found.state}`);
-  if (found.kind === 'snapshot') return { kind: 'snapshot', snapshot: toKnownSnapshot(found) };
-  work.requireFree(found);
-  await takeClaim(sql, resource, claim);
+    throw new Problem('ABORTED', `${kind} "${found.id}" is not ready: it is ${found.state}`);
+  if ('volumeId' in found) return { kind: 'snapshot', snapshot: toKnownSnapshot(found) };
   const attachedForWriting = await isWritable(sql, found.id);
   return { kind: 'volume', volume: toKnownVolume(found), attachedForWriting };
-}
-
-/** Frees what `useSource` claimed; ABORTED when that was lost meanwhile, so that the copy may be torn. */
-export async function freeSource(sql: Sql, volume: VolumeRecord, owner: string): Promise<void> {
-  for (const resource of claimedSource(volume.spec.source))
-    requireHeld(await dropClaim(sql, resource, owner), resource);
 }
 
 /** How many bytes the source has. */
@@ -66,7 +77,7 @@ export function placeOfSource(source: VolumeSource | undefined): Segments | unde
   return source?.kind === 'snapshot' ? source.snapshot.place : source?.volume.place;
 }
 
-/** True when some node may write to the volume, or is on its way to. */
+/** True when some node can write to the volume, or will or could. */
 export async function isWritable(sql: Reader, volumeId: string): Promise<boolean> {
   return (await findAttachments(sql, volumeId)).some(({ readonly }) => !readonly);
 }
@@ -89,7 +100,8 @@ export async function requireUnneeded(sql: Reader, { kind, id }: Resource): Prom
     );
 }
 
-function resourceOf(source: AskedSource): Resource {
+/** The source as what can be claimed. */
+export function toResource(source: AskedSource): Resource {
   return source.kind === 'snapshot'
     ? { kind: 'snapshot', id: source.snapshotId }
     : { kind: 'volume', id: source.volumeId };

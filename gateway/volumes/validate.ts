@@ -8,15 +8,13 @@ import {
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
+import type { Pool } from '../pools/pools.ts';
 
-/** INVALID_ARGUMENT when no size can lie between the two bounds; 0 or absent is no bound. */
-export function checkRange({
-  requiredBytes = 0,
-  limitBytes = 0,
-}: {
-  readonly requiredBytes?: number | undefined;
-  readonly limitBytes?: number | undefined;
-}): void {
+/** Bounds of a size in bytes; 0 or absent is no bound. */
+type Range = { readonly requiredBytes?: number | undefined; readonly limitBytes?: number | undefined };
+
+/** INVALID_ARGUMENT when no size can lie between the two bounds. */
+export function requireRange({ requiredBytes = 0, limitBytes = 0 }: Range): void {
   if (limitBytes > 0 && requiredBytes > limitBytes)
     throw new Problem(
       'INVALID_ARGUMENT',
@@ -24,31 +22,40 @@ export function checkRange({
     );
 }
 
-/** True when the backend has volumes that can be used so, filesystem included. */
-export function offers(backend: Backend, capability: Capability): boolean {
-  return offersUse(backend, capability) && (backend.areShares === true || isMade(capability));
+/** True when a size lies within the bounds. */
+export function isWithin(sizeBytes: number, { requiredBytes = 0, limitBytes = 0 }: Range): boolean {
+  return (
+    Number.isSafeInteger(sizeBytes) &&
+    sizeBytes >= requiredBytes &&
+    (limitBytes === 0 || sizeBytes <= limitBytes)
+  );
 }
 
-/** INVALID_ARGUMENT that names the first capability that the backend does not offer. */
-export function checkCapabilities(backend: Backend, capabilities: readonly Capability[]): void {
-  const refused = capabilities.find(capability => !offersUse(backend, capability));
+/** True when the backend has volumes that can be used so, filesystem included. */
+export function canUse(backend: Backend, capability: Capability): boolean {
+  return isOffered(backend, capability) && (backend.areShares === true || isMade(capability));
+}
+
+/** INVALID_ARGUMENT that names the first capability that the pool does not offer. */
+export function requireCapabilities({ name, backend }: Pool, capabilities: readonly Capability[]): void {
+  const refused = capabilities.find(capability => !isOffered(backend, capability));
   if (refused)
     throw new Problem(
       'INVALID_ARGUMENT',
-      `backend "${backend.name}" does not offer ${refused.accessMode} for volumes of type ${refused.accessType}`,
+      `pool "${name}" does not offer ${refused.accessMode} for volumes of type ${refused.accessType}`,
     );
   // What a share may be asked for as, its backend knows.
-  if (!backend.areShares) capabilities.forEach(checkFilesystem);
+  if (!backend.areShares) capabilities.forEach(requireFilesystem);
 }
 
-function offersUse(backend: Backend, { accessMode, accessType }: Capability): boolean {
-  const isOffered = backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
+function isOffered(backend: Backend, { accessMode, accessType }: Capability): boolean {
+  const offered = backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
   // Two nodes that write to a filesystem of their own making on one device destroy it.
   const isUnsafe = !backend.areShares && accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER';
-  return isOffered && !isUnsafe;
+  return offered && !isUnsafe;
 }
 
-function checkFilesystem(capability: Capability): void {
+function requireFilesystem(capability: Capability): void {
   if (isMade(capability)) return;
   const { fsType } = capability;
   throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${filesystemNames.join(', ')}`);
@@ -63,32 +70,32 @@ function isMade({ fsType = '' }: Capability): boolean {
  * A volume's parameters as they are recorded: the backend's own, and the options for a new filesystem (`fs.…`), which
  * are for the nodes. INVALID_ARGUMENT names the one that is unknown or wrong, for the backend or for a filesystem.
  */
-export function checkVolumeParameters(
-  backend: Pick<Backend, 'name' | 'parameters' | 'areShares'>,
-  parameters: Readonly<Record<string, string>> = {},
-  capabilities: readonly Capability[] = [],
+export function readVolumeParameters(
+  { name: pool, backend }: Pool,
+  parameters: Readonly<Record<string, string>>,
+  capabilities: readonly Capability[],
 ): Record<string, string> {
   const options = formatOptionsOf(parameters);
   const own = Object.entries(parameters).filter(([key]) => !Object.hasOwn(options, key));
-  const checked = checkParameters(backend, Object.fromEntries(own));
+  const known = readParameters(backend.parameters, Object.fromEntries(own));
   const [option] = Object.keys(options);
-  if (option === undefined) return checked;
+  if (option === undefined) return known;
   const isFormatted =
     capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
   if (backend.areShares || !isFormatted)
     throw new Problem(
       'INVALID_ARGUMENT',
-      `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of backend "${backend.name}" gets one` : 'a block volume gets none'}`,
+      `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${pool}" gets one` : 'a block volume gets none'}`,
     );
   const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
   if (asked.length === 0) checkFormatOptions(options);
   for (const name of asked) checkFormatOptions(options, name);
-  return { ...checked, ...options };
+  return { ...known, ...options };
 }
 
-/** The parameters as the backend reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */
-export function checkParameters(
-  { parameters: schema }: Pick<Backend, 'parameters'>,
+/** The parameters as the backend's schema reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */
+export function readParameters(
+  schema: Backend['parameters'],
   parameters: Readonly<Record<string, string>> = {},
   root = 'parameters',
 ): Record<string, string> {
@@ -97,26 +104,14 @@ export function checkParameters(
   return { ...parsed.data };
 }
 
-/** A new volume's mutable parameters likewise; INVALID_ARGUMENT when there are some and the backend takes none. */
-export function checkMutableParameters(
-  { name, modification }: Pick<Backend, 'name' | 'modification'>,
+/** A new volume's mutable parameters likewise; INVALID_ARGUMENT when there are some and the pool takes none. */
+export function readMutableParameters(
+  { name, backend: { modification } }: Pool,
   parameters: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  if (modification) return checkParameters(modification, parameters, 'mutableParameters');
+  if (modification) return readParameters(modification.parameters, parameters, 'mutableParameters');
   if (Object.keys(parameters).length === 0) return {};
-  throw new Problem('INVALID_ARGUMENT', `mutableParameters: backend "${name}" has none`);
-}
-
-/** True when a size lies within the bounds; 0 or absent is no bound. */
-export function isWithin(
-  sizeBytes: number,
-  { requiredBytes = 0, limitBytes = 0 }: Parameters<typeof checkRange>[0],
-): boolean {
-  return (
-    Number.isSafeInteger(sizeBytes) &&
-    sizeBytes >= requiredBytes &&
-    (limitBytes === 0 || sizeBytes <= limitBytes)
-  );
+  throw new Problem('INVALID_ARGUMENT', `mutableParameters: pool "${name}" has none`);
 }
 
 /** The first thing that is wrong, as `path: what`. Values are not told: some may be secret. */

@@ -21,6 +21,7 @@ const snapshotState = z.enum(['cutting', 'processing', 'ready', 'deleting']);
 const snapshotExample = {
   id: 'east.snap-1',
   name: 'snap-1',
+  pool: 'fast',
   volumeId: 'east.pvc-1',
   state: 'ready',
   sizeBytes: 10_737_418_240,
@@ -32,6 +33,7 @@ export const snapshotSchema = z
   .object({
     id: z.string(),
     name,
+    pool: z.string(),
     volumeId: z.string(),
     groupId: z
       .string()

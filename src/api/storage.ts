@@ -131,11 +131,26 @@ const offersExample = {
 };
 
 /** What the storage behind the API can do; a controller advertises from it. */
-export const capabilitiesSchema = z.object({ backend: z.string(), version: z.string(), ...offers }).meta({
-  id: 'Capabilities',
-  description: 'What the storage can do; a feature that is absent answers UNIMPLEMENTED.',
-  examples: [{ backend: 'image', version: '0.1.0', ...offersExample }],
-});
+export const capabilitiesSchema = z
+  .object({
+    version: z.string(),
+    ...offers,
+    pools: z
+      .array(z.object({ name: z.string(), backend: z.string(), ...offers }))
+      .describe('Those that the cluster may use.'),
+  })
+  .meta({
+    id: 'Capabilities',
+    description:
+      "What any of the pools can do, and each alone; a feature that a volume's pool lacks answers UNIMPLEMENTED.",
+    examples: [
+      {
+        version: '0.1.0',
+        ...offersExample,
+        pools: [{ name: 'fast', backend: 'image', ...offersExample }],
+      },
+    ],
+  });
 
 /** A question for the room left for new volumes of a kind. */
 export const capacitySpecSchema = z

@@ -64,6 +64,7 @@ export const parametersSpecSchema = z.strictObject({ mutableParameters: stringMa
 const volumeExample = {
   id: 'east.pvc-1',
   name: 'pvc-1',
+  pool: 'fast',
   state: 'ready',
   sizeBytes: tenGibibytes,
   parameters: {},
@@ -77,6 +78,7 @@ export const volumeSchema = z
   .object({
     id: z.string(),
     name,
+    pool: z.string(),
     state: z.enum(['creating', 'ready', 'deleting']),
     sizeBytes: sizeBytes.describe('What was allocated; 0 while creating.'),
     parameters: stringMap,

@@ -30,7 +30,9 @@ export function createCapabilitySource(
   async function ask(pauseMs: number): Promise<void> {
     try {
       known = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
-      log.info('the gateway told its capabilities', { detail: known.backend });
+      log.info('the gateway told its capabilities', {
+        detail: known.pools.map(({ name, backend }) => `${name} (${backend})`).join(', '),
+      });
       learned(known);
     } catch (error) {
       if (closed) return;

@@ -3,9 +3,10 @@ import { createApp } from '../../gateway/http/app.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { memory } from '../../gateway/backends/memory.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
+import { createPools } from '../../gateway/pools/pools.ts';
 import { createServices } from '../../gateway/services.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
-import { createWork } from '../../gateway/operations/operation.ts';
+import { createOperations } from '../../gateway/operations/operation.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
@@ -34,17 +35,18 @@ async function measureGateway(): Promise<readonly Figure[]> {
       ...(await openPlugin(memory, { capacity: 2 ** 50 })),
       create: async () => ({ sizeBytes }),
     };
-    const services = createServices({ engine, backend, work: createWork({ engine }) });
+    const pools = createPools(() => [{ name: 'main', backend }]);
+    const services = createServices({ engine, pools, operations: createOperations({ engine }) });
     const authenticate = async () => cluster;
     const app = createApp({
-      backend,
+      pools,
       ...services,
       authenticate,
       version: '0',
       log: silentLog,
       publicDocs: false,
     });
-    const byService = async (name: string) => services.volumes.create('dev', `dev.${name}`, specOf(name));
+    const byService = async (name: string) => services.volumes.create(cluster, `dev.${name}`, specOf(name));
     const byHttp = async (name: string): Promise<void> => {
       const body = JSON.stringify(specOf(name));
       const { status } = await app.request(`/v1/volumes/dev.${name}`, { method: 'PUT', body });

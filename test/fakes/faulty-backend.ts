@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../src/api/problem.ts';
 import type { Backend } from '../../gateway/backend.ts';
-import type { WorkStep } from '../../gateway/operations/operation.ts';
+import type { Step } from '../../gateway/operations/operation.ts';
 import { createDice, type Dice, type Timed } from './faulty-backend/dice.ts';
 import type { Target } from './faulty-backend/methods.ts';
 import type { Fault, Rule } from './faulty-backend/rules.ts';
@@ -22,7 +22,7 @@ export function layFaults<T extends Backend>(inner: T, { rules, seed, journal }:
 }
 
 /** For an operation's checkpoint: kills this process, as `kill -9` would, at the steps that the rules name. */
-export function crashAtSteps({ rules, seed }: FaultOptions): (step: WorkStep) => void {
+export function crashAtSteps({ rules, seed }: FaultOptions): (step: Step) => void {
   const dice = createDice(rules, seed);
   return ({ point, kind, operation }) => {
     if (dice.diesAt(targetOf(kind, operation), point)) process.kill(process.pid, 'SIGKILL');

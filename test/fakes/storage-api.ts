@@ -110,6 +110,7 @@ export function sampleVolume(fields: Partial<Volume> = {}): Volume {
   return {
     id: 'a.pvc-1',
     name: 'pvc-1',
+    pool: 'main',
     state: 'ready',
     sizeBytes: 1_048_576,
     parameters: {},
@@ -125,6 +126,7 @@ export function sampleSnapshot(fields: Partial<Snapshot> = {}): Snapshot {
   return {
     id: 'a.snap-1',
     name: 'snap-1',
+    pool: 'main',
     volumeId: 'a.pvc-1',
     state: 'ready',
     sizeBytes: 1_048_576,

@@ -15,7 +15,9 @@ import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
-import { createWork, type Work } from '../../gateway/operations/operation.ts';
+import { createOperations, type Operations } from '../../gateway/operations/operation.ts';
+import { createPools, type Pools } from '../../gateway/pools/pools.ts';
+import type { Cluster } from '../../gateway/tenancy/cluster.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
@@ -95,9 +97,11 @@ export type Answer = {
 /** One gateway without its listener, with everything that tests look at. */
 export type Gateway = Services & {
   readonly engine: Engine;
+  /** That of its one pool, or of the first. */
   readonly backend: Backend;
+  readonly pools: Pools;
   readonly recovery: Recovery;
-  readonly work: Work;
+  readonly operations: Operations;
   readonly logLines: readonly string[];
   /** Asks as cluster `a`, unless told otherwise. */
   ask(route: string, options?: AskOptions): Promise<Answer>;
@@ -112,29 +116,40 @@ export type AskOptions = {
 
 /** `store` is the path of a database that gateways share; `leaseMs` how long their claims hold. */
 export type GatewayOptions = {
+  /** The backend of its one pool, `main`. */
   readonly backend?: Backend;
+  /** Several pools by name, in place of `backend`. */
+  readonly pools?: Readonly<Record<string, Backend>>;
   readonly store?: string;
   readonly leaseMs?: number;
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
 };
 
-const clusterNames = ['a', 'b', 'any'] as const;
+/** The clusters a, b, and any, which accepts any node. */
+export const clusters = {
+  a: { name: 'a', acceptAnyNode: false, pools: undefined },
+  b: { name: 'b', acceptAnyNode: false, pools: undefined },
+  any: { name: 'any', acceptAnyNode: true, pools: undefined },
+} as const satisfies Record<string, Cluster>;
 
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
 export async function makeGateway(t: TestContext, options: GatewayOptions = {}): Promise<Gateway> {
-  const backend = options.backend ?? (await openMemory());
+  const backends = options.pools ?? { main: options.backend ?? (await openMemory()) };
+  const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
+  const pools = createPools(() => all);
+  const backend = pools.get(Object.keys(backends)[0] ?? '').backend;
   const engine = openSqlite(options.store ?? join(temporaryDirectory(t), 'store.sqlite'));
   t.after(() => engine.close());
   await migrate(engine);
   const { log, lines } = createMemoryLog();
-  const work = createWork({ engine, ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }) });
-  const services = createServices({ engine, backend, work, keepDeletedMs: options.keepDeletedMs ?? 0 });
+  const operations = createOperations({ engine, leaseMs: options.leaseMs });
+  const services = createServices({ engine, pools, operations, keepDeletedMs: options.keepDeletedMs ?? 0 });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');
   const app = createApp({
-    backend,
+    pools,
     ...services,
     authenticate,
     version: '1.2.3',
@@ -144,7 +159,8 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   return {
     engine,
     backend,
-    work,
+    pools,
+    operations,
     ...services,
     recovery: createRecovery({ engine, services, log }),
     logLines: lines,
@@ -192,8 +208,8 @@ export function assertProblem({ status, headers, body }: Answer, expected: numbe
 let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
 
 function allSigners(): Promise<Readonly<Record<string, Signer>>> {
-  signersOnce ??= Promise.all(clusterNames.map(async name => [name, await createSigner(name)] as const)).then(
-    Object.fromEntries,
-  );
+  signersOnce ??= Promise.all(
+    Object.keys(clusters).map(async name => [name, await createSigner(name)] as const),
+  ).then(Object.fromEntries);
   return signersOnce;
 }

@@ -17,7 +17,7 @@ const attachment = {
   path: '/x',
 };
 const attached = { volumeId: 'a.x', nodeId: 'n', state: 'attached', readonly: false, attachment };
-const offered = { backend: 'memory', version: '1', accessModes: [], accessTypes: [], features: [] };
+const offered = { version: '1', accessModes: [], accessTypes: [], features: [], pools: [] };
 
 type Row = readonly [name: string, schema: z.ZodType, value: unknown];
 

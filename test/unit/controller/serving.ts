@@ -16,11 +16,11 @@ import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-a
 
 /** What the storage can do where a test says nothing of it. */
 export const offered: Capabilities = {
-  backend: 'memory',
   version: '1',
   accessModes: ['SINGLE_NODE_WRITER'],
   accessTypes: ['mount', 'block'],
   features: ['capacity'],
+  pools: [],
 };
 
 /** A storage that can do everything. */

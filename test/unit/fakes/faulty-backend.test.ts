@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Backend } from '../../../gateway/backend.ts';
 import { layFaults } from '../../fakes/faulty-backend.ts';
 import { parseRules } from '../../fakes/faulty-backend/rules.ts';
-import { featuresOf } from '../../../gateway/volumes/features.ts';
+import { featuresOf } from '../../../gateway/pools/features.ts';
 import { newVolume, testBackend } from '../../suites/backend.ts';
 import { testBackendMembers } from '../../suites/backend-members.ts';
 import { openMemory, temporaryDirectory } from '../../harness/gateway-harness.ts';

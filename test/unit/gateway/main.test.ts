@@ -20,7 +20,10 @@ test('the client and the gateway speak the same language, from the first create 
   const { client } = await start(t, prepare(t));
   const id = 'a.pvc-1';
   const capabilities = await client.getCapabilities({}, call());
-  assert.equal(capabilities.backend, 'image');
+  assert.deepEqual(
+    capabilities.pools.map(({ name, backend }) => [name, backend]),
+    [['images', 'image']],
+  );
   const { availableBytes } = await client.getCapacity({ body: {} }, call());
   const volume = await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, call());
   assert.deepEqual(await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, call()), volume);

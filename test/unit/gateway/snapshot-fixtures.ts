@@ -1,6 +1,12 @@
 import type { TestContext } from 'node:test';
 import { createFaultyBackend, type FaultyBackend } from './faulty-backend.ts';
-import { makeGateway, openMemory, volumeSpec, type Gateway } from '../../harness/gateway-harness.ts';
+import {
+  clusters,
+  makeGateway,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../harness/gateway-harness.ts';
 
 /** The volume that there is. */
 export const volumeId = 'a.pvc-1';
@@ -13,7 +19,7 @@ export const spec = { name: 'snap-1', volumeId };
 export async function makeFaulty(t: TestContext): Promise<Gateway & { readonly backend: FaultyBackend }> {
   const backend = createFaultyBackend(await openMemory());
   const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', volumeId, volumeSpec('pvc-1'));
+  await gateway.volumes.create(clusters.a, volumeId, volumeSpec('pvc-1'));
   return { ...gateway, backend };
 }
 

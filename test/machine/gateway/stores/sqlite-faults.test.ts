@@ -8,7 +8,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { makeGateway, openMemory, temporaryDirectory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import {
+  clusters,
+  makeGateway,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+} from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const needsRoot = { skip: process.getuid?.() === 0 ? false : 'only root can mount' };
@@ -23,7 +29,7 @@ test(
     const isFull = isProblemThat('UNAVAILABLE', /database or disk is full/);
     const names = Array.from({ length: 4_000 }, (_, index) => `pvc-${index}`);
     const make = (name: string): Promise<unknown> =>
-      gateway.volumes.create('a', `a.${name}`, volumeSpec(name, { parameters: {} }));
+      gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: {} }));
     const made: string[] = [];
     let full: unknown;
     for (const name of names) {
@@ -35,13 +41,13 @@ test(
     }
     assert.ok(made.length > 10 && isFull(full), String(full));
     await assert.rejects(make('late'), isFull);
-    await assert.rejects(gateway.volumes.delete('a', 'a.pvc-0'), isFull);
-    assert.match((await gateway.volumes.get('a', 'a.pvc-0')).state, /^(ready|deleting)$/);
+    await assert.rejects(gateway.volumes.delete(clusters.a, 'a.pvc-0'), isFull);
+    assert.match((await gateway.volumes.get(clusters.a, 'a.pvc-0')).state, /^(ready|deleting)$/);
 
     execFileSync('mount', ['-o', 'remount,size=64m', '--', disk]);
-    await gateway.volumes.delete('a', 'a.pvc-0');
+    await gateway.volumes.delete(clusters.a, 'a.pvc-0');
     await Promise.all(['late', ...made.slice(1), ...names.slice(made.length, made.length + 20)].map(make));
-    const { volumes } = await gateway.volumes.list('a', { limit: 4_000 });
+    const { volumes } = await gateway.volumes.list(clusters.a, { limit: 4_000 });
     assert.deepEqual(new Set(volumes.map(({ state }) => state)), new Set(['ready']));
     assert.equal(volumes.length, made.length + 20);
     assert.deepEqual(
@@ -77,11 +83,13 @@ test('a process that is killed in a transaction leaves the store whole, with all
 
 test('with 50000 volumes the event loop is never held up for long', async t => {
   const gateway = await makeGateway(t);
-  await gateway.volumes.create('a', 'a.v', volumeSpec('v'));
+  await gateway.volumes.create(clusters.a, 'a.v', volumeSpec('v'));
   await gateway.engine.transaction(sql =>
-    sql.run(`insert into volumes (id, cluster, name, state, spec, size_bytes, context, created_at)
+    sql.run(`insert into volumes (id, cluster, name, pool, state, spec, size_bytes, reserved_bytes, context, created_at,
+        mutable_parameters, node_expansion, used_raw)
       with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 50000)
-      select printf('a.many-%06d', n), 'a', 'many', 'ready', spec, size_bytes, '{}', n from volumes, numbers`),
+      select printf('a.many-%06d', n), 'a', 'many', pool, 'ready', spec, size_bytes, 0, '{}', n, '{}', 0, 0
+        from volumes, numbers`),
   );
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { audit, type Finding } from '../../../../gateway/admin/audit.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
 import {
+  clusters,
   makeGateway,
   mounted,
   openMemory,
@@ -19,15 +20,15 @@ async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string
 }
 
 function create({ volumes }: Gateway, name: string): Promise<unknown> {
-  return volumes.create('a', `a.${name}`, volumeSpec(name));
+  return volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
 }
 
 test('where the storage and the store agree, nothing is found', async t => {
   const gateway = await makeGateway(t);
   assert.deepEqual(await look(gateway), []);
   await create(gateway, 'one');
-  await gateway.snapshots.create('a', 'a.snap', { name: 'snap', volumeId: 'a.one' });
-  const cluster = { name: 'a', acceptAnyNode: true };
+  await gateway.snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.one' });
+  const cluster = { ...clusters.a, acceptAnyNode: true };
   const spec = { capability: mounted, readonly: false };
   await gateway.attachments.attach({ cluster, volumeId: 'a.one', nodeId: 'n1' }, spec);
   assert.deepEqual(await look(gateway), []);
@@ -38,7 +39,7 @@ test('what is in the storage alone is unknown, whatever its id', async t => {
   await create(gateway, 'known');
   await gateway.backend.create(newVolume('a.orphan'));
   await gateway.backend.create(newVolume('somebody-elses'));
-  await gateway.snapshots.create('a', 'a.snap', { name: 'snap', volumeId: 'a.known' });
+  await gateway.snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.known' });
   await gateway.engine.transaction(sql => sql.run(`delete from snapshots`));
   assert.deepEqual(await look(gateway), [
     'unknown volume a.orphan',
@@ -50,8 +51,8 @@ test('what is in the storage alone is unknown, whatever its id', async t => {
 test('what is in the store alone is missing, also when it is deleted and kept', async t => {
   const gateway = await makeGateway(t, { keepDeletedMs: hour });
   for (const name of ['one', 'two']) await create(gateway, name);
-  await gateway.snapshots.create('a', 'a.snap', { name: 'snap', volumeId: 'a.one' });
-  await gateway.volumes.delete('a', 'a.two');
+  await gateway.snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.one' });
+  await gateway.volumes.delete(clusters.a, 'a.two');
   for (const id of ['a.one', 'a.two']) await gateway.backend.delete({ id });
   await gateway.backend.snapshots?.delete({ id: 'a.snap' });
   assert.deepEqual(await look(gateway), [
@@ -64,20 +65,20 @@ test('what is in the store alone is missing, also when it is deleted and kept', 
 test('a deleted volume that is kept is told', async t => {
   const gateway = await makeGateway(t, { keepDeletedMs: hour });
   await create(gateway, 'one');
-  await gateway.volumes.delete('a', 'a.one');
-  assert.deepEqual(await look(gateway), ['kept volume a.one']);
+  await gateway.volumes.delete(clusters.a, 'a.one');
+  assert.deepEqual(await look(gateway), ['soft-deleted volume a.one']);
 });
 
 const unfinished: Readonly<Record<string, (gateway: Gateway) => Promise<unknown>>> = {
-  creating: ({ volumes }) => volumes.create('a', 'a.new', volumeSpec('new')),
-  deleting: ({ volumes }) => volumes.delete('a', 'a.one'),
+  creating: ({ volumes }) => volumes.create(clusters.a, 'a.new', volumeSpec('new')),
+  deleting: ({ volumes }) => volumes.delete(clusters.a, 'a.one'),
   'attaching node "n1"': ({ attachments }) =>
     attachments.attach(
-      { cluster: { name: 'a', acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' },
+      { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' },
       { capability: mounted, readonly: false },
     ),
-  'expansion pending': ({ expansion }) => expansion.expand('a', 'a.one', { requiredBytes: 2 ** 21 }),
-  cutting: ({ snapshots }) => snapshots.create('a', 'a.snap', { name: 'snap', volumeId: 'a.one' }),
+  'expansion pending': ({ expansion }) => expansion.expand(clusters.a, 'a.one', { requiredBytes: 2 ** 21 }),
+  cutting: ({ snapshots }) => snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.one' }),
 };
 for (const [detail, run] of Object.entries(unfinished))
   test(`what is ${detail} for long is stuck, and not before`, async t => {
@@ -115,7 +116,7 @@ test('what is made and removed while an audit runs is no finding', async t => {
   const churn = async (): Promise<void> => {
     for (let round = 0; !stop.signal.aborted; round++) {
       await create(gateway, `v${round % 5}`);
-      await gateway.volumes.delete('a', `a.v${round % 5}`);
+      await gateway.volumes.delete(clusters.a, `a.v${round % 5}`);
     }
   };
   const churning = churn();

@@ -7,6 +7,7 @@ import { plan, repair, type Done, type Step } from '../../../../gateway/admin/re
 import { Problem } from '../../../../src/api/problem.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
 import {
+  clusters,
   makeGateway,
   openMemory,
   temporaryDirectory,
@@ -31,7 +32,7 @@ async function there({ backend }: Gateway): Promise<readonly string[]> {
 }
 
 function create({ volumes }: Gateway, name: string): Promise<unknown> {
-  return volumes.create('a', `a.${name}`, volumeSpec(name));
+  return volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
 }
 
 test('a plan changes nothing', async t => {
@@ -51,7 +52,7 @@ test('a plan changes nothing', async t => {
 test('a repair removes what carries an id of ours and is unknown, and nothing else', async t => {
   const gateway = await makeGateway(t, { keepDeletedMs: hour });
   for (const name of ['known', 'kept']) await create(gateway, name);
-  await gateway.volumes.delete('a', 'a.kept');
+  await gateway.volumes.delete(clusters.a, 'a.kept');
   for (const id of ['a.orphan', 'somebody-elses']) await gateway.backend.create(newVolume(id));
   const volume = { id: 'a.orphan', sizeBytes: 2 ** 20, parameters: {} };
   const cut = { volume, attachedForWriting: false, parameters: {} };
@@ -103,7 +104,7 @@ test('a repair finishes what is stuck, and tells what it could not finish', asyn
   const lose = (): void => backend.failNext('delete', 'before', new Error('lost'));
   for (const id of ['a.gone', 'a.held']) {
     lose();
-    await assert.rejects(gateway.volumes.delete('a', id));
+    await assert.rejects(gateway.volumes.delete(clusters.a, id));
   }
   const planned = await steps(gateway);
   backend.failNext('delete', 'before', new Error('lost'));
@@ -153,12 +154,12 @@ for (const kind of ['volume', 'snapshot'] as const) {
     const making =
       kind === 'volume'
         ? create(maker, 'new')
-        : maker.snapshots.create('a', 'a.new', { name: 'new', volumeId: 'a.known' });
+        : maker.snapshots.create(clusters.a, 'a.new', { name: 'new', volumeId: 'a.known' });
     await backend.entered(method);
-    await assert.rejects(reclaim(mender, { kind, id: 'a.new' }), isProblem('ABORTED'));
+    await assert.rejects(reclaim(mender, { pool: 'main', kind, id: 'a.new' }), isProblem('ABORTED'));
     release();
     await making;
-    await assert.rejects(reclaim(mender, { kind, id: 'a.new' }), isProblem('ABORTED'));
+    await assert.rejects(reclaim(mender, { pool: 'main', kind, id: 'a.new' }), isProblem('ABORTED'));
     assert.ok(!backend.calls.some(call => /^(delete|uncut) /.test(call)));
   });
 
@@ -173,10 +174,10 @@ for (const kind of ['volume', 'snapshot'] as const) {
     const make = (): Promise<unknown> =>
       kind === 'volume'
         ? create(maker, 'new')
-        : maker.snapshots.create('a', 'a.new', { name: 'new', volumeId: 'a.known' });
+        : maker.snapshots.create(clusters.a, 'a.new', { name: 'new', volumeId: 'a.known' });
     const method = kind === 'volume' ? 'delete' : 'uncut';
     const release = backend.hold(method);
-    const removing = reclaim(mender, { kind, id: 'a.new' });
+    const removing = reclaim(mender, { pool: 'main', kind, id: 'a.new' });
     await backend.entered(method);
     await assert.rejects(make(), isProblem('ABORTED'));
     release();

@@ -4,6 +4,7 @@ import type { Attachments } from '../../../../gateway/attachments/attachments.ts
 import type { Volume } from '../../../../src/api/volume.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
+  clusters,
   makeGateway,
   mounted,
   openMemory,
@@ -20,7 +21,7 @@ test('after a detach that did not end, a node that is full by now does not get t
   await attach('a.two');
   backend.failNext('detach', 'before', new Error('unreachable'));
   await assert.rejects(detach('a.one'), isProblem('UNAVAILABLE'));
-  await nodes.put('a', 'n1', { topology: here, maxVolumes: 1 });
+  await nodes.put(clusters.a, 'n1', { topology: here, maxVolumes: 1 });
   await assert.rejects(
     attach('a.one'),
     isProblemThat('RESOURCE_EXHAUSTED', /node "n1" has 1 volumes attached, and takes no more than 1/),
@@ -32,7 +33,7 @@ test('after a detach that did not end, a node that is full by now does not get t
 
 test('after a detach that did not end, the volume does not count against its own node', async t => {
   const { attach, detach, nodes, backend } = await prepare(t);
-  await nodes.put('a', 'n1', { topology: here, maxVolumes: 1 });
+  await nodes.put(clusters.a, 'n1', { topology: here, maxVolumes: 1 });
   await attach('a.one');
   backend.failNext('detach', 'before', new Error('unreachable'));
   await assert.rejects(detach('a.one'), isProblem('UNAVAILABLE'));
@@ -44,7 +45,7 @@ test('after a detach that did not end, a node that is elsewhere by now does not 
   await attach('a.one');
   backend.failNext('detach', 'before', new Error('unreachable'));
   await assert.rejects(detach('a.one'), isProblem('UNAVAILABLE'));
-  await nodes.put('a', 'n1', { topology: away });
+  await nodes.put(clusters.a, 'n1', { topology: away });
   await assert.rejects(
     attach('a.one'),
     isProblemThat('FAILED_PRECONDITION', /"a.one" is in "zone=a", and node "n1" is in "zone=b"$/),
@@ -58,7 +59,7 @@ test('an attach that did not end goes on, whatever becomes of the node', async t
   await attach('a.two');
   backend.failNext('attach', 'after', new Error('the answer was lost'));
   await assert.rejects(attach('a.one'), isProblem('UNAVAILABLE'));
-  await nodes.put('a', 'n1', { topology: away, maxVolumes: 1 });
+  await nodes.put(clusters.a, 'n1', { topology: away, maxVolumes: 1 });
   assert.equal((await attach('a.one')).attachment.state, 'attached');
 });
 
@@ -74,15 +75,15 @@ type Prepared = Pick<Gateway, 'nodes'> & {
 async function prepare(t: TestContext): Promise<Prepared> {
   const backend = createFaultyBackend(await openMemory([{ totalBytes: 2 ** 30, place: here }]));
   const { volumes, nodes, attachments } = await makeGateway(t, { backend });
-  for (const name of ['one', 'two']) await volumes.create('a', `a.${name}`, volumeSpec(name));
-  await nodes.put('a', 'n1', { topology: here });
-  const cluster = { name: 'a', acceptAnyNode: false };
+  for (const name of ['one', 'two']) await volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+  await nodes.put(clusters.a, 'n1', { topology: here });
+  const cluster = clusters.a;
   return {
     nodes,
     backend,
     attach: volumeId =>
       attachments.attach({ cluster, volumeId, nodeId: 'n1' }, { capability: mounted, readonly: false }),
     detach: volumeId => attachments.detach({ cluster, volumeId, nodeId: 'n1' }),
-    list: async volumeId => (await volumes.get('a', volumeId)).attachments,
+    list: async volumeId => (await volumes.get(clusters.a, volumeId)).attachments,
   };
 }

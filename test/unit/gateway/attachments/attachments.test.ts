@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { AskingCluster, Attachments } from '../../../../gateway/attachments/attachments.ts';
+import type { Attachments } from '../../../../gateway/attachments/attachments.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import type { AccessMode } from '../../../../src/api/storage.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../../../src/api/node.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
+  clusters,
   makeGateway,
   mounted,
   openMemory,
@@ -14,7 +15,7 @@ import {
 } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
-const cluster: AskingCluster = { name: 'a', acceptAnyNode: false };
+const cluster = clusters.a;
 const writing: AttachmentSpec = { capability: mounted, readonly: false };
 
 test('attachVolume tells how the node reaches the volume, and the same again', async t => {
@@ -101,16 +102,16 @@ test('a filesystem that several nodes write to is refused, but where volumes are
     const capability = { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const };
     const backend = { ...(await openMemory()), ...(areShares && { areShares }) };
     const { volumes, attachments, nodes } = await makeGateway(t, { backend });
-    await nodes.put('a', 'n1', {});
-    await volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
+    await nodes.put(clusters.a, 'n1', {});
+    await volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
     const spec = volumeSpec('pvc-2', {
       capabilities: [mounted, { ...capability, accessType: 'block' }, capability],
     });
     const key = { cluster, volumeId: 'a.pvc-1', nodeId: 'n1' };
-    const { confirmed } = await volumes.validate('a', 'a.pvc-1', { capabilities: [capability] });
+    const { confirmed } = await volumes.validate(clusters.a, 'a.pvc-1', { capabilities: [capability] });
     assert.equal(confirmed, areShares === true);
     const asked = [
-      volumes.create('a', 'a.pvc-2', spec),
+      volumes.create(clusters.a, 'a.pvc-2', spec),
       attachments.attach(key, { capability, readonly: false }),
     ];
     if (areShares) await Promise.all(asked);
@@ -127,22 +128,22 @@ test('attachVolume looks for the volume, then for the node', async t => {
 
 test('a cluster may be set to accept any node', async t => {
   const { gateway } = await prepare(t);
-  const key = { cluster: { name: 'a', acceptAnyNode: true }, volumeId: 'a.pvc-1', nodeId: 'nowhere' };
+  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: 'a.pvc-1', nodeId: 'nowhere' };
   assert.equal((await gateway.attachments.attach(key, writing)).created, true);
 });
 
 test('a volume that is not ready is ABORTED', async t => {
   const { gateway, backend } = await prepare(t);
   backend.failNext('create', 'before', new Error('unreachable'));
-  await assert.rejects(gateway.volumes.create('a', 'a.half', volumeSpec('half')));
+  await assert.rejects(gateway.volumes.create(clusters.a, 'a.half', volumeSpec('half')));
   const key = { cluster, volumeId: 'a.half', nodeId: 'n1' };
   await assert.rejects(gateway.attachments.attach(key, writing), isProblemThat('ABORTED', /it is creating/));
 });
 
 test('a full node is RESOURCE_EXHAUSTED, and has room again after a detach', async t => {
   const { gateway, attach, detach } = await prepare(t);
-  await gateway.nodes.put('a', 'small', { maxVolumes: 1 });
-  await gateway.volumes.create('a', 'a.pvc-2', volumeSpec('pvc-2'));
+  await gateway.nodes.put(clusters.a, 'small', { maxVolumes: 1 });
+  await gateway.volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
   await attach('small');
   const second = { cluster, volumeId: 'a.pvc-2', nodeId: 'small' };
   await assert.rejects(
@@ -170,7 +171,7 @@ test('detachVolume without a node detaches from all', async t => {
   await attach('n1', sharing);
   await attach('n2', sharing);
   await detach();
-  assert.deepEqual((await gateway.volumes.get('a', 'a.pvc-1')).attachments, []);
+  assert.deepEqual((await gateway.volumes.get(clusters.a, 'a.pvc-1')).attachments, []);
   assert.deepEqual(backend.calls.slice(2), ['detach a.pvc-1', 'detach a.pvc-1']);
 });
 
@@ -179,11 +180,11 @@ test('a detach that the storage refuses leaves the volume attached, with the sam
   const { attachment } = await attach('n1');
   backend.failNext('detach', 'before', new Problem('FAILED_PRECONDITION', 'still in use'));
   await assert.rejects(detach('n1'), isProblem('FAILED_PRECONDITION'));
-  const { attachments } = await gateway.volumes.get('a', 'a.pvc-1');
+  const { attachments } = await gateway.volumes.get(clusters.a, 'a.pvc-1');
   assert.deepEqual(attachments, [{ nodeId: 'n1', state: 'attached', readonly: false }]);
   assert.deepEqual((await attach('n1')).attachment, attachment);
   await assert.rejects(attach('n2'), isProblemThat('FAILED_PRECONDITION', /"n1"/));
-  await assert.rejects(gateway.volumes.delete('a', 'a.pvc-1'), isProblem('FAILED_PRECONDITION'));
+  await assert.rejects(gateway.volumes.delete(clusters.a, 'a.pvc-1'), isProblem('FAILED_PRECONDITION'));
   await detach('n1');
   assert.equal((await attach('n2')).created, true);
 });
@@ -228,25 +229,25 @@ test('an attach that did not end goes on with the same attachment id, or is deta
   await detach('n1');
   await assert.rejects(attach('n1'), isProblem('UNAVAILABLE'));
   await detach('n1');
-  assert.deepEqual((await gateway.volumes.get('a', 'a.pvc-1')).attachments, []);
+  assert.deepEqual((await gateway.volumes.get(clusters.a, 'a.pvc-1')).attachments, []);
 });
 
 test('an attach that the storage refused for good leaves nothing', async t => {
   const { attach, gateway, backend } = await prepare(t);
   backend.failNext('attach', 'before', new Problem('RESOURCE_EXHAUSTED', 'no more targets'));
   await assert.rejects(attach('n1'), isProblem('RESOURCE_EXHAUSTED'));
-  assert.deepEqual((await gateway.volumes.get('a', 'a.pvc-1')).attachments, []);
+  assert.deepEqual((await gateway.volumes.get(clusters.a, 'a.pvc-1')).attachments, []);
 });
 
 test('a volume that is attached is not deleted, and nothing of it changes', async t => {
   const { attach, gateway, backend } = await prepare(t);
   await attach('n1');
-  const before = await gateway.volumes.get('a', 'a.pvc-1');
+  const before = await gateway.volumes.get(clusters.a, 'a.pvc-1');
   await assert.rejects(
-    gateway.volumes.delete('a', 'a.pvc-1'),
+    gateway.volumes.delete(clusters.a, 'a.pvc-1'),
     isProblemThat('FAILED_PRECONDITION', /^volume "a.pvc-1" is attached to node "n1"$/),
   );
-  assert.deepEqual(await gateway.volumes.get('a', 'a.pvc-1'), before);
+  assert.deepEqual(await gateway.volumes.get(clusters.a, 'a.pvc-1'), before);
   assert.deepEqual(backend.calls, ['attach a.pvc-1']);
 });
 
@@ -254,9 +255,9 @@ test('of a delete and an attach at once one wins and the other gets a clean erro
   const { gateway } = await prepare(t);
   for (let i = 0; i < 10; i++) {
     const volumeId = `a.race-${i}`;
-    await gateway.volumes.create('a', volumeId, volumeSpec(`race-${i}`));
+    await gateway.volumes.create(clusters.a, volumeId, volumeSpec(`race-${i}`));
     const racing = [
-      () => gateway.volumes.delete('a', volumeId),
+      () => gateway.volumes.delete(clusters.a, volumeId),
       () => gateway.attachments.attach({ cluster, volumeId, nodeId: 'n1' }, writing),
     ];
     const outcomes = await Promise.allSettled((i % 2 ? racing : racing.toReversed()).map(run => run()));
@@ -288,8 +289,8 @@ type Prepared = {
 async function prepare(t: TestContext): Promise<Prepared> {
   const backend = createFaultyBackend(await openMemory());
   const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
-  for (const nodeId of ['n1', 'n2']) await gateway.nodes.put('a', nodeId, {});
+  await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
+  for (const nodeId of ['n1', 'n2']) await gateway.nodes.put(clusters.a, nodeId, {});
   backend.calls.splice(0);
   return {
     gateway,

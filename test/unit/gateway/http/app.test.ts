@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { test } from 'node:test';
 import { features } from '../../../../src/api/storage.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
@@ -43,12 +44,15 @@ test('a volume lives its whole life over the routes', async t => {
 test('the capabilities are those of the backend', async t => {
   const { ask, backend } = await makeGateway(t);
   const { body } = await ask('GET /v1/capabilities');
-  assert.deepEqual(body, {
-    backend: 'memory',
-    version: '1.2.3',
+  const offered = {
     accessModes: backend.accessModes,
     accessTypes: backend.accessTypes,
     features: features.filter(feature => feature !== 'topology'),
+  };
+  assert.deepEqual(body, {
+    version: '1.2.3',
+    ...offered,
+    pools: [{ name: 'main', backend: 'memory', ...offered }],
   });
 });
 
@@ -111,14 +115,15 @@ test('attach, detach and delete that take long are 202 with what there is', asyn
 
 test('a failure after 202 is logged, and the same call tries again', async t => {
   const backend = createFaultyBackend(await openMemory());
-  const { ask, logLines, work } = await makeGateway(t, { backend });
+  const { ask, logLines, operations } = await makeGateway(t, { backend });
   const release = backend.hold('create');
   backend.failNext('create', 'before', new Error('unreachable'));
   await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1'), headers: { prefer: 'wait=0' } });
   assert.equal(logLines.length, 0);
   release();
-  await work.idle();
-  assert.equal(logLines.filter(line => line.includes('UNAVAILABLE')).length, 1);
+  await operations.idle();
+  const look = () => logLines.find(line => line.includes('UNAVAILABLE'));
+  assert.ok(await poll(look, { everyMs: 5, timeoutMs: 10_000 }));
   assert.equal((await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') })).status, 201);
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AsyncCommand } from 'fast-check';
 import { Problem, problemTable, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { Volume } from '../../../../src/api/volume.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { clusters, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { crash } from './hangs.ts';
 import { areApart, type Model } from './model.ts';
 import type { Event, Operation, Zone } from './operations.ts';
@@ -114,21 +114,25 @@ async function endOf(operation: Operation, { world, at }: Place): Promise<Ended>
 async function ask(operation: Operation, gateway: Life): Promise<unknown> {
   const { id, kind } = operation;
   const [, name = ''] = id.split('.');
-  if (kind === 'delete') return gateway.volumes.delete('a', id);
-  if (kind === 'uncut') return gateway.snapshots.delete('a', id);
-  if (kind === 'ungroup') return gateway.groups.delete('a', id);
-  if (kind === 'group') return gateway.groups.create('a', id, { name, volumeIds: [...operation.of] });
+  if (kind === 'delete') return gateway.volumes.delete(clusters.a, id);
+  if (kind === 'uncut') return gateway.snapshots.delete(clusters.a, id);
+  if (kind === 'ungroup') return gateway.groups.delete(clusters.a, id);
+  if (kind === 'group') return gateway.groups.create(clusters.a, id, { name, volumeIds: [...operation.of] });
   if (kind === 'snapshot')
-    return gateway.snapshots.create('a', id, { name, volumeId: operation.of, ...inZone(operation.zone) });
-  if (kind === 'modify') return gateway.modification.modify('a', id, { tier: operation.tier });
+    return gateway.snapshots.create(clusters.a, id, {
+      name,
+      volumeId: operation.of,
+      ...inZone(operation.zone),
+    });
+  if (kind === 'modify') return gateway.modification.modify(clusters.a, id, { tier: operation.tier });
   const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
-  if (kind === 'expand') return gateway.expansion.expand('a', id, { requiredBytes });
+  if (kind === 'expand') return gateway.expansion.expand(clusters.a, id, { requiredBytes });
   if (kind === 'create') {
     const source = operation.from === undefined ? undefined : sourceOf(operation.from);
     const spec = { requiredBytes, ...(source && { source }), ...inZone(operation.zone) };
-    return gateway.volumes.create('a', id, volumeSpec(name, spec));
+    return gateway.volumes.create(clusters.a, id, volumeSpec(name, spec));
   }
-  const key = { cluster: { name: 'a', acceptAnyNode: true }, volumeId: id, nodeId: operation.node };
+  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: id, nodeId: operation.node };
   if (kind === 'detach') return gateway.attachments.detach(key);
   return gateway.attachments.attach(key, { capability: mounted, readonly: false });
 }
@@ -155,7 +159,7 @@ export async function listAll({ volumes }: Life): Promise<readonly Volume[]> {
   const all: Volume[] = [];
   let pageToken: string | undefined;
   do {
-    const page = await volumes.list('a', { limit: 2, pageToken });
+    const page = await volumes.list(clusters.a, { limit: 2, pageToken });
     all.push(...page.volumes);
     pageToken = page.nextPageToken;
   } while (pageToken !== undefined);

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkStep } from '../../../../gateway/operations/operation.ts';
+import type { Step } from '../../../../gateway/operations/operation.ts';
 import { layFaults } from '../../../fakes/faulty-backend.ts';
 import { parseRules } from '../../../fakes/faulty-backend/rules.ts';
 import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../../../gateway/operations/recovery.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
+import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createServices, type Services } from '../../../../gateway/services.ts';
 import type { Engine } from '../../../../gateway/store.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { createWork } from '../../../../gateway/operations/operation.ts';
+import { createOperations } from '../../../../gateway/operations/operation.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
-import { openMemory } from '../../../harness/gateway-harness.ts';
+import { clusters, openMemory } from '../../../harness/gateway-harness.ts';
 import { nodeZones, zones } from './model.ts';
 import { crash, watchHangs, type HangWatch } from './hangs.ts';
 
@@ -31,7 +32,7 @@ export interface World {
   readonly ways: ReadonlyMap<string, ReadonlySet<string>>;
   gateway(at: number): Life;
   /** The gateway dies when its work gets there next. */
-  crashAt(at: number, point: WorkStep['point']): void;
+  crashAt(at: number, point: Step['point']): void;
   /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
   unlessHung<T>(at: number, work: Promise<T>): Promise<T>;
   isHung(at: number): boolean;
@@ -52,7 +53,7 @@ export async function openWorld(store: string, seed: number): Promise<World> {
   let faults = parseRules(rules);
   let started = 0;
   const watches = new Map<number, HangWatch>();
-  const armed = new Map<number, WorkStep['point']>();
+  const armed = new Map<number, Step['point']>();
   const lives: Life[] = [];
 
   async function start(at: number): Promise<void> {
@@ -64,11 +65,12 @@ export async function openWorld(store: string, seed: number): Promise<World> {
     const watch = watchHangs(storage, inner => layFaults(inner, fate));
     watches.set(at, watch);
     const { backend } = watch;
-    const checkpoint = ({ point }: WorkStep): void => {
+    const checkpoint = ({ point }: Step): void => {
       if (armed.get(at) === point) throw crash;
     };
-    const work = createWork({ engine, leaseMs, checkpoint });
-    const services = createServices({ engine, backend, work });
+    const operations = createOperations({ engine, leaseMs, checkpoint });
+    const pools = createPools(() => [{ name: 'main', backend }]);
+    const services = createServices({ engine, pools, operations });
     lives[at] = { ...services, engine, recovery: createRecovery({ engine, services, log: silentLog }) };
   }
 
@@ -89,7 +91,7 @@ export async function openWorld(store: string, seed: number): Promise<World> {
   await start(0);
   await start(1);
   for (const [id, zone] of Object.entries(nodeZones))
-    await gateway(0).nodes.put('a', id, { topology: { zone } });
+    await gateway(0).nodes.put(clusters.a, id, { topology: { zone } });
   return {
     storage,
     ways,

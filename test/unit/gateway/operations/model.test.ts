@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { clusters } from '../../../harness/gateway-harness.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -95,12 +96,12 @@ async function assertSnapshots(model: Model, world: World): Promise<void> {
   const { snapshots, groups } = world.gateway(1);
   const known = new Map<string, ModelSnapshot>(model.snapshots);
   for (const [id, members] of model.groups) {
-    const group = await groups.get('a', id);
+    const group = await groups.get(clusters.a, id);
     assert.equal(group.state, 'ready', id);
     assert.equal(group.snapshots.length, members.length, id);
     for (const [index, member] of members.entries()) known.set(group.snapshots[index]?.id ?? id, member);
   }
-  const listed = (await snapshots.list('a', { limit: 100 })).snapshots;
+  const listed = (await snapshots.list(clusters.a, { limit: 100 })).snapshots;
   const ids = [...known.keys()].sort();
   assert.deepEqual(
     listed.map(({ id }) => id),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Extent } from '../../../../gateway/backend.ts';
 import {
+  clusters,
   assertProblem,
   makeGateway,
   openMemory,
@@ -18,30 +19,30 @@ const whole = { base: undefined, offset: 0, limit: 1_000 };
 async function makeCuts(t: TestContext): Promise<Gateway> {
   const backend = await openMemory();
   const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
-  await gateway.volumes.create('a', 'a.pvc-2', volumeSpec('pvc-2'));
+  await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
+  await gateway.volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
   for (let i = 0; i < 10; i++) backend.write('a.pvc-1', 2 * i * block, Buffer.from('old'));
-  await gateway.snapshots.create('a', 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
+  await gateway.snapshots.create(clusters.a, 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
   for (const i of [3, 4, 8]) backend.write('a.pvc-1', i * block, Buffer.from('new'));
-  await gateway.snapshots.create('a', 'a.target', { name: 'target', volumeId: 'a.pvc-1' });
-  await gateway.snapshots.create('a', 'a.other', { name: 'other', volumeId: 'a.pvc-2' });
+  await gateway.snapshots.create(clusters.a, 'a.target', { name: 'target', volumeId: 'a.pvc-1' });
+  await gateway.snapshots.create(clusters.a, 'a.other', { name: 'other', volumeId: 'a.pvc-2' });
   return gateway;
 }
 
 test('allocated blocks and changed blocks are told, with the size of the snapshot', async t => {
   const { blocks } = await makeCuts(t);
-  assert.deepEqual(await blocks.list('a', 'a.base', whole), {
+  assert.deepEqual(await blocks.list(clusters.a, 'a.base', whole), {
     sizeBytes: mebibyte,
     blocks: Array.from({ length: 10 }, (_, i) => ({ offset: 2 * i * block, length: block })),
   });
-  assert.deepEqual(await blocks.list('a', 'a.target', { ...whole, base: 'a.base' }), {
+  assert.deepEqual(await blocks.list(clusters.a, 'a.target', { ...whole, base: 'a.base' }), {
     sizeBytes: mebibyte,
     blocks: [
       { offset: 3 * block, length: 2 * block },
       { offset: 8 * block, length: block },
     ],
   });
-  assert.deepEqual((await blocks.list('a', 'a.base', { ...whole, base: 'a.base' })).blocks, []);
+  assert.deepEqual((await blocks.list(clusters.a, 'a.base', { ...whole, base: 'a.base' })).blocks, []);
 });
 
 test('pages joined by their next offset give all blocks once, whatever their limit', async t => {
@@ -66,7 +67,7 @@ test('pages joined by their next offset give all blocks once, whatever their lim
 test('what ends at or before the offset is left out, what spans it is cut', async t => {
   const { blocks } = await makeCuts(t);
   const from = async (offset: number): Promise<Extent | undefined> =>
-    (await blocks.list('a', 'a.base', { ...whole, offset })).blocks[0];
+    (await blocks.list(clusters.a, 'a.base', { ...whole, offset })).blocks[0];
   assert.deepEqual(await from(block), { offset: 2 * block, length: block });
   assert.deepEqual(await from(2 * block + 1), { offset: 2 * block + 1, length: block - 1 });
   assert.equal(await from(mebibyte), undefined);
@@ -118,9 +119,9 @@ for (const extents of disordered) {
     assert.ok(inner.changes);
     const changes = { ...inner.changes, allocated: () => telling(extents) };
     const gateway = await makeGateway(t, { backend: { ...inner, changes } });
-    await gateway.volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
-    await gateway.snapshots.create('a', 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
-    await assert.rejects(gateway.blocks.list('a', 'a.base', whole), isProblem('UNAVAILABLE'));
+    await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
+    await gateway.snapshots.create(clusters.a, 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
+    await assert.rejects(gateway.blocks.list(clusters.a, 'a.base', whole), isProblem('UNAVAILABLE'));
   });
 }
 
@@ -130,8 +131,8 @@ test('a storage that breaks off is an error, never a short list', async t => {
   const error = new Error('the connection was lost');
   const changes = { ...inner.changes, allocated: () => telling([{ offset: 0, length: block }], error) };
   const { ask, volumes, snapshots } = await makeGateway(t, { backend: { ...inner, changes } });
-  await volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1'));
-  await snapshots.create('a', 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
+  await volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
+  await snapshots.create(clusters.a, 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
   assertProblem(await ask('GET /v1/snapshots/a.base/blocks'), 503, 'UNAVAILABLE');
 });
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../../src/api/problem.ts';
 import { createFaultyBackend, type FaultyBackend, type Moment } from '../faulty-backend.ts';
 import {
+  clusters,
   assertProblem,
   makeGateway,
   openMemory,
@@ -19,7 +20,7 @@ const volumeIds = ['a.one', 'a.two'];
 const spec = { name: 'group-1', volumeIds };
 
 async function makeVolumes({ volumes }: Gateway): Promise<void> {
-  for (const name of ['one', 'two', 'three']) await volumes.create('a', `a.${name}`, volumeSpec(name));
+  for (const name of ['one', 'two', 'three']) await volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
 }
 
 async function makeFaulty(t: TestContext): Promise<Gateway & { readonly backend: FaultyBackend }> {
@@ -45,37 +46,37 @@ test('a group lives its whole life over the routes, and its members are snapshot
   const again = await ask(`PUT /v1/groups/${id}`, { body: { ...spec, volumeIds: volumeIds.toReversed() } });
   assert.deepEqual([again.status, again.body], [200, made.body]);
   assert.deepEqual((await ask(`GET /v1/groups/${id}`)).body, made.body);
-  const listed = await snapshots.list('a', { limit: 10 });
+  const listed = await snapshots.list(clusters.a, { limit: 10 });
   assert.equal(listed.snapshots.length, 2);
   assert.equal((await ask(`DELETE /v1/groups/${id}`)).status, 204);
   assert.equal((await ask(`DELETE /v1/groups/${id}`)).status, 204);
   assertProblem(await ask(`GET /v1/groups/${id}`), 404, 'NOT_FOUND');
-  assert.deepEqual((await snapshots.list('a', { limit: 10 })).snapshots, []);
+  assert.deepEqual((await snapshots.list(clusters.a, { limit: 10 })).snapshots, []);
   assert.equal(await cutIn(backend), 0);
 });
 
 test('a member cannot be deleted alone, but a volume can be made from it', async t => {
   const { groups, snapshots, volumes } = await makeFaulty(t);
-  const { group } = await groups.create('a', id, spec);
+  const { group } = await groups.create(clusters.a, id, spec);
   const member = group.snapshots[0]?.id ?? '';
   const alone = isProblemThat('INVALID_ARGUMENT', /belongs to group "a.group-1"/);
-  await assert.rejects(snapshots.delete('a', member), alone);
+  await assert.rejects(snapshots.delete(clusters.a, member), alone);
   const named = { name: 'group-1', volumeId: 'a.one' };
-  await assert.rejects(snapshots.create('a', member, named), isProblem('ALREADY_EXISTS'));
+  await assert.rejects(snapshots.create(clusters.a, member, named), isProblem('ALREADY_EXISTS'));
   const source = { kind: 'snapshot', snapshotId: member } as const;
-  await volumes.create('a', 'a.clone', volumeSpec('clone', { source }));
-  await groups.delete('a', id);
+  await volumes.create(clusters.a, 'a.clone', volumeSpec('clone', { source }));
+  await groups.delete(clusters.a, id);
 });
 
 test('a group is kept while a volume is being made from a member', async t => {
   const { groups, volumes, backend } = await makeFaulty(t);
-  const { group } = await groups.create('a', id, spec);
+  const { group } = await groups.create(clusters.a, id, spec);
   const source = { kind: 'snapshot', snapshotId: group.snapshots[1]?.id ?? '' } as const;
   backend.failNext('create', 'before', new Error('unreachable'));
-  await assert.rejects(volumes.create('a', 'a.clone', volumeSpec('clone', { source })));
-  await assert.rejects(groups.delete('a', id), isProblem('FAILED_PRECONDITION'));
-  await volumes.delete('a', 'a.clone');
-  await groups.delete('a', id);
+  await assert.rejects(volumes.create(clusters.a, 'a.clone', volumeSpec('clone', { source })));
+  await assert.rejects(groups.delete(clusters.a, id), isProblem('FAILED_PRECONDITION'));
+  await volumes.delete(clusters.a, 'a.clone');
+  await groups.delete(clusters.a, id);
 });
 
 for (const [what, change] of [
@@ -85,9 +86,9 @@ for (const [what, change] of [
 ] as const) {
   test(`a known group with ${what} is ALREADY_EXISTS`, async t => {
     const { groups } = await makeFaulty(t);
-    await groups.create('a', id, spec);
+    await groups.create(clusters.a, id, spec);
     const other = { name: spec.name, volumeIds: [...volumeIds], ...change };
-    const work = groups.create('a', id, { ...other, volumeIds: [...other.volumeIds] });
+    const work = groups.create(clusters.a, id, { ...other, volumeIds: [...other.volumeIds] });
     await assert.rejects(work, isProblem('ALREADY_EXISTS'));
   });
 }
@@ -95,29 +96,29 @@ for (const [what, change] of [
 test('a group that cannot be cut at one point in time is refused with the reason, and leaves nothing', async t => {
   const { groups, volumes, snapshots, backend } = await makeFaulty(t);
   backend.failNext('cutGroup', 'after', new Error('the answer was lost'));
-  await assert.rejects(groups.create('a', id, spec), isProblem('UNAVAILABLE'));
-  assert.equal((await groups.get('a', id)).state, 'cutting');
-  assert.deepEqual((await snapshots.list('a', { limit: 10 })).snapshots, []);
+  await assert.rejects(groups.create(clusters.a, id, spec), isProblem('UNAVAILABLE'));
+  assert.equal((await groups.get(clusters.a, id)).state, 'cutting');
+  assert.deepEqual((await snapshots.list(clusters.a, { limit: 10 })).snapshots, []);
   backend.failNext('cutGroup', 'before', new Problem('FAILED_PRECONDITION', 'it would be torn'));
   await assert.rejects(
-    groups.create('a', id, spec),
+    groups.create(clusters.a, id, spec),
     isProblemThat('FAILED_PRECONDITION', /it would be torn/),
   );
-  assert.equal(await groups.find('a', id), undefined);
+  assert.equal(await groups.find(clusters.a, id), undefined);
   assert.equal(await cutIn(backend), 0);
-  for (const volumeId of volumeIds) await volumes.delete('a', volumeId);
+  for (const volumeId of volumeIds) await volumes.delete(clusters.a, volumeId);
 });
 
 test('while a group is cut its volumes are left alone, and the same call joins', async t => {
   const { groups, snapshots, volumes, backend } = await makeFaulty(t);
   const release = backend.hold('cutGroup');
-  const same = Array.from({ length: 5 }, () => groups.create('a', id, spec));
+  const same = Array.from({ length: 5 }, () => groups.create(clusters.a, id, spec));
   await backend.entered('cutGroup');
-  await assert.rejects(groups.delete('a', id), isProblem('ABORTED'));
-  await assert.rejects(volumes.delete('a', 'a.two'), isProblem('ABORTED'));
+  await assert.rejects(groups.delete(clusters.a, id), isProblem('ABORTED'));
+  await assert.rejects(volumes.delete(clusters.a, 'a.two'), isProblem('ABORTED'));
   const overlapping = { name: 'snap', volumeId: 'a.two' };
-  await assert.rejects(snapshots.create('a', 'a.snap', overlapping), isProblem('ABORTED'));
-  await snapshots.create('a', 'a.snap', { name: 'snap', volumeId: 'a.three' });
+  await assert.rejects(snapshots.create(clusters.a, 'a.snap', overlapping), isProblem('ABORTED'));
+  await snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.three' });
   release();
   assert.equal(new Set((await Promise.all(same)).map(({ group }) => JSON.stringify(group))).size, 1);
   assert.equal(backend.calls.filter(call => call.startsWith('cutGroup')).length, 1);
@@ -127,11 +128,11 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
   test(`a group whose answer was lost ${moment} the cut is finished by the sweep`, async t => {
     const { groups, recovery, volumes, backend } = await makeFaulty(t);
     backend.failNext('cutGroup', moment, new Error('the answer was lost'));
-    await assert.rejects(groups.create('a', id, spec), isProblem('UNAVAILABLE'));
-    const { snapshots: members } = await groups.get('a', id);
-    await assert.rejects(volumes.delete('a', 'a.one'), isProblem('FAILED_PRECONDITION'));
+    await assert.rejects(groups.create(clusters.a, id, spec), isProblem('UNAVAILABLE'));
+    const { snapshots: members } = await groups.get(clusters.a, id);
+    await assert.rejects(volumes.delete(clusters.a, 'a.one'), isProblem('FAILED_PRECONDITION'));
     assert.equal(await recovery.sweep(), 1);
-    const group = await groups.get('a', id);
+    const group = await groups.get(clusters.a, id);
     assert.equal(group.state, 'ready');
     assert.deepEqual(
       group.snapshots.map(member => member.id),
@@ -143,13 +144,13 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
 
   test(`a group's deletion whose answer was lost ${moment} is finished by the sweep`, async t => {
     const { groups, recovery, backend } = await makeFaulty(t);
-    await groups.create('a', id, spec);
+    await groups.create(clusters.a, id, spec);
     backend.failNext('uncut', moment, new Error('the answer was lost'));
-    await assert.rejects(groups.delete('a', id), isProblem('UNAVAILABLE'));
-    assert.equal((await groups.get('a', id)).state, 'deleting');
-    await assert.rejects(groups.create('a', id, spec), isProblem('ABORTED'));
+    await assert.rejects(groups.delete(clusters.a, id), isProblem('UNAVAILABLE'));
+    assert.equal((await groups.get(clusters.a, id)).state, 'deleting');
+    await assert.rejects(groups.create(clusters.a, id, spec), isProblem('ABORTED'));
     assert.equal(await recovery.sweep(), 1);
-    assert.equal(await groups.find('a', id), undefined);
+    assert.equal(await groups.find(clusters.a, id), undefined);
     assert.equal(await cutIn(backend), 0);
   });
 }
@@ -161,14 +162,14 @@ test('a gateway that dies while it cuts a group is taken over', async t => {
   const dying = await makeGateway(t, { backend, store, leaseMs });
   await makeVolumes(dying);
   const release = backend.hold('cutGroup');
-  dying.groups.create('a', id, spec).catch(() => undefined);
+  dying.groups.create(clusters.a, id, spec).catch(() => undefined);
   await backend.entered('cutGroup');
   await dying.engine.close();
   const next = await makeGateway(t, { backend, store, leaseMs });
-  await assert.rejects(next.groups.create('a', id, spec), isProblem('ABORTED'));
+  await assert.rejects(next.groups.create(clusters.a, id, spec), isProblem('ABORTED'));
   release();
   await sleep(leaseMs + 50);
-  assert.equal((await next.groups.create('a', id, spec)).group.state, 'ready');
+  assert.equal((await next.groups.create(clusters.a, id, spec)).group.state, 'ready');
   assert.equal(await cutIn(backend), 2);
 });
 
@@ -186,13 +187,13 @@ test('a group is ready once all its members are', async t => {
   const backend = { ...inner, snapshots: { ...inner.snapshots, createGroup: slow } };
   const gateway = await makeGateway(t, { backend });
   await makeVolumes(gateway);
-  const { group } = await gateway.groups.create('a', id, spec);
+  const { group } = await gateway.groups.create(clusters.a, id, spec);
   assert.deepEqual(
     [group.state, ...group.snapshots.map(({ state }) => state)],
     ['processing', 'ready', 'processing'],
   );
   unready = -1;
-  assert.equal((await gateway.groups.create('a', id, spec)).group.state, 'ready');
+  assert.equal((await gateway.groups.create(clusters.a, id, spec)).group.state, 'ready');
 });
 
 const refused = [
@@ -209,17 +210,17 @@ for (const { what, body, ...row } of refused) {
     const code = 'code' in row ? row.code : 'INVALID_ARGUMENT';
     assertProblem(await ask(`PUT /v1/groups/${id}`, { body }), code === 'NOT_FOUND' ? 404 : 400, code);
     assertProblem(await ask(`GET /v1/groups/${id}`), 404, 'NOT_FOUND');
-    assert.deepEqual((await snapshots.list('a', { limit: 10 })).snapshots, []);
+    assert.deepEqual((await snapshots.list(clusters.a, { limit: 10 })).snapshots, []);
   });
 }
 
 test("another cluster's group is not there", async t => {
   const { ask, groups } = await makeFaulty(t);
-  const { group } = await groups.create('a', id, spec);
+  const { group } = await groups.create(clusters.a, id, spec);
   assertProblem(await ask(`GET /v1/groups/${id}`, { as: 'b' }), 404, 'NOT_FOUND');
   assertProblem(await ask(`PUT /v1/groups/${id}`, { as: 'b', body: spec }), 404, 'NOT_FOUND');
   assert.equal((await ask(`DELETE /v1/groups/${id}`, { as: 'b' })).status, 204);
-  assert.deepEqual(await groups.get('a', id), group);
+  assert.deepEqual(await groups.get(clusters.a, id), group);
 });
 
 test('a backend without groups answers UNIMPLEMENTED, and has snapshots all the same', async t => {
@@ -229,5 +230,5 @@ test('a backend without groups answers UNIMPLEMENTED, and has snapshots all the 
   const gateway = await makeGateway(t, { backend: { ...inner, snapshots } });
   await makeVolumes(gateway);
   assertProblem(await gateway.ask(`PUT /v1/groups/${id}`, { body: spec }), 501, 'UNIMPLEMENTED');
-  await gateway.snapshots.create('a', 'a.snap', { name: 'snap', volumeId: 'a.one' });
+  await gateway.snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.one' });
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { CutSnapshot, NewSnapshot } from '../../../../gateway/backend.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import {
+  clusters,
   assertProblem,
   makeGateway,
   mounted,
@@ -19,7 +20,7 @@ test('a snapshot lives its whole life over the routes', async t => {
   const made = await ask(`PUT /v1/snapshots/${id}`, { body: spec });
   assert.equal(made.status, 201);
   const { createdAt, ...rest } = made.body;
-  assert.deepEqual(rest, { id, name: 'snap-1', volumeId, state: 'ready', sizeBytes: mebibyte });
+  assert.deepEqual(rest, { id, name: 'snap-1', pool: 'main', volumeId, state: 'ready', sizeBytes: mebibyte });
   assert.ok(Math.abs(Date.parse(String(createdAt)) - Date.now()) < 10_000);
   const again = await ask(`PUT /v1/snapshots/${id}`, { body: spec });
   assert.deepEqual([again.status, again.body], [200, made.body]);
@@ -33,19 +34,19 @@ test('a snapshot lives its whole life over the routes', async t => {
 
 test('a snapshot has the size of its volume at the cut', async t => {
   const { snapshots, expansion } = await makeFaulty(t);
-  await snapshots.create('a', id, spec);
-  await expansion.expand('a', volumeId, { requiredBytes: 5 * mebibyte });
-  assert.equal((await snapshots.get('a', id)).sizeBytes, mebibyte);
-  const { snapshot } = await snapshots.create('a', 'a.snap-2', { ...spec, name: 'snap-2' });
+  await snapshots.create(clusters.a, id, spec);
+  await expansion.expand(clusters.a, volumeId, { requiredBytes: 5 * mebibyte });
+  assert.equal((await snapshots.get(clusters.a, id)).sizeBytes, mebibyte);
+  const { snapshot } = await snapshots.create(clusters.a, 'a.snap-2', { ...spec, name: 'snap-2' });
   assert.equal(snapshot.sizeBytes, 5 * mebibyte);
 });
 
 test('a snapshot outlives its volume', async t => {
   const { snapshots, volumes } = await makeFaulty(t);
-  const { snapshot } = await snapshots.create('a', id, spec);
-  await volumes.delete('a', volumeId);
-  assert.deepEqual(await snapshots.get('a', id), snapshot);
-  assert.deepEqual((await snapshots.create('a', id, spec)).snapshot, snapshot);
+  const { snapshot } = await snapshots.create(clusters.a, id, spec);
+  await volumes.delete(clusters.a, volumeId);
+  assert.deepEqual(await snapshots.get(clusters.a, id), snapshot);
+  assert.deepEqual((await snapshots.create(clusters.a, id, spec)).snapshot, snapshot);
 });
 
 test('the storage is told whether some node may write meanwhile', async t => {
@@ -59,15 +60,15 @@ test('the storage is told whether some node may write meanwhile', async t => {
   };
   const backend = { ...inner, snapshots: { ...inner.snapshots, create: tell } };
   const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', volumeId, volumeSpec('pvc-1'));
-  const key = { cluster: { name: 'a', acceptAnyNode: true }, volumeId, nodeId: 'n1' };
+  await gateway.volumes.create(clusters.a, volumeId, volumeSpec('pvc-1'));
+  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId, nodeId: 'n1' };
   for (const [name, readonly] of [
     ['none', undefined],
     ['reader', true],
     ['writer', false],
   ] as const) {
     if (readonly !== undefined) await gateway.attachments.attach(key, { capability: mounted, readonly });
-    await gateway.snapshots.create('a', `a.${name}`, { name, volumeId });
+    await gateway.snapshots.create(clusters.a, `a.${name}`, { name, volumeId });
     await gateway.attachments.detach(key);
   }
   assert.deepEqual(told, [false, false, true]);
@@ -80,9 +81,9 @@ const others = [
 for (const { what, change } of others) {
   test(`a known snapshot with ${what} is ALREADY_EXISTS`, async t => {
     const { snapshots, volumes } = await makeFaulty(t);
-    await volumes.create('a', 'a.pvc-2', volumeSpec('pvc-2'));
-    await snapshots.create('a', id, spec);
-    const work = snapshots.create('a', id, { ...spec, ...change });
+    await volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
+    await snapshots.create(clusters.a, id, spec);
+    const work = snapshots.create(clusters.a, id, { ...spec, ...change });
     await assert.rejects(work, isProblem('ALREADY_EXISTS'));
   });
 }
@@ -110,10 +111,10 @@ for (const { what, id: askedId = id, body, code = 'INVALID_ARGUMENT' } of refuse
 test('a snapshot of a volume that is not ready is ABORTED', async t => {
   const { snapshots, volumes, backend } = await makeFaulty(t);
   backend.failNext('create', 'before', new Error('unreachable'));
-  await assert.rejects(volumes.create('a', 'a.half', volumeSpec('half')));
-  const work = snapshots.create('a', id, { ...spec, volumeId: 'a.half' });
+  await assert.rejects(volumes.create(clusters.a, 'a.half', volumeSpec('half')));
+  const work = snapshots.create(clusters.a, id, { ...spec, volumeId: 'a.half' });
   await assert.rejects(work, isProblemThat('ABORTED', /"a.half" is not ready: it is creating/));
-  assert.equal(await snapshots.find('a', id), undefined);
+  assert.equal(await snapshots.find(clusters.a, id), undefined);
 });
 
 test('while a snapshot is cut, the volume and the snapshot are left alone, and the same call joins', async t => {
@@ -121,13 +122,13 @@ test('while a snapshot is cut, the volume and the snapshot are left alone, and t
   const release = backend.hold('cut');
   const first = await ask(`PUT /v1/snapshots/${id}`, { body: spec, headers: { prefer: 'wait=0' } });
   assert.deepEqual([first.status, first.body['state'], first.body['sizeBytes']], [202, 'cutting', 0]);
-  const same = Array.from({ length: 5 }, () => snapshots.create('a', id, spec));
-  assert.deepEqual((await snapshots.list('a', { limit: 10 })).snapshots, []);
+  const same = Array.from({ length: 5 }, () => snapshots.create(clusters.a, id, spec));
+  assert.deepEqual((await snapshots.list(clusters.a, { limit: 10 })).snapshots, []);
   const busy = isProblemThat('ABORTED', /is busy: snapshot runs since/);
-  await assert.rejects(snapshots.delete('a', id), busy);
-  await assert.rejects(volumes.delete('a', volumeId), busy);
-  await assert.rejects(snapshots.create('a', 'a.snap-2', { ...spec, name: 'snap-2' }), busy);
-  const key = { cluster: { name: 'a', acceptAnyNode: true }, volumeId, nodeId: 'n1' };
+  await assert.rejects(snapshots.delete(clusters.a, id), busy);
+  await assert.rejects(volumes.delete(clusters.a, volumeId), busy);
+  await assert.rejects(snapshots.create(clusters.a, 'a.snap-2', { ...spec, name: 'snap-2' }), busy);
+  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId, nodeId: 'n1' };
   await assert.rejects(attachments.attach(key, { capability: mounted, readonly: false }), busy);
   release();
   assert.ok((await Promise.all(same)).every(({ snapshot }) => snapshot.state === 'ready'));
@@ -136,10 +137,10 @@ test('while a snapshot is cut, the volume and the snapshot are left alone, and t
 
 test('a list comes in pages, of all snapshots or those of one volume', async t => {
   const { ask, volumes, snapshots } = await makeFaulty(t);
-  await volumes.create('a', 'a.pvc-2', volumeSpec('pvc-2'));
+  await volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
   for (let i = 0; i < 6; i++) {
     const source = i % 2 === 0 ? volumeId : 'a.pvc-2';
-    await snapshots.create('a', `a.snap-${i}`, { name: `snap-${i}`, volumeId: source });
+    await snapshots.create(clusters.a, `a.snap-${i}`, { name: `snap-${i}`, volumeId: source });
   }
   for (const [filter, count] of [
     ['', 6],
@@ -163,7 +164,7 @@ test('a list comes in pages, of all snapshots or those of one volume', async t =
 
 test('a page token of another list, of another cluster, or of nobody is ABORTED', async t => {
   const { ask, volumes } = await makeFaulty(t);
-  await volumes.create('a', 'a.pvc-2', volumeSpec('pvc-2'));
+  await volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
   const { body } = await ask('GET /v1/volumes?limit=1');
   for (const pageToken of [String(body['nextPageToken']), 'nonsense', btoa('s:b.snap-1')])
     assertProblem(await ask(`GET /v1/snapshots?pageToken=${pageToken}`), 409, 'ABORTED');
@@ -171,13 +172,13 @@ test('a page token of another list, of another cluster, or of nobody is ABORTED'
 
 test("another cluster's snapshots are not there", async t => {
   const { ask, snapshots } = await makeFaulty(t);
-  const { snapshot } = await snapshots.create('a', id, spec);
+  const { snapshot } = await snapshots.create(clusters.a, id, spec);
   assertProblem(await ask(`GET /v1/snapshots/${id}`, { as: 'b' }), 404, 'NOT_FOUND');
   assertProblem(await ask(`PUT /v1/snapshots/${id}`, { as: 'b', body: spec }), 404, 'NOT_FOUND');
   assertProblem(await ask(`GET /v1/snapshots/${id}/blocks`, { as: 'b' }), 404, 'NOT_FOUND');
   assert.equal((await ask(`DELETE /v1/snapshots/${id}`, { as: 'b' })).status, 204);
   assert.deepEqual((await ask('GET /v1/snapshots', { as: 'b' })).body, { snapshots: [] });
-  assert.deepEqual(await snapshots.get('a', id), snapshot);
+  assert.deepEqual(await snapshots.get(clusters.a, id), snapshot);
 });
 
 test('a backend without snapshots answers UNIMPLEMENTED', async t => {

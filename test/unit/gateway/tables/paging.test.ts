@@ -31,6 +31,6 @@ test('a volume that is larger than a page still comes, alone', () => {
 });
 
 function volume(id: string): Volume {
-  const parts = { parameters: {}, context: {}, attachments: [] };
+  const parts = { pool: 'main', parameters: {}, context: {}, attachments: [] };
   return { id, name: id, state: 'ready', sizeBytes: 1, createdAt: new Date(0).toISOString(), ...parts };
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { VolumeSource } from '../../../../src/api/volume.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
+  clusters,
   makeGateway,
   mounted,
   openMemory,
@@ -15,7 +16,7 @@ import {
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const mebibyte = 2 ** 20;
-const cluster = { name: 'a', acceptAnyNode: true };
+const cluster = { ...clusters.a, acceptAnyNode: true };
 const sources: readonly VolumeSource[] = [
   { kind: 'snapshot', snapshotId: 'a.snap-1' },
   { kind: 'volume', volumeId: 'a.pvc-1' },
@@ -24,8 +25,8 @@ const cloneSpec = (source: VolumeSource, change: object = {}): ReturnType<typeof
   volumeSpec('clone', { requiredBytes: 2 * mebibyte, source, ...change });
 
 async function makeSource(gateway: Gateway): Promise<void> {
-  await gateway.volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
-  await gateway.snapshots.create('a', 'a.snap-1', { name: 'snap-1', volumeId: 'a.pvc-1' });
+  await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
+  await gateway.snapshots.create(clusters.a, 'a.snap-1', { name: 'snap-1', volumeId: 'a.pvc-1' });
 }
 
 async function makeFaulty(t: TestContext): Promise<Gateway & { readonly backend: FaultyBackend }> {
@@ -37,8 +38,8 @@ async function makeFaulty(t: TestContext): Promise<Gateway & { readonly backend:
 
 function removeSource(gateway: Gateway, source: VolumeSource): Promise<void> {
   return source.kind === 'snapshot'
-    ? gateway.snapshots.delete('a', source.snapshotId)
-    : gateway.volumes.delete('a', source.volumeId);
+    ? gateway.snapshots.delete(clusters.a, source.snapshotId)
+    : gateway.volumes.delete(clusters.a, source.volumeId);
 }
 
 for (const source of sources) {
@@ -46,7 +47,7 @@ for (const source of sources) {
 
   test(`a volume made from a ${kind} tells of it, and nodes may not format it`, async t => {
     const gateway = await makeFaulty(t);
-    const { volume } = await gateway.volumes.create('a', 'a.clone', cloneSpec(source));
+    const { volume } = await gateway.volumes.create(clusters.a, 'a.clone', cloneSpec(source));
     assert.deepEqual([volume.source, volume.sizeBytes], [source, 2 * mebibyte]);
     const attach = async (volumeId: string): Promise<boolean | undefined> => {
       const key = { cluster, volumeId, nodeId: 'n1' };
@@ -59,9 +60,13 @@ for (const source of sources) {
 
   test(`a volume made from a ${kind} may be larger, has its size when none is asked, and is never smaller`, async t => {
     const { volumes } = await makeFaulty(t);
-    const larger = await volumes.create('a', 'a.larger', cloneSpec(source, { requiredBytes: 5 * mebibyte }));
+    const larger = await volumes.create(
+      clusters.a,
+      'a.larger',
+      cloneSpec(source, { requiredBytes: 5 * mebibyte }),
+    );
     assert.equal(larger.volume.sizeBytes, 5 * mebibyte);
-    const same = await volumes.create('a', 'a.same', cloneSpec(source, { requiredBytes: 0 }));
+    const same = await volumes.create(clusters.a, 'a.same', cloneSpec(source, { requiredBytes: 0 }));
     assert.equal(same.volume.sizeBytes, 2 * mebibyte);
     for (const change of [
       { requiredBytes: mebibyte },
@@ -69,24 +74,24 @@ for (const source of sources) {
       { requiredBytes: 1, limitBytes: 2 * mebibyte - 1 },
     ])
       await assert.rejects(
-        volumes.create('a', 'a.less', cloneSpec(source, change)),
+        volumes.create(clusters.a, 'a.less', cloneSpec(source, change)),
         isProblemThat('OUT_OF_RANGE', new RegExp(`the ${kind} to make it from has 2097152 bytes`)),
       );
-    assert.equal(await volumes.find('a', 'a.less'), undefined);
+    assert.equal(await volumes.find(clusters.a, 'a.less'), undefined);
   });
 
   test(`the ${kind} can go once the volume is made, and the volume is still the one asked for`, async t => {
     const gateway = await makeFaulty(t);
-    const { volume } = await gateway.volumes.create('a', 'a.clone', cloneSpec(source));
+    const { volume } = await gateway.volumes.create(clusters.a, 'a.clone', cloneSpec(source));
     await removeSource(gateway, source);
-    const again = await gateway.volumes.create('a', 'a.clone', cloneSpec(source));
+    const again = await gateway.volumes.create(clusters.a, 'a.clone', cloneSpec(source));
     assert.deepEqual(again, { volume, created: false });
   });
 
   test(`the ${kind} is kept while a volume is being made from it`, async t => {
     const gateway = await makeFaulty(t);
     const release = gateway.backend.hold('create');
-    const making = gateway.volumes.create('a', 'a.clone', cloneSpec(source));
+    const making = gateway.volumes.create(clusters.a, 'a.clone', cloneSpec(source));
     await gateway.backend.entered('create');
     await assert.rejects(removeSource(gateway, source), isProblem('ABORTED', 'FAILED_PRECONDITION'));
     release();
@@ -97,11 +102,11 @@ for (const source of sources) {
   test(`the ${kind} is kept while a volume that failed is not made or deleted`, async t => {
     const gateway = await makeFaulty(t);
     gateway.backend.failNext('create', 'before', new Error('unreachable'));
-    await assert.rejects(gateway.volumes.create('a', 'a.clone', cloneSpec(source)));
+    await assert.rejects(gateway.volumes.create(clusters.a, 'a.clone', cloneSpec(source)));
     const needed = isProblemThat('FAILED_PRECONDITION', /volume "a.clone" is being made from it/);
     await assert.rejects(removeSource(gateway, source), needed);
     assert.equal(await gateway.recovery.sweep(), 1);
-    assert.equal((await gateway.volumes.get('a', 'a.clone')).state, 'ready');
+    assert.equal((await gateway.volumes.get(clusters.a, 'a.clone')).state, 'ready');
     await removeSource(gateway, source);
   });
 
@@ -110,9 +115,9 @@ for (const source of sources) {
     for (const id of ['a.never', 'b.pvc-1', 'malformed', 'a.clone']) {
       const unknown =
         kind === 'snapshot' ? { kind, snapshotId: id } : { kind: 'volume' as const, volumeId: id };
-      await assert.rejects(volumes.create('a', 'a.clone', cloneSpec(unknown)), isProblem('NOT_FOUND'));
+      await assert.rejects(volumes.create(clusters.a, 'a.clone', cloneSpec(unknown)), isProblem('NOT_FOUND'));
     }
-    assert.equal(await volumes.find('a', 'a.clone'), undefined);
+    assert.equal(await volumes.find(clusters.a, 'a.clone'), undefined);
   });
 
   test(`a backend that takes no ${kind} as a source refuses it`, async t => {
@@ -120,7 +125,7 @@ for (const source of sources) {
     const left = (inner.sources ?? []).filter(other => other !== kind);
     const gateway = await makeGateway(t, { backend: { ...inner, sources: left } });
     await makeSource(gateway);
-    const work = gateway.volumes.create('a', 'a.clone', cloneSpec(source));
+    const work = gateway.volumes.create(clusters.a, 'a.clone', cloneSpec(source));
     await assert.rejects(work, isProblem('INVALID_ARGUMENT'));
     const { body } = await gateway.ask('GET /v1/capabilities');
     const features = body['features'] as string[];
@@ -134,15 +139,15 @@ for (const source of sources) {
     const dying = await makeGateway(t, { backend, store, leaseMs });
     await makeSource(dying);
     const release = backend.hold('create');
-    dying.volumes.create('a', 'a.clone', cloneSpec(source)).catch(() => undefined);
+    dying.volumes.create(clusters.a, 'a.clone', cloneSpec(source)).catch(() => undefined);
     await backend.entered('create');
     await dying.engine.close();
     const next = await makeGateway(t, { backend, store, leaseMs });
-    await assert.rejects(next.volumes.create('a', 'a.clone', cloneSpec(source)), isProblem('ABORTED'));
+    await assert.rejects(next.volumes.create(clusters.a, 'a.clone', cloneSpec(source)), isProblem('ABORTED'));
     release();
     await sleep(leaseMs + 50);
     assert.equal(await next.recovery.sweep(), 1);
-    assert.equal((await next.volumes.get('a', 'a.clone')).state, 'ready');
+    assert.equal((await next.volumes.get(clusters.a, 'a.clone')).state, 'ready');
     await removeSource(next, source);
   });
 }
@@ -151,12 +156,12 @@ test('a known volume with another source is ALREADY_EXISTS', async t => {
   const { volumes } = await makeFaulty(t);
   const [fromSnapshot, fromVolume] = sources.map(source => cloneSpec(source));
   assert.ok(fromSnapshot && fromVolume);
-  await volumes.create('a', 'a.clone', fromSnapshot);
+  await volumes.create(clusters.a, 'a.clone', fromSnapshot);
   const empty = volumeSpec('clone', { requiredBytes: 2 * mebibyte });
   for (const other of [fromVolume, empty])
-    await assert.rejects(volumes.create('a', 'a.clone', other), isProblem('ALREADY_EXISTS'));
+    await assert.rejects(volumes.create(clusters.a, 'a.clone', other), isProblem('ALREADY_EXISTS'));
   await assert.rejects(
-    volumes.create('a', 'a.pvc-1', { ...fromSnapshot, name: 'pvc-1' }),
+    volumes.create(clusters.a, 'a.pvc-1', { ...fromSnapshot, name: 'pvc-1' }),
     isProblem('ALREADY_EXISTS'),
   );
 });
@@ -164,7 +169,7 @@ test('a known volume with another source is ALREADY_EXISTS', async t => {
 test('a volume that is copied is not attached meanwhile, and many volumes can be made from a snapshot at once', async t => {
   const { volumes, attachments, backend } = await makeFaulty(t);
   const release = backend.hold('create');
-  const copying = volumes.create('a', 'a.clone', cloneSpec({ kind: 'volume', volumeId: 'a.pvc-1' }));
+  const copying = volumes.create(clusters.a, 'a.clone', cloneSpec({ kind: 'volume', volumeId: 'a.pvc-1' }));
   await backend.entered('create');
   const key = { cluster, volumeId: 'a.pvc-1', nodeId: 'n1' };
   await assert.rejects(
@@ -173,7 +178,7 @@ test('a volume that is copied is not attached meanwhile, and many volumes can be
   );
   const source = { kind: 'snapshot', snapshotId: 'a.snap-1' } as const;
   const many = Array.from({ length: 8 }, (_, index) =>
-    volumes.create('a', `a.r-${index}`, { ...cloneSpec(source), name: `r-${index}` }),
+    volumes.create(clusters.a, `a.r-${index}`, { ...cloneSpec(source), name: `r-${index}` }),
   );
   release();
   await Promise.all([copying, ...many]);
@@ -183,12 +188,15 @@ test('a volume that is copied is not attached meanwhile, and many volumes can be
 test('bytes of a source reach the volume that is made from it', async t => {
   const backend = await openMemory();
   const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
+  await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
   backend.write('a.pvc-1', 4_095, Buffer.from('cut'));
-  await gateway.snapshots.create('a', 'a.snap-1', { name: 'snap-1', volumeId: 'a.pvc-1' });
+  await gateway.snapshots.create(clusters.a, 'a.snap-1', { name: 'snap-1', volumeId: 'a.pvc-1' });
   backend.write('a.pvc-1', 4_095, Buffer.from('new'));
   for (const source of sources)
-    await gateway.volumes.create('a', `a.from-${source.kind}`, { ...cloneSpec(source), name: source.kind });
+    await gateway.volumes.create(clusters.a, `a.from-${source.kind}`, {
+      ...cloneSpec(source),
+      name: source.kind,
+    });
   assert.equal(Buffer.from(backend.read('a.from-snapshot', 4_095, 3)).toString(), 'cut');
   assert.equal(Buffer.from(backend.read('a.from-volume', 4_095, 3)).toString(), 'new');
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
 import { createFaultyBackend, type Moment } from '../faulty-backend.ts';
 import {
+  clusters,
   assertProblem,
   makeGateway,
   mounted,
@@ -13,23 +14,23 @@ import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const mebibyte = 2 ** 20;
 const id = 'a.pvc-1';
-const attachmentKey = { cluster: { name: 'a', acceptAnyNode: true }, volumeId: id, nodeId: 'n1' };
+const attachmentKey = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: id, nodeId: 'n1' };
 
 async function makeFaulty(t: Parameters<typeof makeGateway>[0], roomBytes?: number) {
   const backend = createFaultyBackend(await openMemory(roomBytes));
   const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create('a', id, volumeSpec('pvc-1'));
+  await gateway.volumes.create(clusters.a, id, volumeSpec('pvc-1'));
   return { ...gateway, backend };
 }
 
 test('a volume grows once, and asking again or for less changes nothing', async t => {
   const { expansion, backend } = await makeFaulty(t);
-  const grown = await expansion.expand('a', id, { requiredBytes: 3 * mebibyte });
+  const grown = await expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
   assert.equal(grown.sizeBytes, 3 * mebibyte);
   assert.equal(grown.nodeExpansionRequired, true);
   assert.equal(grown.pending, undefined);
   for (const requiredBytes of [3 * mebibyte, mebibyte, 0])
-    assert.deepEqual(await expansion.expand('a', id, { requiredBytes }), grown);
+    assert.deepEqual(await expansion.expand(clusters.a, id, { requiredBytes }), grown);
   assert.deepEqual(
     backend.calls.filter(call => call.startsWith('expand')),
     [`expand ${id}`],
@@ -38,17 +39,17 @@ test('a volume grows once, and asking again or for less changes nothing', async 
 
 test('a limit below the size is OUT_OF_RANGE: a volume never shrinks', async t => {
   const { expansion, volumes } = await makeFaulty(t);
-  await expansion.expand('a', id, { requiredBytes: 3 * mebibyte });
-  const work = expansion.expand('a', id, { requiredBytes: mebibyte, limitBytes: 2 * mebibyte });
+  await expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
+  const work = expansion.expand(clusters.a, id, { requiredBytes: mebibyte, limitBytes: 2 * mebibyte });
   await assert.rejects(work, isProblemThat('OUT_OF_RANGE', /has 3145728 bytes, more than the limit/));
-  assert.equal((await volumes.get('a', id)).sizeBytes, 3 * mebibyte);
+  assert.equal((await volumes.get(clusters.a, id)).sizeBytes, 3 * mebibyte);
 });
 
 test('a volume that is attached grows; what is attached stays the same, what comes later has the new size', async t => {
   const { expansion, attachments } = await makeFaulty(t);
   const spec = { capability: mounted, readonly: false };
   const { attachment: before } = await attachments.attach(attachmentKey, spec);
-  await expansion.expand('a', id, { requiredBytes: 3 * mebibyte });
+  await expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
   assert.deepEqual((await attachments.attach(attachmentKey, spec)).attachment, before);
   await attachments.detach(attachmentKey);
   const { attachment: after } = await attachments.attach(attachmentKey, spec);
@@ -62,19 +63,19 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
     const spec = { requiredBytes: 3 * mebibyte };
     for (let i = 0; i < 10; i++) backend.failNext('expand', moment, new Error('the answer was lost'));
     for (let i = 0; i < 10; i++) {
-      await assert.rejects(expansion.expand('a', id, spec), isProblem('UNAVAILABLE'));
-      assert.deepEqual((await volumes.get('a', id)).pending, ['expansion']);
+      await assert.rejects(expansion.expand(clusters.a, id, spec), isProblem('UNAVAILABLE'));
+      assert.deepEqual((await volumes.get(clusters.a, id)).pending, ['expansion']);
     }
-    assert.equal((await expansion.expand('a', id, spec)).sizeBytes, 3 * mebibyte);
-    assert.equal((await volumes.get('a', id)).pending, undefined);
+    assert.equal((await expansion.expand(clusters.a, id, spec)).sizeBytes, 3 * mebibyte);
+    assert.equal((await volumes.get(clusters.a, id)).pending, undefined);
   });
 
   test(`an expansion whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
     const { expansion, volumes, recovery, backend } = await makeFaulty(t);
     backend.failNext('expand', moment, new Error('the answer was lost'));
-    await assert.rejects(expansion.expand('a', id, { requiredBytes: 3 * mebibyte }));
+    await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
     assert.equal(await recovery.sweep(), 1);
-    const volume = await volumes.get('a', id);
+    const volume = await volumes.get(clusters.a, id);
     assert.deepEqual([volume.sizeBytes, volume.pending], [3 * mebibyte, undefined]);
     assert.equal(await recovery.sweep(), 0);
   });
@@ -82,10 +83,10 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
 
 test('a storage that is full leaves the volume as it was, and nothing to finish', async t => {
   const { expansion, volumes, recovery } = await makeFaulty(t, 4 * mebibyte);
-  await volumes.create('a', 'a.other', volumeSpec('other', { requiredBytes: 2 * mebibyte }));
-  const work = expansion.expand('a', id, { requiredBytes: 3 * mebibyte });
+  await volumes.create(clusters.a, 'a.other', volumeSpec('other', { requiredBytes: 2 * mebibyte }));
+  const work = expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
   await assert.rejects(work, isProblem('RESOURCE_EXHAUSTED'));
-  const { sizeBytes, pending } = await volumes.get('a', id);
+  const { sizeBytes, pending } = await volumes.get(clusters.a, id);
   assert.deepEqual([sizeBytes, pending], [mebibyte, undefined]);
   assert.equal(await recovery.sweep(), 0);
 });
@@ -93,12 +94,12 @@ test('a storage that is full leaves the volume as it was, and nothing to finish'
 test('an expansion that may have been done is not forgotten when a larger one is refused', async t => {
   const { expansion, volumes, recovery, backend } = await makeFaulty(t);
   backend.failNext('expand', 'after', new Error('the answer was lost'));
-  await assert.rejects(expansion.expand('a', id, { requiredBytes: 3 * mebibyte }));
+  await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
   backend.failNext('expand', 'before', new Problem('RESOURCE_EXHAUSTED', 'it is full'));
-  await assert.rejects(expansion.expand('a', id, { requiredBytes: 9 * mebibyte }));
-  assert.deepEqual((await volumes.get('a', id)).pending, ['expansion']);
+  await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 9 * mebibyte }));
+  assert.deepEqual((await volumes.get(clusters.a, id)).pending, ['expansion']);
   await recovery.sweep();
-  assert.equal((await volumes.get('a', id)).sizeBytes, 3 * mebibyte);
+  assert.equal((await volumes.get(clusters.a, id)).sizeBytes, 3 * mebibyte);
 });
 
 test('a storage that tells less than was asked for is not believed', async t => {
@@ -108,20 +109,22 @@ test('a storage that tells less than was asked for is not believed', async t => 
     nodeExpansionRequired: false,
   });
   const { volumes, expansion } = await makeGateway(t, { backend: { ...inner, expand } });
-  await volumes.create('a', id, volumeSpec('pvc-1'));
-  const work = expansion.expand('a', id, { requiredBytes: 2 * mebibyte });
+  await volumes.create(clusters.a, id, volumeSpec('pvc-1'));
+  const work = expansion.expand(clusters.a, id, { requiredBytes: 2 * mebibyte });
   await assert.rejects(work, isProblem('UNAVAILABLE'));
-  assert.equal((await volumes.get('a', id)).sizeBytes, mebibyte);
+  assert.equal((await volumes.get(clusters.a, id)).sizeBytes, mebibyte);
 });
 
 test('the same expansion joins the one that runs; anything else is ABORTED', async t => {
   const { expansion, volumes, attachments, backend } = await makeFaulty(t);
   const release = backend.hold('expand');
-  const same = Array.from({ length: 5 }, () => expansion.expand('a', id, { requiredBytes: 3 * mebibyte }));
+  const same = Array.from({ length: 5 }, () =>
+    expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }),
+  );
   await backend.entered('expand');
   const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: expand runs since/);
-  await assert.rejects(expansion.expand('a', id, { requiredBytes: 4 * mebibyte }), busy);
-  await assert.rejects(volumes.delete('a', id), busy);
+  await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 4 * mebibyte }), busy);
+  await assert.rejects(volumes.delete(clusters.a, id), busy);
   await assert.rejects(attachments.attach(attachmentKey, { capability: mounted, readonly: false }), busy);
   release();
   assert.equal(new Set((await Promise.all(same)).map(({ sizeBytes }) => sizeBytes)).size, 1);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Capability } from '../../../../src/api/storage.ts';
-import { checkVolumeParameters } from '../../../../gateway/volumes/validate.ts';
-import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import type { Pool } from '../../../../gateway/pools/pools.ts';
+import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
@@ -12,13 +13,13 @@ test('options for a new filesystem are told to nodes in the context of the volum
   const { volumes } = await makeGateway(t);
   const parameters = { 'fs.blockSize': '4096', 'fs.label': 'data' };
   const spec = volumeSpec('pvc-1', { parameters, capabilities: [ext4] });
-  const { volume } = await volumes.create('a', 'a.pvc-1', spec);
+  const { volume } = await volumes.create(clusters.a, 'a.pvc-1', spec);
   assert.deepEqual(volume.context, parameters);
   assert.deepEqual(volume.parameters, parameters);
-  assert.deepEqual(await volumes.create('a', 'a.pvc-1', spec), { volume, created: false });
+  assert.deepEqual(await volumes.create(clusters.a, 'a.pvc-1', spec), { volume, created: false });
   const other = { ...spec, parameters: { ...parameters, 'fs.label': 'other' } };
   await assert.rejects(
-    volumes.create('a', 'a.pvc-1', other),
+    volumes.create(clusters.a, 'a.pvc-1', other),
     isProblemThat('ALREADY_EXISTS', /other parameters/),
   );
 });
@@ -49,20 +50,28 @@ for (const { parameters, capabilities, says } of refused) {
   test(`createVolume refuses ${JSON.stringify({ parameters, capabilities }).slice(0, 90)}`, async t => {
     const { volumes } = await makeGateway(t);
     const spec = volumeSpec('pvc-1', { parameters, capabilities });
-    await assert.rejects(volumes.create('a', 'a.pvc-1', spec), isProblemThat('INVALID_ARGUMENT', says));
-    assert.equal(await volumes.find('a', 'a.pvc-1'), undefined);
+    await assert.rejects(
+      volumes.create(clusters.a, 'a.pvc-1', spec),
+      isProblemThat('INVALID_ARGUMENT', says),
+    );
+    assert.equal(await volumes.find(clusters.a, 'a.pvc-1'), undefined);
   });
 }
 
 test('a volume that may be mounted or used raw takes options for a filesystem', async () => {
   const parameters = { 'fs.label': 'x' };
-  assert.deepEqual(checkVolumeParameters(await openMemory(), parameters, [block, ext4]), parameters);
+  assert.deepEqual(readVolumeParameters(await openPool(), parameters, [block, ext4]), parameters);
 });
 
 test('a backend of shares takes no options for a filesystem, and judges the filesystem itself', async () => {
-  const shares = { ...(await openMemory()), areShares: true } as const;
+  const { backend, name } = await openPool();
+  const shares = { name, backend: { ...backend, areShares: true } } as const;
   assert.throws(
-    () => checkVolumeParameters(shares, { 'fs.label': 'x' }, [mounted]),
-    isProblemThat('INVALID_ARGUMENT', /no volume of backend "memory" gets one/),
+    () => readVolumeParameters(shares, { 'fs.label': 'x' }, [mounted]),
+    isProblemThat('INVALID_ARGUMENT', /no volume of pool "main" gets one/),
   );
 });
+
+async function openPool(): Promise<Pool> {
+  return { name: 'main', backend: await openMemory() };
+}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { HealthEntry } from '../../../../gateway/backend.ts';
 import {
+  clusters,
   assertProblem,
   makeGateway,
   openMemory,
@@ -21,7 +22,7 @@ async function makeIll(t: TestContext, count: number): Promise<Gateway> {
   const gateway = await makeGateway(t, { backend: { ...inner, volumeHealth } });
   for (let i = 0; i < count; i++) {
     const name = `pvc-${String(i).padStart(3, '0')}`;
-    await gateway.volumes.create('a', `a.${name}`, volumeSpec(name));
+    await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
     if (i % 3 === 0) ill.set(`a.${name}`, [slow, lost, { ...slow, message: 'told again' }]);
   }
   return gateway;
@@ -41,7 +42,7 @@ test('a volume that is well has no entries, and one that is ill has each status 
 
 test('the list has the volumes that are ill, page after page', async t => {
   const { ask, health } = await makeIll(t, 40);
-  const all = await health.list('a', { limit: 1_000 });
+  const all = await health.list(clusters.a, { limit: 1_000 });
   assert.equal(all.volumes.length, 14);
   assert.equal(all.nextPageToken, undefined);
   const seen: unknown[] = [];

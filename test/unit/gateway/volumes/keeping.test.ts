@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { restoreKept } from '../../../../gateway/tables/kept.ts';
+import { restoreSoftDeleted } from '../../../../gateway/tables/soft-deleted.ts';
 import {
   assertProblem,
   makeGateway,
@@ -20,7 +20,7 @@ function create({ ask }: Gateway): Promise<Answer> {
 }
 
 function restore({ engine }: Gateway, id: string): Promise<boolean> {
-  return engine.transaction(sql => restoreKept(sql, id));
+  return engine.transaction(sql => restoreSoftDeleted(sql, id));
 }
 
 async function listed({ ask }: Gateway): Promise<readonly string[]> {

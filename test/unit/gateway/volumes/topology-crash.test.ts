@@ -2,12 +2,19 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkStep } from '../../../../gateway/operations/operation.ts';
+import type { Step } from '../../../../gateway/operations/operation.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
+import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createServices } from '../../../../gateway/services.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { createWork } from '../../../../gateway/operations/operation.ts';
-import { makeGateway, openMemory, temporaryDirectory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { createOperations } from '../../../../gateway/operations/operation.ts';
+import {
+  clusters,
+  makeGateway,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+} from '../../../harness/gateway-harness.ts';
 
 const mebibyte = 2 ** 20;
 const [a, b] = [{ zone: 'a' }, { zone: 'b' }];
@@ -20,7 +27,7 @@ const outcomes = [
   ['after-intent', a],
   ['after-commit', b],
   ['before-answer', b],
-] as const satisfies readonly (readonly [WorkStep['point'], object])[];
+] as const satisfies readonly (readonly [Step['point'], object])[];
 
 for (const [point, place] of outcomes) {
   test(`a gateway that dies ${point} leads to one volume, though the better place is free again`, async t => {
@@ -33,20 +40,21 @@ for (const [point, place] of outcomes) {
     const engine = openSqlite(store);
     await migrate(engine);
     const died = new Error('the gateway died');
-    const checkpoint = (step: WorkStep): void => {
+    const checkpoint = (step: Step): void => {
       if (step.point === point) throw died;
     };
-    const work = createWork({ engine, leaseMs, checkpoint });
-    const dying = createServices({ engine, backend, work });
-    await assert.rejects(dying.volumes.create('a', 'a.one', spec), died);
+    const operations = createOperations({ engine, leaseMs, checkpoint });
+    const pools = createPools(() => [{ name: 'main', backend }]);
+    const dying = createServices({ engine, pools, operations });
+    await assert.rejects(dying.volumes.create(clusters.a, 'a.one', spec), died);
     await engine.close();
     await backend.delete({ id: 'a.other' });
     await sleep(leaseMs + 5);
 
     const { volumes } = await makeGateway(t, { store, backend, leaseMs });
-    const { volume } = await volumes.create('a', 'a.one', spec);
+    const { volume } = await volumes.create(clusters.a, 'a.one', spec);
     assert.deepEqual(volume.topology, [place]);
     assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.one']);
-    assert.deepEqual((await volumes.list('a', { limit: 9 })).volumes, [volume]);
+    assert.deepEqual((await volumes.list(clusters.a, { limit: 9 })).volumes, [volume]);
   });
 }

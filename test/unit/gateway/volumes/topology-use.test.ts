@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { capacitySchema } from '../../../../src/api/storage.ts';
 import type { NodeSpec } from '../../../../src/api/node.ts';
 import {
+  clusters,
   assertProblem,
   makeGateway,
   mounted,
@@ -23,14 +24,14 @@ const rooms = [
   { totalBytes: 20 * mebibyte, place: b },
 ];
 const use = { capability: mounted, readonly: false };
-const strict = { name: 'a', acceptAnyNode: false };
-const any = { name: 'any', acceptAnyNode: true };
+const strict = clusters.a;
+const any = clusters.any;
 
 /** With a volume `a.one` and `any.one` in zone b. */
 async function open(t: TestContext): Promise<Gateway> {
   const gateway = await makeGateway(t, { backend: await openMemory(rooms) });
   const spec = volumeSpec('one', { topology: { requisite: [b] } });
-  for (const cluster of ['a', 'any']) await gateway.volumes.create(cluster, `${cluster}.one`, spec);
+  for (const cluster of [strict, any]) await gateway.volumes.create(cluster, `${cluster.name}.one`, spec);
   return gateway;
 }
 
@@ -45,12 +46,12 @@ const nodes: readonly (readonly [name: string, node: NodeSpec, says: RegExp | un
 for (const [name, node, says] of nodes) {
   test(`a volume is ${says ? 'not ' : ''}attached to a node ${name}`, async t => {
     const { attachments, nodes: known, volumes } = await open(t);
-    await known.put('a', 'n1', node);
+    await known.put(clusters.a, 'n1', node);
     const key = { cluster: strict, volumeId: 'a.one', nodeId: 'n1' };
     const work = attachments.attach(key, use);
     if (!says) return assert.equal((await work).attachment.state, 'attached');
     await assert.rejects(work, isProblemThat('FAILED_PRECONDITION', says));
-    assert.deepEqual((await volumes.get('a', 'a.one')).attachments, []);
+    assert.deepEqual((await volumes.get(clusters.a, 'a.one')).attachments, []);
   });
 }
 
@@ -59,9 +60,9 @@ test('a cluster that is trusted with any node is trusted with one that told no t
   const key = { cluster: any, volumeId: 'any.one', nodeId: 'n1' };
   assert.equal((await attachments.attach(key, use)).created, true);
   await attachments.detach(key);
-  await known.put('any', 'n1', { maxVolumes: 1 });
+  await known.put(clusters.any, 'n1', { maxVolumes: 1 });
   assert.equal((await attachments.attach(key, use)).created, true);
-  await known.put('any', 'n1', { topology: a });
+  await known.put(clusters.any, 'n1', { topology: a });
   // What is attached stays so, whatever becomes of the node's labels.
   assert.equal((await attachments.attach(key, use)).created, false);
   await attachments.detach(key);
@@ -72,47 +73,47 @@ test('a snapshot is where its volume is, and can be had nowhere else', async t =
   const { snapshots } = await open(t);
   const spec = { name: 'cut', volumeId: 'a.one' };
   await assert.rejects(
-    snapshots.create('a', 'a.cut', { ...spec, topology: { requisite: [a] } }),
+    snapshots.create(clusters.a, 'a.cut', { ...spec, topology: { requisite: [a] } }),
     isProblemThat('RESOURCE_EXHAUSTED', /"a.cut" can only be where volume "a.one" is: in "zone=b"/),
   );
-  assert.deepEqual((await snapshots.list('a', { limit: 9 })).snapshots, []);
+  assert.deepEqual((await snapshots.list(clusters.a, { limit: 9 })).snapshots, []);
   const asked = { ...spec, topology: { requisite: [a, b], preferred: [a] } };
-  const { snapshot } = await snapshots.create('a', 'a.cut', asked);
+  const { snapshot } = await snapshots.create(clusters.a, 'a.cut', asked);
   assert.deepEqual(snapshot.topology, [b]);
-  assert.deepEqual(await snapshots.create('a', 'a.cut', asked), { snapshot, created: false });
-  assert.deepEqual((await snapshots.create('a', 'a.cut', spec)).snapshot, snapshot);
-  const elsewhere = snapshots.create('a', 'a.cut', { ...spec, topology: { requisite: [a] } });
+  assert.deepEqual(await snapshots.create(clusters.a, 'a.cut', asked), { snapshot, created: false });
+  assert.deepEqual((await snapshots.create(clusters.a, 'a.cut', spec)).snapshot, snapshot);
+  const elsewhere = snapshots.create(clusters.a, 'a.cut', { ...spec, topology: { requisite: [a] } });
   await assert.rejects(elsewhere, isProblemThat('ALREADY_EXISTS', /"a.cut" is there, in "zone=b"/));
-  assert.deepEqual((await snapshots.list('a', { limit: 9 })).snapshots, [snapshot]);
+  assert.deepEqual((await snapshots.list(clusters.a, { limit: 9 })).snapshots, [snapshot]);
 });
 
 test('the members of a group are where their volumes are', async t => {
   const { volumes, groups } = await open(t);
-  await volumes.create('a', 'a.two', volumeSpec('two', { topology: { requisite: [a] } }));
+  await volumes.create(clusters.a, 'a.two', volumeSpec('two', { topology: { requisite: [a] } }));
   const spec = { name: 'both', volumeIds: ['a.one', 'a.two'] };
-  const { group } = await groups.create('a', 'a.both', spec);
+  const { group } = await groups.create(clusters.a, 'a.both', spec);
   assert.deepEqual(
     group.snapshots.map(({ topology }) => topology),
     [[b], [a]],
   );
-  assert.deepEqual((await groups.create('a', 'a.both', spec)).group, group);
+  assert.deepEqual((await groups.create(clusters.a, 'a.both', spec)).group, group);
 });
 
 for (const kind of ['snapshot', 'volume'] as const) {
   test(`what is made from a ${kind} is where that is, also when nothing is asked`, async t => {
     const { volumes, snapshots } = await open(t);
-    await snapshots.create('a', 'a.cut', { name: 'cut', volumeId: 'a.one' });
+    await snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
     const source = kind === 'snapshot' ? { kind, snapshotId: 'a.cut' } : { kind, volumeId: 'a.one' };
-    const free = await volumes.create('a', 'a.copy', volumeSpec('copy', { source }));
+    const free = await volumes.create(clusters.a, 'a.copy', volumeSpec('copy', { source }));
     assert.deepEqual(free.volume.topology, [b]);
     const asked = volumeSpec('near', { source, topology: { requisite: [a, b], preferred: [a] } });
-    assert.deepEqual((await volumes.create('a', 'a.near', asked)).volume.topology, [b]);
+    assert.deepEqual((await volumes.create(clusters.a, 'a.near', asked)).volume.topology, [b]);
     const far = volumeSpec('far', { source, topology: { requisite: [a] } });
     await assert.rejects(
-      volumes.create('a', 'a.far', far),
+      volumes.create(clusters.a, 'a.far', far),
       isProblemThat('RESOURCE_EXHAUSTED', new RegExp(`its ${kind} is in "zone=b"`)),
     );
-    assert.equal(await volumes.find('a', 'a.far'), undefined);
+    assert.equal(await volumes.find(clusters.a, 'a.far'), undefined);
   });
 }
 
@@ -120,17 +121,17 @@ test('what was made before places were known is reached from everywhere, and cop
   const store = join(temporaryDirectory(t), 'store.sqlite');
   const backend = await openMemory();
   const before = await makeGateway(t, { store, backend });
-  await before.volumes.create('a', 'a.old', volumeSpec('old'));
-  await before.snapshots.create('a', 'a.cut', { name: 'cut', volumeId: 'a.old' });
+  await before.volumes.create(clusters.a, 'a.old', volumeSpec('old'));
+  await before.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.old' });
   const { volumes, snapshots } = await makeGateway(t, { store, backend: { ...backend, places: [b] } });
-  assert.equal((await volumes.get('a', 'a.old')).topology, undefined);
-  assert.equal((await snapshots.get('a', 'a.cut')).topology, undefined);
+  assert.equal((await volumes.get(clusters.a, 'a.old')).topology, undefined);
+  assert.equal((await snapshots.get(clusters.a, 'a.cut')).topology, undefined);
   for (const source of [
     { kind: 'snapshot', snapshotId: 'a.cut' },
     { kind: 'volume', volumeId: 'a.old' },
   ] as const) {
     const spec = volumeSpec(source.kind, { source, topology: { requisite: [b] } });
-    assert.deepEqual((await volumes.create('a', `a.${source.kind}`, spec)).volume.topology, [b]);
+    assert.deepEqual((await volumes.create(clusters.a, `a.${source.kind}`, spec)).volume.topology, [b]);
   }
 });
 

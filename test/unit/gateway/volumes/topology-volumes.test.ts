@@ -7,6 +7,7 @@ import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import type { Segments } from '../../../../src/api/topology.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
 import {
+  clusters,
   makeGateway,
   openMemory,
   temporaryDirectory,
@@ -47,11 +48,11 @@ const chosen: readonly (readonly [name: string, asked: TopologyRequirement | und
 for (const [name, asked, place] of chosen) {
   test(`a volume is put where it is asked for: ${name}`, async t => {
     const { volumes } = await open(t);
-    const { volume } = await volumes.create('a', 'a.one', spec(asked));
+    const { volume } = await volumes.create(clusters.a, 'a.one', spec(asked));
     assert.deepEqual(volume.topology, [place]);
-    assert.deepEqual((await volumes.get('a', 'a.one')).topology, [place]);
-    assert.deepEqual((await volumes.list('a', { limit: 1 })).volumes[0]?.topology, [place]);
-    assert.deepEqual(await volumes.create('a', 'a.one', spec(asked)), { volume, created: false });
+    assert.deepEqual((await volumes.get(clusters.a, 'a.one')).topology, [place]);
+    assert.deepEqual((await volumes.list(clusters.a, { limit: 1 })).volumes[0]?.topology, [place]);
+    assert.deepEqual(await volumes.create(clusters.a, 'a.one', spec(asked)), { volume, created: false });
   });
 }
 
@@ -66,50 +67,56 @@ const refused: readonly Refusal[] = [
 for (const [name, asked, more, code] of refused) {
   test(`a volume that is asked for ${name} is ${code}, and nothing is left`, async t => {
     const { volumes, backend } = await open(t);
-    await assert.rejects(volumes.create('a', 'a.one', spec(asked, more)), isProblem(code));
-    assert.deepEqual((await volumes.list('a', { limit: 9 })).volumes, []);
+    await assert.rejects(volumes.create(clusters.a, 'a.one', spec(asked, more)), isProblem(code));
+    assert.deepEqual((await volumes.list(clusters.a, { limit: 9 })).volumes, []);
     assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
-    assert.equal((await volumes.create('a', 'a.one', spec())).created, true);
+    assert.equal((await volumes.create(clusters.a, 'a.one', spec())).created, true);
   });
 }
 
 test('a place that is full is passed over, and is used again once there is room', async t => {
   const { volumes } = await open(t);
   const asked = { requisite: [b, a], preferred: [a] };
-  await volumes.create('a', 'a.full', volumeSpec('full', { requiredBytes: 10 * mebibyte }));
-  assert.deepEqual((await volumes.create('a', 'a.one', spec(asked))).volume.topology, [b]);
-  await volumes.delete('a', 'a.full');
-  const next = await volumes.create('a', 'a.next', volumeSpec('next', { topology: asked }));
+  await volumes.create(clusters.a, 'a.full', volumeSpec('full', { requiredBytes: 10 * mebibyte }));
+  assert.deepEqual((await volumes.create(clusters.a, 'a.one', spec(asked))).volume.topology, [b]);
+  await volumes.delete(clusters.a, 'a.full');
+  const next = await volumes.create(clusters.a, 'a.next', volumeSpec('next', { topology: asked }));
   assert.deepEqual(next.volume.topology, [a]);
 });
 
 test('a known name is found when it is reached from where it is asked for, else it is ALREADY_EXISTS', async t => {
   const { volumes } = await open(t);
-  const { volume } = await volumes.create('a', 'a.one', spec({ requisite: [b] }));
+  const { volume } = await volumes.create(clusters.a, 'a.one', spec({ requisite: [b] }));
   for (const asked of [
     undefined,
     { requisite: [c, b] },
     { preferred: [a] },
     { requisite: [{ ...b, rack: 'x' }] },
   ])
-    assert.deepEqual(await volumes.create('a', 'a.one', spec(asked)), { volume, created: false });
+    assert.deepEqual(await volumes.create(clusters.a, 'a.one', spec(asked)), { volume, created: false });
   for (const asked of [{ requisite: [a] }, { requisite: [c] }, { requisite: [a, c], preferred: [a] }])
     await assert.rejects(
-      volumes.create('a', 'a.one', spec(asked)),
+      volumes.create(clusters.a, 'a.one', spec(asked)),
       isProblemThat('ALREADY_EXISTS', /"a.one" is there in "zone=b"/),
     );
-  assert.deepEqual(await volumes.get('a', 'a.one'), volume);
+  assert.deepEqual(await volumes.get(clusters.a, 'a.one'), volume);
 });
 
 test('a volume that is half made is finished where it was first asked for', async t => {
   const backend = createFaultyBackend(await openMemory(rooms));
   const { volumes, recovery } = await makeGateway(t, { backend });
   backend.failNext('create', 'after', new Error('the answer was lost'));
-  await assert.rejects(volumes.create('a', 'a.one', spec({ requisite: [b] })), isProblem('UNAVAILABLE'));
-  await assert.rejects(volumes.create('a', 'a.one', spec({ requisite: [a] })), isProblem('ALREADY_EXISTS'));
+  await assert.rejects(
+    volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })),
+    isProblem('UNAVAILABLE'),
+  );
+  await assert.rejects(
+    volumes.create(clusters.a, 'a.one', spec({ requisite: [a] })),
+    isProblem('ALREADY_EXISTS'),
+  );
   await recovery.sweep();
-  assert.deepEqual((await volumes.get('a', 'a.one')).topology, [b]);
-  assert.equal((await volumes.create('a', 'a.one', spec({ requisite: [b] }))).created, false);
+  assert.deepEqual((await volumes.get(clusters.a, 'a.one')).topology, [b]);
+  assert.equal((await volumes.create(clusters.a, 'a.one', spec({ requisite: [b] }))).created, false);
 });
 
 test('a volume that is half made where the storage is not any more goes', async t => {
@@ -118,12 +125,12 @@ test('a volume that is half made where the storage is not any more goes', async 
   const before = await makeGateway(t, { store, backend: { ...backend, places: [a] } });
   backend.failNext('create', 'after', new Error('the answer was lost'));
   await assert.rejects(
-    before.volumes.create('a', 'a.one', spec({ requisite: [a] })),
+    before.volumes.create(clusters.a, 'a.one', spec({ requisite: [a] })),
     isProblem('UNAVAILABLE'),
   );
   const moved = await makeGateway(t, { store, backend: { ...backend, places: [b] } });
   await moved.recovery.sweep();
-  assert.deepEqual((await moved.volumes.list('a', { limit: 9 })).volumes, []);
+  assert.deepEqual((await moved.volumes.list(clusters.a, { limit: 9 })).volumes, []);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
 });
 
@@ -133,25 +140,25 @@ test('a place that was not asked for is never told as made', async t => {
     backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), place: c }) },
   });
   await assert.rejects(
-    volumes.create('a', 'a.one', spec({ requisite: [b] })),
+    volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })),
     isProblemThat('UNAVAILABLE', /made volume "a.one" in "zone=c", which was not asked for/),
   );
 });
 
 test('a storage with one place need not say where it put the volume', async t => {
   const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), places: [b] } });
-  assert.deepEqual((await volumes.create('a', 'a.one', spec())).volume.topology, [b]);
+  assert.deepEqual((await volumes.create(clusters.a, 'a.one', spec())).volume.topology, [b]);
   await assert.rejects(
-    volumes.create('a', 'a.two', spec({ requisite: [a] })),
+    volumes.create(clusters.a, 'a.two', spec({ requisite: [a] })),
     isProblem('RESOURCE_EXHAUSTED'),
   );
 });
 
 test('a storage that is reached from everywhere takes any requirement', async t => {
   const { volumes, ask } = await makeGateway(t);
-  const { volume } = await volumes.create('a', 'a.one', spec({ requisite: [c] }));
+  const { volume } = await volumes.create(clusters.a, 'a.one', spec({ requisite: [c] }));
   assert.equal(volume.topology, undefined);
-  assert.equal((await volumes.create('a', 'a.one', spec({ requisite: [a] }))).created, false);
+  assert.equal((await volumes.create(clusters.a, 'a.one', spec({ requisite: [a] }))).created, false);
   const { body } = await ask('POST /v1/capacity', { body: { topology: c } });
   assert.ok(Number(body['availableBytes']) > 0);
 });
@@ -163,10 +170,10 @@ test('two gateways that are asked for two places at once make the volume once, i
   const wanted = [{ requisite: [a] }, { requisite: [b] }];
   const outcomes = await Promise.allSettled(
     Array.from({ length: 10 }, (_, at) =>
-      gateways[at % 2]?.volumes.create('a', 'a.one', spec(wanted[at < 5 ? 0 : 1])),
+      gateways[at % 2]?.volumes.create(clusters.a, 'a.one', spec(wanted[at < 5 ? 0 : 1])),
     ),
   );
-  const made = await gateways[0]?.volumes.get('a', 'a.one');
+  const made = await gateways[0]?.volumes.get(clusters.a, 'a.one');
   for (const outcome of outcomes)
     if (outcome.status === 'fulfilled') assert.deepEqual(outcome.value?.volume.topology, made?.topology);
     else assert.ok(isProblem('ABORTED', 'ALREADY_EXISTS')(outcome.reason), String(outcome.reason));

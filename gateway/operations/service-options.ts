@@ -1,0 +1,11 @@
+import type { Pools } from '../pools/pools.ts';
+import type { Engine } from '../store.ts';
+import type { Operations } from './operation.ts';
+
+/** What the services work with. `keepDeletedMs` is how long a deleted volume can be restored; 0 or absent: not at all. */
+export type ServiceOptions = {
+  readonly engine: Engine;
+  readonly pools: Pools;
+  readonly operations: Operations;
+  readonly keepDeletedMs?: number;
+};

@@ -1,0 +1,58 @@
+import type { Feature } from '../../src/api/storage.ts';
+import { Problem } from '../../src/api/problem.ts';
+import type { Capabilities } from '../../src/api/storage.ts';
+import type { Backend } from '../backend.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
+import { poolsOf } from './choice.ts';
+import type { Pool, Pools } from './pools.ts';
+
+/** What the backend offers: a member that is there. */
+export function featuresOf(backend: Backend): Feature[] {
+  const { snapshots, sources = [] } = backend;
+  const present: Readonly<Record<Feature, unknown>> = {
+    capacity: backend.capacity,
+    expand: backend.expand,
+    modify: backend.modification,
+    snapshots,
+    restore: snapshots && sources.includes('snapshot'),
+    clone: sources.includes('volume'),
+    groups: snapshots?.createGroup,
+    changes: snapshots && backend.changes,
+    health: backend.volumeHealth,
+    topology: backend.places,
+  };
+  return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
+}
+
+/** What the cluster's pools can do, each alone and, at the top, any of them. */
+export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilities, 'version'> {
+  const each = poolsOf(pools, cluster).map(({ name, backend }) => ({
+    name,
+    backend: backend.name,
+    accessModes: [...backend.accessModes],
+    accessTypes: [...backend.accessTypes],
+    features: featuresOf(backend),
+  }));
+  return {
+    accessModes: unionOf(each.map(({ accessModes }) => accessModes)),
+    accessTypes: unionOf(each.map(({ accessTypes }) => accessTypes)),
+    features: unionOf(each.map(({ features }) => features)),
+    pools: each,
+  };
+}
+
+/** The member, or UNIMPLEMENTED that says what the pool does not offer. */
+export function requireOffered<T>({ name }: Pool, member: T | undefined, what: string): T {
+  if (member === undefined) throw new Problem('UNIMPLEMENTED', `pool "${name}" has no ${what}`);
+  return member;
+}
+
+/** UNIMPLEMENTED when none of the cluster's pools has the feature. */
+export function requireAnyOffers(pools: readonly Pool[], feature: Feature, what: string): void {
+  if (!pools.some(({ backend }) => featuresOf(backend).includes(feature)))
+    throw new Problem('UNIMPLEMENTED', `no pool has ${what}`);
+}
+
+function unionOf<T>(lists: readonly (readonly T[])[]): T[] {
+  return [...new Set(lists.flat())];
+}

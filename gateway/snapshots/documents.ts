@@ -1,0 +1,32 @@
+import type { Group, Snapshot } from '../../src/api/snapshot.ts';
+import type { KnownSnapshot } from '../backend.ts';
+import type { GroupRecord } from '../tables/groups.ts';
+import type { SnapshotRecord } from '../tables/snapshots.ts';
+
+/** A snapshot as the API shows it. */
+export function toSnapshot(record: SnapshotRecord): Snapshot {
+  const { id, name, pool, volumeId, groupId, state, sizeBytes, createdAtMs, place } = record;
+  return {
+    id,
+    name,
+    pool,
+    volumeId,
+    ...(groupId !== undefined && { groupId }),
+    state,
+    sizeBytes,
+    createdAt: new Date(createdAtMs).toISOString(),
+    ...(place && { topology: [place] }),
+  };
+}
+
+/** A group as the API shows it. */
+export function toGroup(record: GroupRecord, members: readonly SnapshotRecord[]): Group {
+  const { id, name, state, createdAtMs } = record;
+  const createdAt = new Date(createdAtMs).toISOString();
+  return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
+}
+
+/** A snapshot as backends know it. */
+export function toKnownSnapshot({ id, volumeId, sizeBytes, place }: SnapshotRecord): KnownSnapshot {
+  return { id, volumeId, sizeBytes, ...(place && { place }) };
+}
