@@ -1,14 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { posix } from 'node:path';
+import { join, posix } from 'node:path';
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
+import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
 import { checkHealth } from './dir/health.ts';
-import { isThere, volumeDirectory } from './dir/paths.ts';
+import { ensureDirectory, isThere, volumeDirectory } from './dir/paths.ts';
 import { emptyTrash } from './dir/trash.ts';
 import { createVolumes } from './dir/volumes.ts';
 
@@ -28,6 +29,9 @@ const settings = z.strictObject({
     .describe('bytes that all volumes together may have; else what the filesystem has'),
 });
 
+/** How long a gateway that ends may take to free the directory, in milliseconds. */
+const vacateTimeoutMs = 5_000;
+
 type Settings = z.output<typeof settings>;
 
 /** Volumes as directories, which many nodes write at once: bound on this machine, or over NFS. */
@@ -36,6 +40,8 @@ export const dir: BackendPlugin<typeof settings> = { settings, open: openDirecto
 async function openDirectories({ dir: directory, nfs, capacity }: Settings): Promise<Backend> {
   const protocol = nfs ? 'nfs' : 'bind';
   const root = await requireWritableDirectory(directory, 'the directory');
+  // What lies on a server may have several gateways: nothing is kept but the volumes themselves.
+  const release = nfs ? undefined : await lock(root);
   const volumes = createVolumes(root);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
   void emptyTrash(root, () => true).catch(() => {});
@@ -64,7 +70,15 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     detach: async () => {},
     volumeHealth: volume => checkHealth(root, volume),
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
+    close: async () => release?.(),
   };
+}
+
+/** The lock is in a directory of its own, which no volume's id can name. */
+async function lock(root: string): Promise<() => void> {
+  const path = join(root, '.gateway');
+  await ensureDirectory(path);
+  return lockDirectory(path, 'the directory', vacateTimeoutMs);
 }
 
 /** What the root's filesystem has for its users in all, in use or not. */

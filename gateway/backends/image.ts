@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
+import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin, CreatedVolume, Modification, NewVolume } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
 import { measureCapacity } from './image/capacity.ts';
@@ -23,8 +24,26 @@ const settings = z.strictObject({
     .describe('bytes that all images together may have; else what the filesystem can hold at the start'),
 });
 
+/** How long a gateway that ends may take to free the directory, in milliseconds. */
+const vacateTimeoutMs = 5_000;
+
 /** Volumes as sparse files in a directory of this machine, used on this machine through loop devices. */
-export const image: BackendPlugin<typeof settings> = { settings, open: openImages };
+export const image: BackendPlugin<typeof settings> = {
+  settings,
+  async open({ dir, capacity }) {
+    const what = 'the image directory';
+    const root = await requireWritableDirectory(dir, what);
+    const release = await lockDirectory(root, what, vacateTimeoutMs);
+    try {
+      const backend = await openImages(root, capacity);
+      const close = (): Promise<void> => backend.close().finally(release);
+      return { ...backend, close };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  },
+};
 
 const accessModes = [
   'SINGLE_NODE_WRITER',
@@ -33,8 +52,11 @@ const accessModes = [
   'SINGLE_NODE_MULTI_WRITER',
 ] as const;
 
-async function openImages({ dir, capacity }: z.output<typeof settings>): Promise<Backend> {
-  const root = await requireWritableDirectory(dir, 'the image directory');
+/** Opens the backend on a directory that no other process opens now. */
+export async function openImages(
+  root: string,
+  capacity?: number,
+): Promise<Backend & Required<Pick<Backend, 'close'>>> {
   const pool = { root, directory: openDirectory(root), createDraft: openDrafts(root) };
   const images = createImages(pool);
   const snapshots = openSnapshots(root, pool.createDraft);

@@ -1,6 +1,7 @@
 import { gatewaySettings } from '../../gateway/config.ts';
 import type { Plugins } from '../../gateway/configuration/file.ts';
 import { startGateway } from '../../gateway/main.ts';
+import { openImages } from '../../gateway/backends/image.ts';
 import { backends } from '../../gateway/backends/index.ts';
 import type { BackendPlugin } from '../../gateway/backend.ts';
 import { runProgram } from '../../src/lib/lifecycle.ts';
@@ -11,12 +12,20 @@ import { parseRules } from './faulty-backend/rules.ts';
 
 /**
  * `fairlead gateway` with faults laid around every backend and every step of the work: FAULT_RULES says which,
- * FAULT_JOURNAL where each call is told. All else comes as to the real one.
+ * FAULT_JOURNAL where each call is told. Several may serve one image directory, as replicas serve a storage that is
+ * reached over a network. All else comes as to the real one.
  */
 const { FAULT_RULES: rules = '', FAULT_JOURNAL: journal, ...env } = process.env;
 const options: FaultOptions = { rules: parseRules(rules), seed: 1, journal };
+const sharedImages: BackendPlugin<typeof backends.image.settings> = {
+  settings: backends.image.settings,
+  open: ({ dir, capacity }) => openImages(dir, capacity),
+};
 const plugins: Plugins = Object.fromEntries(
-  Object.entries(backends as Plugins).map(([name, plugin]) => [name, withFaults(plugin)]),
+  Object.entries<BackendPlugin>({ ...backends, image: sharedImages }).map(([name, plugin]) => [
+    name,
+    withFaults(plugin),
+  ]),
 );
 
 const { values: config, faults } = readSettings(gatewaySettings, { argv: process.argv.slice(2), env });

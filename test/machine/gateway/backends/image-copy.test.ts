@@ -97,6 +97,7 @@ test(
     const { backend, directory } = pool;
     const volume = await makeVolume(backend, { requiredBytes: 400 * MiB });
     writeFileSync(join(directory, 'a.volume.img'), randomBytes(400 * MiB), { flag: 'r+' });
+    await backend.close?.();
     const child = spawn(process.execPath, ['--input-type=module', '-e', copying, directory], {
       stdio: 'inherit',
     });
@@ -128,7 +129,7 @@ test(
 
 const copying = `
 const { image } = await import('${fileURLToPath(new URL('../../../../gateway/backends/image.ts', import.meta.url))}');
-const backend = await image.open({ dir: process.argv[1], capacity: 2 ** 40 }, {});
+const backend = await image.open({ dir: process.argv[1] }, {});
 const volume = { id: 'a.volume', sizeBytes: 400 * 2 ** 20, parameters: {} };
 const source = { kind: 'volume', volume, attachedForWriting: false };
 await backend.create({ id: 'a.clone', requiredBytes: 400 * 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [], source });`;

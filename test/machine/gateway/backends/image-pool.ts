@@ -87,6 +87,7 @@ export async function openPool(
   const mounted = mountPool(temporary, filesystem, { image: 'disk', place: 'mounted', sizeBytes });
   const directory = mkdtempSync(join(mounted, 'images-'));
   const reopen = async (): Promise<Backend> => {
+    await opened.pop()?.close?.();
     const backend = await openPlugin(backends.image, { dir: directory, capacity: capacityBytes });
     opened.push(backend);
     return backend;

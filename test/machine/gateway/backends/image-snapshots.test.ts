@@ -14,6 +14,7 @@ import {
   cutSnapshot,
   disconnectLoop,
   hashOf,
+  imagesIn,
   MiB,
   openPool,
   poolFilesystems,
@@ -224,9 +225,8 @@ function inspect({ directory }: Pool, id: string): void {
   for (const [index, n] of numbers.entries()) assert.equal(n, (numbers[0] ?? 0) + index);
 }
 
-/** What lies in the pool beside its own folders. */
+/** The images, where no draft is left. */
 function namesIn(directory: string): readonly string[] {
-  const drafts = join(directory, 'drafts');
-  assert.deepEqual(readdirSync(drafts), []);
-  return readdirSync(directory).filter(name => name !== 'drafts' && name !== 'snapshots');
+  assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
+  return imagesIn(directory);
 }

@@ -34,7 +34,9 @@ async function open(
 ): Promise<Opened> {
   const root = join(temporaryDirectory(t), 'root');
   mkdirSync(root);
-  return { root, backend: await openPlugin(backends.dir, { dir: root, ...settings }) };
+  const backend = await openPlugin(backends.dir, { dir: root, ...settings });
+  t.after(() => backend.close?.());
+  return { root, backend };
 }
 
 testBackend(async t => (await open(t)).backend);
@@ -167,6 +169,18 @@ test('a delete that was interrupted is finished by the next call, or by the next
   assert.ok(await poll(isEmpty, { everyMs: 20, timeoutMs: 30_000 }));
   assert.deepEqual(await Array.fromAsync(again.list?.() ?? []), ['a.two.more']);
   assert.equal(readFileSync(join(root, 'a.two.more', 'file'), 'utf8'), 'data');
+});
+
+test('a directory of this machine has one gateway, and one on a server several', async t => {
+  const { backend, root } = await open(t);
+  const second = openPlugin(backends.dir, { dir: root });
+  await assert.rejects(second, { message: /is in use by a live process/ });
+  await backend.close?.();
+  const nfs = { server: 'nfs.test', path: '/export' };
+  for (const settings of [{}, { nfs }, { nfs }]) {
+    const again = await openPlugin(backends.dir, { dir: root, ...settings });
+    t.after(() => again.close?.());
+  }
 });
 
 test('attaching tells the path on this machine, or the server and its path', async t => {

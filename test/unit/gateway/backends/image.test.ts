@@ -106,6 +106,13 @@ test('the capacity is what is set, or else what the filesystem can hold', async 
   assert.ok(((await whole.backend.capacity?.())?.totalBytes ?? 0) > 0);
 });
 
+test('a directory has one gateway at a time', async t => {
+  const { backend, directory } = await openImages(t);
+  await assert.rejects(openImages(t, directory), { message: /is in use by a live process/ });
+  await backend.close?.();
+  await openImages(t, directory);
+});
+
 test('no id leads out of the directory', async t => {
   const { backend, directory } = await openImages(t);
   const ids = ['../escape', 'a/../../escape', 'a.x/../../escape', '/etc/passwd', 'a.x\0', '', '.', 'a.'];
