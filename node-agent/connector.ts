@@ -1,7 +1,7 @@
 import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
+import { Problem } from '../src/api/problem.ts';
 import type { Host } from './host.ts';
 import type { Mount } from '../src/lib/linux/mountinfo.ts';
-import type { Secrets } from './volumes/secrets.ts';
 
 /** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
 export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;
@@ -19,6 +19,8 @@ export interface DeviceConnector<P extends Protocol> {
    * of them stay on the machine. One that does not take them has no use for any, and they are nobody's fault.
    */
   connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Device>;
+  /** The machine connects the device by itself, after a reboot too: that it is there does not say that it is used. */
+  readonly isSelfConnecting?: boolean;
   /** Options with which umount disconnects the device as well, so that `disconnect` finds nothing left to do. */
   readonly unmountOptions?: readonly string[];
   /**
@@ -77,3 +79,28 @@ export type Device = {
   /** Which use of its number this is, counted by the kernel since 5.15; noted when the volume is connected. */
   readonly diskseq?: string | undefined;
 };
+
+/**
+ * What a caller tells for one call and nobody else may learn (CSI `secrets`), by key. It is never recorded or logged, is
+ * in no error, and is no argument of a command, since everybody on a machine can read those.
+ */
+export type Secrets = Readonly<Record<string, string>>;
+
+/** The keys that may be given, and for each those that must be given with it. */
+export type SecretKeys = Readonly<Record<string, readonly string[]>>;
+
+/** INVALID_ARGUMENT names a key that is unknown, empty, or of no use without another; never a value. */
+export function requireKnownSecrets(secrets: Secrets, known: SecretKeys): void {
+  for (const [key, value] of Object.entries(secrets)) {
+    if (!Object.hasOwn(known, key))
+      throw secretProblem(key, `is not known; there are ${Object.keys(known).join(', ')}`);
+    if (value === '') throw secretProblem(key, 'is empty');
+    const missing = known[key]?.find(other => secrets[other] === undefined);
+    if (missing !== undefined) throw secretProblem(key, `is given without "${missing}"`);
+  }
+}
+
+/** INVALID_ARGUMENT that names the secret by its key; `fault` says nothing of its value. */
+export function secretProblem(key: string, fault: string): Problem {
+  return new Problem('INVALID_ARGUMENT', `secret "${key}" ${fault}`);
+}

@@ -10,7 +10,7 @@ import { findFilesystem } from './filesystems/index.ts';
 import { untilUnused } from './plugin/drain.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './host/linux.ts';
-import { createMemory } from './state/cache.ts';
+import { createCache } from './state/cache.ts';
 import type { Metrics } from './plugin/metrics.ts';
 import { createNode, type NodeIdentity } from './node.ts';
 import { lockDirectory } from '../src/lib/directory-lock.ts';
@@ -42,10 +42,10 @@ export async function startNodeAgent(
   try {
     const { records } = shared.agent;
     const extras = await startExtras(config, shared);
-    const endRepair = startRepair({ host, records, log });
+    const repairs = startRepair({ host, records, log });
     const endReport = startReport({ host, survey, log });
     const close = async (): Promise<void> => {
-      endRepair();
+      void repairs.close();
       endReport();
       await extras.close();
       await server.close();
@@ -75,24 +75,24 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
   const defaultFilesystem = findFilesystem(config['default-fs']);
   if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
-  // Loaded only where there is something recorded.
-  if (records.here().length > 0)
-    await (await import('./state/reconcile.ts')).reconcile({ host, records, log });
   const base = {
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),
   };
   refuseUnshared(base, await host.mounts());
-  return {
+  const agent: Agent = {
     host,
     records,
     base,
     defaultFilesystem,
     observePhase: metrics?.observePhase,
-    memory: createMemory(),
+    cache: createCache(),
     watch: createWatch(),
     unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] === 'true' },
   };
+  // Loaded only where there is something recorded.
+  if (records.here().length > 0) await (await import('./state/reconcile.ts')).reconcile(agent, log);
+  return agent;
 }
 
 /** Serves CSI's Identity and Node. */

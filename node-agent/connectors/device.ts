@@ -14,6 +14,7 @@ type DeviceAttachment = AttachmentOf<'device'>;
 export const device: DeviceConnector<'device'> = {
   kind: 'device',
   protocol: 'device',
+  isSelfConnecting: true,
   connect,
   disconnect,
   rescan,

@@ -1,7 +1,7 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { needModule, tell } from '../host/commands.ts';
-import type { Device, DeviceConnector, Others } from '../connector.ts';
+import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import {
   fitDisk,
   isDisk,
@@ -13,7 +13,6 @@ import {
   waitFor,
 } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import type { Secrets } from '../volumes/secrets.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
 import { forget, logIn, logOut } from './iscsi/login.ts';

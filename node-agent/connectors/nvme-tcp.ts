@@ -1,10 +1,9 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { needModule, runWell, tell } from '../host/commands.ts';
-import type { Device, DeviceConnector, Others } from '../connector.ts';
+import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { findUser, fitDisk, readDisk, settleDisk, waitFor } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import type { Secrets } from '../volumes/secrets.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import {
   connectWithKeys,

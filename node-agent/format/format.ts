@@ -3,7 +3,7 @@ import { checkFormatOptions, type FormatOptions } from '../../src/api/filesystem
 import { Problem } from '../../src/api/problem.ts';
 import { proveBlank } from './prove-blank.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
-import { isStillConnected } from '../volumes/connected.ts';
+import { isStillConnected } from '../volumes/device.ts';
 import type { Device } from '../connector.ts';
 import type { Filesystem } from '../filesystem.ts';
 import { filesystems } from '../filesystems/index.ts';
@@ -98,7 +98,7 @@ function readProbe(output: string): Probed {
 async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
   const { host, device, attachment, options = {}, mark, setMark } = task;
   checkFormatOptions(options, filesystem.name);
-  refuseUnformattable(task, filesystem);
+  requireFormattable(task, filesystem);
   const known = filesystem.features && (await runToEnd(host, filesystem.features));
   const ownMark = {
     attachmentId: attachment.attachmentId,
@@ -110,12 +110,12 @@ async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
     await proveBlank(device, host);
     await setMark(ownMark);
   }
-  await refuseChanged(task);
+  await requireUnchanged(task);
   await runWell(host, filesystem.make(device.path, options, known && known.stdout + known.stderr));
-  await refuseChanged(task);
+  await requireUnchanged(task);
 }
 
-function refuseUnformattable({ device, attachment }: FormatTask, { name, minimumBytes }: Filesystem): void {
+function requireFormattable({ device, attachment }: FormatTask, { name, minimumBytes }: Filesystem): void {
   if (attachment.readonly || device.readonly)
     throw new Problem('FAILED_PRECONDITION', `device "${device.path}" is read-only and holds no filesystem`);
   if (!attachment.mayFormat)
@@ -138,7 +138,7 @@ function isSame(mark: FormattingMark, other: FormattingMark): boolean {
   );
 }
 
-async function refuseChanged({ host, device, attachment }: FormatTask): Promise<void> {
+async function requireUnchanged({ host, device, attachment }: FormatTask): Promise<void> {
   const sectors = await host.readText(`/sys/dev/block/${device.number}/size`);
   const isOwn = await isStillConnected(attachment, device, host);
   if (!isOwn || Number(sectors) * 512 !== device.sizeBytes)

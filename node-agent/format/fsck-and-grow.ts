@@ -2,7 +2,7 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Agent } from '../volumes/agent.ts';
 import { isMountedReadonly } from '../volumes/request-checks.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
-import { isStillConnected } from '../volumes/connected.ts';
+import { isStillConnected } from '../volumes/device.ts';
 import type { Device } from '../connector.ts';
 import type { CommandLine, Inspection, UnmountedTools } from '../filesystem.ts';
 import type { Found } from './format.ts';
@@ -25,7 +25,7 @@ export async function fitUnmounted(agent: Agent, volume: FoundVolume): Promise<v
   const { endBytes, slackBytes, hasErrors } = await inspect(agent, volume, tools);
   if (device.sizeBytes - endBytes > slackBytes) {
     await mend(agent, volume, tools.check(device.path));
-    await refuseOther(agent, volume);
+    await requireOwn(agent, volume);
     await runWell(agent.host, tools.grow(device.path));
   } else if (hasErrors) await mend(agent, volume, tools.mend(device.path));
   remember(agent, volume);
@@ -38,7 +38,7 @@ export async function fitMounted(agent: Agent, volume: FoundVolume): Promise<voi
   if (filesystem.unmounted || device.sizeBytes < (filesystem.leastGrownBytes ?? 0)) return;
   if (!needsLook(agent, volume)) return;
   if (endBytes === undefined || device.sizeBytes - endBytes > unusableBytes) {
-    await refuseOther(agent, volume);
+    await requireOwn(agent, volume);
     await runWell(agent.host, filesystem.growMounted({ device: device.path, path: record.stagingPath }));
   }
   remember(agent, volume);
@@ -60,7 +60,7 @@ export async function mendAfterRefusal(agent: Agent, volume: FoundVolume): Promi
  * FAILED_PRECONDITION when a filesystem that the agent does not mend was refused by the kernel because it is damaged,
  * and UNAVAILABLE when its device does not read; returns when neither is seen. It is only read.
  */
-export async function refuseDamaged(agent: Agent, volume: FoundVolume): Promise<void> {
+export async function requireUndamaged(agent: Agent, volume: FoundVolume): Promise<void> {
   const { device, found, record } = volume;
   const { name, damage } = found.filesystem;
   if (!damage) return;
@@ -73,14 +73,14 @@ export async function refuseDamaged(agent: Agent, volume: FoundVolume): Promise<
   // To a tool, what cannot be read is damaged as well.
   const start = ['bs=64K', 'count=1', 'iflag=direct', 'status=none'];
   await runWell(agent.host, { command: 'dd', args: [`if=${device.path}`, 'of=/dev/null', ...start] });
-  await refuseOther(agent, volume);
+  await requireOwn(agent, volume);
   throw new Problem(
     'FAILED_PRECONDITION',
     `the ${name} of volume "${record.volumeId}" is damaged and needs a repair by hand (${damage.repair}): ${describeFailure(line, { ...result, status })}`,
   );
 }
 
-function needsLook({ memory }: Agent, volume: FoundVolume): boolean {
+function needsLook({ cache }: Agent, volume: FoundVolume): boolean {
   const { record, device, found } = volume;
   if (!isWritable(volume)) return false;
   // What was made just now, or by an mkfs that may have been cut off, was made as large as its device.
@@ -89,15 +89,15 @@ function needsLook({ memory }: Agent, volume: FoundVolume): boolean {
   if (endBytes !== undefined && device.sizeBytes - endBytes > unusableBytes) return true;
   // A clone or a restore may take the place of the volume it was made from, with its id and its UUID.
   if (endBytes === undefined && !record.attachment.mayFormat) return true;
-  return !memory.isFull(record.volumeId, { uuid: found.uuid, sizeBytes: device.sizeBytes });
+  return !cache.isFull(record.volumeId, { uuid: found.uuid, sizeBytes: device.sizeBytes });
 }
 
 function isWritable({ record, device }: FoundVolume): boolean {
   return !device.readonly && !isMountedReadonly(record);
 }
 
-function remember({ memory }: Agent, { record, device, found }: FoundVolume): void {
-  memory.setFull(record.volumeId, { uuid: found.uuid, sizeBytes: device.sizeBytes });
+function remember({ cache }: Agent, { record, device, found }: FoundVolume): void {
+  cache.setFull(record.volumeId, { uuid: found.uuid, sizeBytes: device.sizeBytes });
 }
 
 async function inspect({ host }: Agent, volume: FoundVolume, tools: UnmountedTools): Promise<Inspection> {
@@ -111,7 +111,7 @@ async function inspect({ host }: Agent, volume: FoundVolume, tools: UnmountedToo
 }
 
 async function mend(agent: Agent, volume: FoundVolume, line: CommandLine): Promise<void> {
-  await refuseOther(agent, volume);
+  await requireOwn(agent, volume);
   const result = await runToEnd(agent.host, line);
   if ((result.status & ~3) === 0) return;
   const isDamaged = (result.status & 4) !== 0;
@@ -124,7 +124,7 @@ async function mend(agent: Agent, volume: FoundVolume, line: CommandLine): Promi
 }
 
 /** Nothing is written to a device unless it is still the volume's. */
-async function refuseOther({ host }: Agent, { record, device }: FoundVolume): Promise<void> {
+async function requireOwn({ host }: Agent, { record, device }: FoundVolume): Promise<void> {
   const { attachment, volumeId } = record;
   if (await isStillConnected(attachment, device, host)) return;
   throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${volumeId}"`);

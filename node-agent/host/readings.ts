@@ -29,7 +29,7 @@ type Reader = {
   readonly host: Host;
   readonly watch: Watch;
   /** Told how the reading of a volume failed, or that it did not. */
-  readonly memory: { setFault(volumeId: string, fault: ReadingFault | undefined): void };
+  readonly cache: { setFault(volumeId: string, fault: ReadingFault | undefined): void };
 };
 type Run = { readonly key: string; readonly work: Promise<ExecResult> };
 
@@ -41,7 +41,7 @@ export function createReadings(agent: Reader): Readings {
   const read = createReader(agent);
   return async reading => {
     const answer = await read(reading);
-    agent.memory.setFault(reading.volumeId, faultOf(answer));
+    agent.cache.setFault(reading.volumeId, faultOf(answer));
     return answer;
   };
 }

@@ -4,7 +4,7 @@ import { countAbandoned } from '../../src/lib/exec.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Agent } from '../volumes/agent.ts';
-import { lookAtStanding } from '../volumes/standing.ts';
+import { examineAll } from '../volumes/health.ts';
 import { startHttp, type HttpServer, type Page } from './http.ts';
 import type { Metric, Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
@@ -64,7 +64,7 @@ async function readMetrics({
 }: ObservabilityOptions): Promise<readonly Metric[]> {
   const { records } = agent;
   const { user, system } = process.cpuUsage();
-  const volumes = await lookAtStanding(agent);
+  const volumes = await examineAll(agent);
   const faults = volumes.flatMap(({ volumeId, faults: reasons }) =>
     reasons.map(reason => keyOf({ volume_id: volumeId, reason })),
   );

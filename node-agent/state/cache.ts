@@ -1,13 +1,12 @@
 import type { ReadingFault } from '../host/readings.ts';
-import type { Usage } from '../volumes/stats.ts';
 
 /** What the agent remembers of volumes in this process alone, to spare itself commands. Forgetting is always safe. */
-export interface Memory {
+export interface Cache {
   /** True when this very filesystem was seen to fill a device of this size. */
   isFull(volumeId: string, seen: Fullness): boolean;
   setFull(volumeId: string, seen: Fullness): void;
   /** Forgets that the filesystem fills its device. */
-  forget(volumeId: string): void;
+  forgetFull(volumeId: string): void;
   /** How full the volume was when that was last learnt. */
   lastUsage(volumeId: string): Usage | undefined;
   setUsage(volumeId: string, usage: Usage): void;
@@ -18,14 +17,20 @@ export interface Memory {
   setFault(volumeId: string, fault: ReadingFault | undefined): void;
 }
 
+/** How full a volume is. Inodes are absent where the filesystem has no fixed number of them. */
+export type Usage = { readonly bytes: Amounts; readonly inodes?: Amounts };
+
+/** A block volume knows its total alone. */
+export type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
+
 /** A filesystem, and the size in bytes of the device it is on. */
 export type Fullness = { readonly uuid: string | undefined; readonly sizeBytes: number };
 
 /** Most volumes that are remembered; the one that was learnt first is forgotten first. */
 const capacity = 1_024;
 
-/** A memory with nothing in it. */
-export function createMemory(): Memory {
+/** A cache with nothing in it. */
+export function createCache(): Cache {
   const full = new Map<string, Fullness>();
   const usages = new Map<string, Usage>();
   const faults = new Map<string, ReadingFault>();
@@ -37,7 +42,7 @@ export function createMemory(): Memory {
     setFull(volumeId, seen) {
       if (seen.uuid !== undefined) learn(full, volumeId, seen);
     },
-    forget: volumeId => void full.delete(volumeId),
+    forgetFull: volumeId => void full.delete(volumeId),
     lastUsage: volumeId => usages.get(volumeId),
     setUsage: (volumeId, usage) => learn(usages, volumeId, usage),
     forgetReadings(volumeId) {

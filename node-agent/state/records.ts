@@ -178,61 +178,58 @@ function fileNameOf(volumeId: string): string {
 
 /** The record, or what is wrong with it. */
 function readRecord(text: string): VolumeRecord | string {
-  let stored: unknown;
   try {
-    stored = JSON.parse(text);
-  } catch {
-    return 'it is not JSON';
-  }
-  if (!isShaped(stored, { version: 'number' })) return 'it has no version';
-  if (stored.version !== formatVersion) return `it has version ${String(stored.version)}`;
-  const { version: _, ...record } = stored;
-  if (!isShaped(record, { volumeId: 'string', attachment: 'object', stagingPath: 'string' }))
-    return 'it names no volume, attachment or staging path';
-  const fault = findMalformed(record);
-  if (fault !== undefined) return `its ${fault}`;
-  try {
-    const attachment = fromPublishContext(record.attachment as Record<string, string>);
-    return { ...record, attachment } as VolumeRecord;
+    const { version, ...record } = JSON.parse(text) as StoredRecord;
+    if (version !== formatVersion) return `it has version ${String(version)}`;
+    const misfit = findMisfit(record, shapeOfRecord, []);
+    if (misfit !== undefined) return `its ${misfit} is malformed`;
+    return { ...record, attachment: fromPublishContext(record.attachment) };
   } catch (error) {
-    return (error as Error).message;
+    return error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message;
   }
 }
 
-function findMalformed(record: Record<string, unknown>): string | undefined {
-  const { capability, targets, formatOptions, device, formatting } = record;
-  if (!isShaped(capability, { accessType: 'string', accessMode: 'string' })) return 'capability is malformed';
-  if (!Array.isArray(targets) || !targets.every(isTarget)) return 'targets are malformed';
-  if (formatOptions !== undefined && !isShaped(formatOptions, {}))
-    return 'options for a filesystem are malformed';
-  if (device !== undefined && !isDevice(device)) return 'device is malformed';
-  return formatting === undefined || isShaped(formatting, markShape)
-    ? undefined
-    : 'formatting mark is malformed';
-}
-
-function isTarget(target: unknown): boolean {
-  return isShaped(target, { path: 'string', readonly: 'boolean' });
-}
-
-function isDevice(device: unknown): boolean {
-  return isShaped(device, deviceShape) && ['string', 'undefined'].includes(typeof device.diskseq);
-}
-
-type Shape = Readonly<Record<string, 'string' | 'number' | 'boolean' | 'object'>>;
-
-const markShape: Shape = { attachmentId: 'string', identity: 'string', sizeBytes: 'number' };
-const deviceShape: Shape = {
-  path: 'string',
-  number: 'string',
-  sizeBytes: 'number',
-  readonly: 'boolean',
-  identity: 'string',
+type StoredRecord = Omit<VolumeRecord, 'attachment'> & {
+  readonly version: number;
+  readonly attachment: Readonly<Record<string, string>>;
 };
 
-function isShaped(value: unknown, shape: Shape): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(shape).every(
-    ([key, kind]) => typeof (value as Record<string, unknown>)[key] === kind,
-  );
+/** What a value must be; a key that ends with `?` may be absent, and `[…]` is a list. */
+type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [key: string]: Shape };
+
+const shapeOfRecord: Shape = {
+  volumeId: 'string',
+  attachment: {},
+  stagingPath: 'string',
+  capability: { accessType: 'string', accessMode: 'string', 'fsType?': 'string', 'mountFlags?': ['string'] },
+  targets: [{ path: 'string', readonly: 'boolean' }],
+  'formatOptions?': {},
+  'device?': {
+    path: 'string',
+    number: 'string',
+    sizeBytes: 'number',
+    readonly: 'boolean',
+    identity: 'string',
+    'diskseq?': 'string',
+  },
+  'formatting?': { attachmentId: 'string', identity: 'string', sizeBytes: 'number' },
+};
+
+/** Where a value does not have its shape, such as `targets.0.path`; undefined when it has. */
+function findMisfit(value: unknown, shape: Shape, path: readonly string[]): string | undefined {
+  const name = path.join('.') || 'record';
+  if (typeof shape === 'string') return typeof value === shape ? undefined : name;
+  if (typeof value !== 'object' || value === null || Array.isArray(value) !== Array.isArray(shape))
+    return name;
+  const entries: readonly (readonly [string, Shape])[] = Array.isArray(shape)
+    ? Object.keys(value).map(key => [key, shape[0]])
+    : Object.entries(shape);
+  for (const [key, inner] of entries) {
+    const field = key.replace(/\?$/, '');
+    const found = (value as Readonly<Record<string, unknown>>)[field];
+    const misfit =
+      found === undefined && key !== field ? undefined : findMisfit(found, inner, [...path, field]);
+    if (misfit !== undefined) return misfit;
+  }
+  return undefined;
 }

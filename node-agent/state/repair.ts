@@ -1,46 +1,39 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attachment, Protocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
+import { repeat, type Repetition } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { deviceConnectorFor, shareConnectorFor } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
-import type { Records } from './records.ts';
 import { createWatch } from '../host/stuck-commands.ts';
+import type { Records } from './records.ts';
 
 /** What looks after connections needs. */
 export type Repairing = { readonly host: Host; readonly records: Records; readonly log: Log };
 
-const pauseMs = 10_000;
+const everyMs = 10_000;
 
-/** Sees to connections that nobody else keeps, every ten seconds, until the returned function is called. */
-export function startRepair(repairing: Repairing): () => void {
-  const end = new AbortController();
+/** Brings lost connections back that nobody else brings back, every ten seconds until it is closed. */
+export function startRepair(repairing: Repairing): Repetition {
   const watch = createWatch();
-  void (async () => {
-    while (!end.signal.aborted) {
-      await sleep(pauseMs, undefined, { ref: false, signal: end.signal }).catch(() => {});
-      if (!end.signal.aborted) await repair(repairing, watch);
-    }
-  })();
-  return () => end.abort();
+  return repeat(() => repair(repairing, watch), everyMs);
 }
 
 /**
- * Sees to the connections of all volumes once; what fails is logged, and tried again the next time. A protocol with a
+ * Brings the lost connections of all volumes back; what fails is logged, and tried again the next time. A protocol with a
  * command that could not be killed is left alone until that is gone, so that stuck commands never pile up.
  */
 export async function repair({ host, records, log }: Repairing, watch = createWatch()): Promise<void> {
-  const groups = new Map<Protocol, Attachment[]>();
-  for (const { attachment } of records.here()) {
-    if (shareConnectorFor(attachment)) continue;
-    groups.set(attachment.protocol, [...(groups.get(attachment.protocol) ?? []), attachment]);
-  }
+  const devices = records
+    .here()
+    .map(({ attachment }) => attachment)
+    .filter(one => !shareConnectorFor(one));
+  const groups = Map.groupBy<Protocol, Attachment>(devices, ({ protocol }) => protocol);
   for (const [protocol, attachments] of groups)
     try {
       const [first] = attachments;
       if (!first || watch.stuck(protocol)) continue;
       await deviceConnectorFor(first).repair?.(attachments, watch.hostFor(protocol, 'repair', host));
     } catch (error) {
-      log.warn(`connections over ${protocol} could not be seen to`, { detail: asProblem(error).detail });
+      log.warn(`connections over ${protocol} could not be repaired`, { detail: asProblem(error).detail });
     }
 }

@@ -1,17 +1,17 @@
 import type { Filesystem } from '../filesystem.ts';
 import type { Host } from '../host.ts';
-import type { Memory } from '../state/cache.ts';
-import type { Base } from './target-path.ts';
-import type { ObservePhase } from '../host/phases.ts';
 import type { Unmounting } from '../host/mount.ts';
-import type { Records } from '../state/records.ts';
+import type { ObservePhase } from '../host/phases.ts';
 import type { Watch } from '../host/stuck-commands.ts';
+import type { Cache } from '../state/cache.ts';
+import type { Records } from '../state/records.ts';
+import type { Base } from './target-path.ts';
 
 /** What the work on every volume shares. */
 export type Agent = {
   readonly host: Host;
   readonly records: Records;
-  readonly memory: Memory;
+  readonly cache: Cache;
   readonly watch: Watch;
   readonly unmounting: Unmounting;
   readonly base: Base;

@@ -1,17 +1,10 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { Agent } from './agent.ts';
-import { deviceConnectorFor } from '../connectors/index.ts';
-import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
-import { isTurnedReadonly, judge } from './ownership.ts';
-import type { Readings } from '../host/readings.ts';
+import { mountsAt, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { VolumeRecord } from '../state/records.ts';
-
-/** Something that is wrong with a volume (CSI spec, "VolumeHealth"). */
-export type VolumeFault = {
-  readonly status: 'DEGRADED' | 'INACCESSIBLE';
-  readonly reason: 'DeviceGone' | 'NotMounted' | 'ForeignMount' | 'Hung' | 'ReadFailed' | 'TurnedReadOnly';
-  readonly message: string;
-};
+import type { Agent } from './agent.ts';
+import { inaccessible, type VolumeFault } from './carrier.ts';
+import { carrierOf } from './carriers/index.ts';
+import type { Readings } from '../host/readings.ts';
 
 /** Something that is wrong with the storage behind the node (CSI spec, "NodeGetStorageHealth"). */
 export type StorageFault = {
@@ -27,6 +20,12 @@ export type HealthRequest = {
   readonly stagingPath: string;
 };
 
+/** A volume that is staged or published here, and the reasons why something is wrong with it. */
+export type VolumeHealth = {
+  readonly volumeId: string;
+  readonly faults: readonly VolumeFault['reason'][];
+};
+
 /**
  * What is wrong with a volume on this node, within a second; empty when nothing is known to be. A volume that is not
  * on this node, or not at the paths given, is NOT_FOUND.
@@ -36,30 +35,14 @@ export async function examine(
   readings: Readings,
   request: HealthRequest,
 ): Promise<readonly VolumeFault[]> {
-  const record = find(agent, request);
+  const record = requireHere(agent, request);
   const { volumeId, publishPath } = request;
   const path = publishPath === '' ? record.stagingPath : publishPath;
-  const faults = await examineHeld(agent, record, { path, mounts: await agent.host.mounts() });
-  if (record.capability.accessType === 'block') return faults;
-  if (faults.some(({ status }) => status === 'INACCESSIBLE')) return faults;
+  const carrier = carrierOf(agent, record);
+  const faults = await carrier.examine({ path, mounts: await agent.host.mounts() });
+  const isLost = faults.some(({ status }) => status === 'INACCESSIBLE');
+  if (!carrier.isMounted || isLost) return faults;
   return [...faults, ...(await examineReading(readings, volumeId, path))];
-}
-
-/** What is wrong with a volume by what the kernel holds in memory: nothing on the volume is read. */
-export async function examineHeld(
-  agent: Agent,
-  record: VolumeRecord,
-  { path, mounts }: { readonly path: string; readonly mounts: readonly Mount[] },
-): Promise<readonly VolumeFault[]> {
-  const { volumeId } = record;
-  if (record.capability.accessType === 'block') return examineBlock(agent, record);
-  const mount = topMount(mounts, path);
-  if (!mount) return [inaccessible('NotMounted', `volume "${volumeId}" is not mounted at "${path}"`)];
-  const fault = await examineMount(agent, record, mount);
-  if (fault) return [fault];
-  if (!isTurnedReadonly(record, mount)) return [];
-  const message = `the ${mount.type} of volume "${volumeId}" turned read-only after an error`;
-  return [{ status: 'DEGRADED', reason: 'TurnedReadOnly', message }];
 }
 
 /** What is wrong with the storage behind this node: volumes whose commands cannot even be killed. */
@@ -72,7 +55,49 @@ export function examineStorage({ watch }: Agent): readonly StorageFault[] {
   return [{ status: 'STORAGE_DEGRADED', reason: 'VolumesHung', message }];
 }
 
-function find({ records }: Agent, { volumeId, publishPath, stagingPath }: HealthRequest): VolumeRecord {
+/**
+ * The health of all volumes that this node has now, by mountinfo, by what the kernel says of their devices, and by what was
+ * learnt when they were last read for somebody else. No volume is read for it, and no command is run but to ask a virtio
+ * disk for its serial number, once.
+ */
+export async function examineAll(agent: Agent): Promise<readonly VolumeHealth[]> {
+  const { host, records, watch, cache } = agent;
+  const mounts = await host.mounts();
+  const here = records.here().filter(record => isUsed(record, mounts));
+  return Promise.all(
+    here.map(async record => {
+      const { volumeId } = record;
+      const seen = await examineHeld(agent, record, mounts);
+      const read = watch.stuck(volumeId) === undefined ? cache.lastFault(volumeId) : 'Hung';
+      return { volumeId, faults: [...new Set([...seen, ...(read ? [read] : [])])] };
+    }),
+  );
+}
+
+/** A device that cannot be looked at hides no other volume. */
+async function examineHeld(
+  agent: Agent,
+  record: VolumeRecord,
+  mounts: readonly Mount[],
+): Promise<VolumeHealth['faults']> {
+  try {
+    const faults = await carrierOf(agent, record).examine({ path: record.stagingPath, mounts });
+    return faults.map(({ reason }) => reason);
+  } catch {
+    return ['ReadFailed'];
+  }
+}
+
+/** A record alone may be of a volume that is on its way, or whose mkfs was cut short. */
+function isUsed({ device, stagingPath, targets }: VolumeRecord, mounts: readonly Mount[]): boolean {
+  const paths = [stagingPath, ...targets.map(({ path }) => path)];
+  return device !== undefined || paths.some(path => mountsAt(mounts, path).length > 0);
+}
+
+function requireHere(
+  { records }: Agent,
+  { volumeId, publishPath, stagingPath }: HealthRequest,
+): VolumeRecord {
   const record = records.get(volumeId);
   const isKnown =
     record &&
@@ -81,25 +106,6 @@ function find({ records }: Agent, { volumeId, publishPath, stagingPath }: Health
     (publishPath === '' || record.targets.some(({ path }) => path === publishPath));
   if (isKnown) return record;
   throw new Problem('NOT_FOUND', `volume "${volumeId}" is not on this node as was said`);
-}
-
-async function examineBlock({ host }: Agent, record: VolumeRecord): Promise<readonly VolumeFault[]> {
-  const { attachment, device, volumeId } = record;
-  if (!device || (await deviceConnectorFor(attachment).owns(attachment, device.number, host))) return [];
-  return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is gone`)];
-}
-
-async function examineMount(
-  { host }: Agent,
-  record: VolumeRecord,
-  mount: Mount,
-): Promise<VolumeFault | undefined> {
-  const { volumeId } = record;
-  const found = await judge(mount, record, host);
-  if (found === 'own') return undefined;
-  return found === 'foreign'
-    ? inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)
-    : inaccessible('DeviceGone', `what volume "${volumeId}" was mounted from is gone`);
 }
 
 /** A filesystem that was shut down still tells its size; what lies at its root it does not. */
@@ -117,8 +123,4 @@ async function examineReading(
   const { status, stderr } = answer.result;
   if (status === 0) return [];
   return [inaccessible('ReadFailed', `volume "${volumeId}" cannot be read: ${stderr.trim()}`)];
-}
-
-function inaccessible(reason: VolumeFault['reason'], message: string): VolumeFault {
-  return { status: 'INACCESSIBLE', reason, message };
 }

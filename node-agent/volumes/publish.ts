@@ -1,20 +1,17 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import type { Agent } from './agent.ts';
-import { differencesOf, factsOf } from './request-checks.ts';
-import { connectDevice } from './connected.ts';
-import { deviceConnectorFor } from '../connectors/index.ts';
-import type { Device } from '../connector.ts';
-import type { Host } from '../host.ts';
-import { removeLeftover } from './leftover.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import type { Host } from '../host.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../host/mount.ts';
-import { foreign, isTurnedReadonly, judge, refuseForeign } from './ownership.ts';
-import { lookAt, type Place } from './target-path.ts';
 import { inPhase } from '../host/phases.ts';
 import type { Target, VolumeRecord } from '../state/records.ts';
-import { refuseSecond } from './second.ts';
-import { hasContext } from '../host/selinux.ts';
+import type { Agent } from './agent.ts';
+import type { Source } from './carrier.ts';
+import { carrierOf } from './carriers/index.ts';
+import { isNumberThere } from './device.ts';
+import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
+import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
+import { lookAt, removeLeftover, type Place } from './target-path.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -28,28 +25,34 @@ export type PublishRequest = {
 /** Which volume to unpublish from which path. */
 export type UnpublishRequest = { readonly volumeId: string; readonly targetPath: string };
 
+/** A volume that shall be bound to its target path, and what is mounted now. */
+type Publishing = {
+  readonly agent: Agent;
+  readonly record: VolumeRecord;
+  readonly request: PublishRequest;
+  readonly source: Source;
+  readonly mounts: readonly Mount[];
+};
+
 /** Binds a staged volume to its target path: the directory of a filesystem, or the device node of a block volume. */
 export async function publish(agent: Agent, request: PublishRequest): Promise<void> {
-  const { host, records, base } = agent;
-  const { volumeId, stagingPath, targetPath } = request;
-  if (targetPath === stagingPath)
-    throw new Problem('INVALID_ARGUMENT', `target_path "${targetPath}" is the staging_target_path`);
-  const record = records.get(volumeId);
-  if (record?.stagingPath !== stagingPath || record.isDown)
-    throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
+  const { host, base } = agent;
+  const { targetPath, readonly } = request;
+  const record = requireStaged(agent, request);
+  const carrier = carrierOf(agent, record);
   const mounts = await host.mounts();
   const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });
-  refuseOther(record, request, mounts);
-  const source = await findSource(agent, record, mounts);
-  await refuseSecond(agent, record, { ...source, targetPath, mounts });
-  if (!request.readonly) refuseTurned(record, mounts);
-  refuseWritable(record, request, source);
-  const isThere =
-    place.kind === 'mountpoint' && (await isPublished(agent, record, { request, source, mounts }));
-  const kind = refuseUnusable(place, request);
-  await recordTarget(agent, record, { path: targetPath, readonly: request.readonly });
+  requireSame(record, request, mounts);
+  const source = await carrier.findSource(mounts);
+  const publishing = { agent, record, request, source, mounts };
+  await requireOnlyTarget(publishing);
+  requireEnforceable(publishing);
+  const isThere = place.kind === 'mountpoint' && (await isPublished(publishing));
+  const needed = carrier.isMounted ? 'directory' : 'file';
+  requireUsable(place, targetPath, needed);
+  await recordTarget(agent, record, { path: targetPath, readonly });
   if (isThere) return;
-  await (kind === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
+  await (needed === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
   await inPhase(agent, 'bind', () => bind(host, request, source));
 }
 
@@ -57,45 +60,55 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
 export async function unpublish(agent: Agent, { volumeId, targetPath }: UnpublishRequest): Promise<void> {
   const { host, records, base } = agent;
   const record = records.get(volumeId);
+  requireNotOthers(agent, record, { volumeId, targetPath });
+  const look = (mounts: readonly Mount[]) => lookAt(targetPath, { host, base, mounts, field: 'target_path' });
+  const before = await host.mounts();
+  let place = await look(before);
+  if (place.kind === 'mountpoint') {
+    const carrier = record && carrierOf(agent, record);
+    for (const mount of mountsAt(before, targetPath))
+      if (carrier) await requireNotForeign(carrier, mount, volumeId);
+      else await requireAbandoned(mount, volumeId, host);
+    await unmountAll(agent, targetPath);
+    place = await look(await host.mounts());
+  }
+  await removeLeftover(host, targetPath, place);
+  const others = record?.targets.filter(({ path }) => path !== targetPath) ?? [];
+  // Not written to disk: a target that is recorded but not mounted counts for nothing.
+  if (record && others.length < record.targets.length) records.keep({ ...record, targets: others });
+}
+
+function requireStaged({ records }: Agent, request: PublishRequest): VolumeRecord {
+  const { volumeId, stagingPath, targetPath } = request;
+  if (targetPath === stagingPath)
+    throw new Problem('INVALID_ARGUMENT', `target_path "${targetPath}" is the staging_target_path`);
+  const record = records.get(volumeId);
+  if (record?.stagingPath === stagingPath && !record.isDown) return record;
+  throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
+}
+
+/** FAILED_PRECONDITION for a path at which another volume is used, or at which this one is staged. */
+function requireNotOthers(
+  { records }: Agent,
+  record: VolumeRecord | undefined,
+  { volumeId, targetPath }: UnpublishRequest,
+): void {
   const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
   const isStaged = record?.stagingPath === targetPath && !record.isDown;
   const holder = isStaged ? volumeId : records.holderOf(targetPath, volumeId);
   if (isStaged || (!isOwn && holder !== undefined))
     throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is in use for volume "${holder}"`);
-  const look = { host, base, field: 'target_path' };
-  const mounts = await host.mounts();
-  const place = await lookAt(targetPath, { ...look, mounts });
-  if (place.kind === 'mountpoint') {
-    for (const mount of mountsAt(mounts, targetPath)) {
-      if (record) await refuseForeign(mount, record, host);
-      else await refuseUnrecorded(mount, volumeId, host);
-    }
-    await unmountAll(agent, targetPath);
-    const left = await lookAt(targetPath, { ...look, mounts: await host.mounts() });
-    await removeLeftover(host, targetPath, left);
-  } else await removeLeftover(host, targetPath, place);
-  // Not written to disk: a target that is recorded but not mounted counts for nothing.
-  if (record && isOwn)
-    records.keep({ ...record, targets: record.targets.filter(({ path }) => path !== targetPath) });
 }
 
 /** Without a record only what is plainly left behind is taken down: a loop device, or a device that is gone. */
-async function refuseUnrecorded(mount: Mount, volumeId: string, host: Host): Promise<void> {
+async function requireAbandoned(mount: Mount, volumeId: string, host: Host): Promise<void> {
   const number = await deviceNumberOf(mount, host);
   const isLoop = number?.startsWith('7:') === true;
-  const isGone = number !== undefined && (await host.readText(`/sys/dev/block/${number}/dev`)) === undefined;
-  if (!isLoop && !isGone) throw foreign(mount, volumeId);
+  const isGone = number !== undefined && !(await isNumberThere(number, host));
+  if (!isLoop && !isGone) throw foreignProblem(mount, volumeId);
 }
 
-/** What is bound to the target path. */
-type Source = {
-  readonly path: string;
-  readonly readonly: boolean;
-  /** True when the mount shows the volume. */
-  readonly shows: (mount: Mount) => Promise<boolean>;
-};
-
-function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
+function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
   const { volumeId, targetPath, capability, readonly } = request;
   const differences = [...differencesOf(factsOf(record.capability), factsOf(capability))];
   const earlier = targetAt(record, targetPath);
@@ -111,79 +124,50 @@ function refuseOther(record: VolumeRecord, request: PublishRequest, mounts: read
   throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
 }
 
-async function findSource(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<Source> {
-  const { host, records } = agent;
-  const { attachment, capability, stagingPath, volumeId } = record;
-  if (capability.accessType === 'mount') {
-    const mount = topMount(mounts, stagingPath);
-    if (!mount)
-      throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
-    if ((await judge(mount, record, host)) !== 'own') throw foreign(mount, volumeId);
-    if (!hasContext(mount, capability))
-      throw new Problem(
-        'FAILED_PRECONDITION',
-        `volume "${volumeId}" is staged without the context that was asked for`,
-      );
-    return {
-      path: stagingPath,
-      readonly: mount.options.includes('ro'),
-      shows: async other => (await judge(other, record, host)) === 'own',
-    };
-  }
-  const connector = deviceConnectorFor(attachment);
-  const { device } = record;
-  if (device && (await connector.owns(attachment, device.number, host))) return toSource(device, host);
-  const found = await connectDevice(attachment, host);
-  records.keep({ ...record, device: found });
-  return toSource(found, host);
-}
-
-function toSource({ path, readonly, number }: Device, host: Host): Source {
-  return { path, readonly, shows: async mount => (await deviceNumberOf(mount, host)) === number };
-}
-
-/** A kernel that meets an error makes the filesystem read-only; a writer is told so, and not left to find out. */
-function refuseTurned(record: VolumeRecord, mounts: readonly Mount[]): void {
-  const mount = topMount(mounts, record.stagingPath);
-  if (mount && isTurnedReadonly(record, mount))
+/**
+ * FAILED_PRECONDITION for a volume that may have one path and is published at another one: by its record, or by what is
+ * mounted, since a record may have been lost. A path that has the volume already is no second one, and what its pod has from
+ * there, such as a part of it (subPath), neither.
+ */
+async function requireOnlyTarget({ record, request, source, mounts }: Publishing): Promise<void> {
+  const { volumeId, capability, targets } = record;
+  if (allowsManyTargets(capability)) return;
+  const { targetPath } = request;
+  const recorded = targets.find(({ path }) => path !== targetPath && mountsAt(mounts, path).length > 0);
+  const other = recorded ?? (topMount(mounts, targetPath) ? undefined : await source.findUse(mounts));
+  if (other)
     throw new Problem(
       'FAILED_PRECONDITION',
-      `the ${mount.type} of volume "${record.volumeId}" turned read-only after an error; it is checked when the volume is next staged`,
+      `volume "${volumeId}" is published at "${other.path}" already, and ${capability.accessMode} allows one path`,
     );
 }
 
-/** A read-only bind protects a filesystem, but writes to a device node pass through it. */
-function refuseWritable(
-  { capability, volumeId }: VolumeRecord,
-  request: PublishRequest,
-  source: Source,
-): void {
-  if (capability.accessType === 'block' && request.readonly && !source.readonly)
+/** FAILED_PRECONDITION for a writer of what the kernel made read-only, and for a reader that could write all the same. */
+function requireEnforceable({ record, request, source, mounts }: Publishing): void {
+  const { volumeId } = record;
+  // A kernel that meets an error makes the filesystem read-only; a writer is told so, and not left to find out.
+  const staged = topMount(mounts, record.stagingPath);
+  if (!request.readonly && staged && isTurnedReadonly(record, staged))
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `the ${staged.type} of volume "${volumeId}" turned read-only after an error; it is checked when the volume is next staged`,
+    );
+  if (request.readonly && !source.canBeReadonly)
     throw new Problem(
       'FAILED_PRECONDITION',
       `block volume "${volumeId}" is attached writable, so that no read-only publish of it can be enforced; attach it read-only`,
     );
 }
 
-type Published = {
-  readonly request: PublishRequest;
-  readonly source: Source;
-  readonly mounts: readonly Mount[];
-};
-
 /** True when the volume is at the target path as asked. A read-only publish that was cut short is undone first. */
-async function isPublished(
-  agent: Agent,
-  record: VolumeRecord,
-  { request, source, mounts }: Published,
-): Promise<boolean> {
+async function isPublished({ agent, record, request, source, mounts }: Publishing): Promise<boolean> {
   const { targetPath: path, readonly } = request;
   const mount = topMount(mounts, path);
   if (!mount) return false;
-  if (!(await source.shows(mount))) throw foreign(mount, record.volumeId);
+  if (!(await source.shows(mount))) throw foreignProblem(mount, record.volumeId);
   const isReadonly = mount.options.includes('ro');
   if (isReadonly === (readonly || source.readonly)) return true;
-  if (!record.targets.some(target => target.path === path && target.readonly))
+  if (targetAt(record, path)?.readonly !== true)
     throw new Problem(
       'ALREADY_EXISTS',
       `volume "${record.volumeId}" is published at "${path}" ${isReadonly ? 'read-only' : 'writable'}`,
@@ -192,14 +176,11 @@ async function isPublished(
   return false;
 }
 
-function refuseUnusable({ kind, missingParent }: Place, request: PublishRequest): 'file' | 'directory' {
-  const { targetPath, capability } = request;
-  const needed = capability.accessType === 'block' ? 'file' : 'directory';
+function requireUsable({ kind, missingParent }: Place, path: string, needed: 'file' | 'directory'): void {
   if (missingParent !== undefined)
-    throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}": "${missingParent}" is not there`);
-  const isUsable = kind === 'nothing' || kind === 'mountpoint' || kind === needed;
-  if (!isUsable) throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is no ${needed}`);
-  return needed;
+    throw new Problem('FAILED_PRECONDITION', `target_path "${path}": "${missingParent}" is not there`);
+  if (!['nothing', 'mountpoint', needed].includes(kind))
+    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is no ${needed}`);
 }
 
 function targetAt({ targets }: VolumeRecord, path: string): Target | undefined {
@@ -207,11 +188,9 @@ function targetAt({ targets }: VolumeRecord, path: string): Target | undefined {
 }
 
 async function recordTarget({ records }: Agent, record: VolumeRecord, target: Target): Promise<void> {
-  const { path, readonly } = target;
-  const earlier = targetAt(record, path);
-  if (earlier?.readonly === readonly) return;
+  if (targetAt(record, target.path)?.readonly === target.readonly) return;
   const current = records.get(record.volumeId) ?? record;
-  const others = current.targets.filter(known => known.path !== path);
+  const others = current.targets.filter(({ path }) => path !== target.path);
   await records.put({ ...current, targets: [...others, target] });
 }
 

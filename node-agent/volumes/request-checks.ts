@@ -1,13 +1,14 @@
-import type { Attachment, Protocol } from '../../src/api/attachment.ts';
+import type { Protocol } from '../../src/api/attachment.ts';
 import { checkFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { ShareConnector } from '../connector.ts';
-import { shareConnectorFor } from '../connectors/index.ts';
 import type { Filesystem } from '../filesystem.ts';
 import { filesystems, findFilesystem } from '../filesystems/index.ts';
-import { checkFlags } from './mount-flags.ts';
 import type { VolumeRecord } from '../state/records.ts';
+
+/** What is asked of a volume. */
+type Asked = Pick<VolumeRecord, 'attachment' | 'capability' | 'formatOptions'>;
 
 /** The filesystem that a capability asks for; undefined when it leaves the choice. Unknown ones are INVALID_ARGUMENT. */
 export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
@@ -15,67 +16,45 @@ export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
   const filesystem = findFilesystem(fsType);
   if (filesystem) return filesystem;
   const known = filesystems.map(({ name }) => name).join(', ');
-  throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${known}`);
+  throw invalid(`filesystem "${fsType}" is not one of ${known}`);
 }
 
 /**
- * INVALID_ARGUMENT for mount flags that no filesystem the capability allows for knows, for a filesystem on a device that
- * several nodes shall write to, which would destroy it, and for a share to be used as what it is not: a block device, or
- * another filesystem.
+ * INVALID_ARGUMENT for a filesystem on a device that several nodes shall write to, which would destroy it, and for mount flags
+ * and format options that no filesystem knows which the volume can get.
  */
-export function checkCapability(capability: Capability, attachment: Attachment): void {
-  const connector = shareConnectorFor(attachment);
-  if (connector) checkShared(capability, connector);
-  else checkOwn(capability, attachment);
-}
-
-/** INVALID_ARGUMENT for options that no filesystem the volume can get takes, and for any where it gets none. */
-export function checkFormat({ attachment, capability, formatOptions = {} }: FormatRequest): void {
-  const [option] = Object.keys(formatOptions);
-  if (option === undefined) return;
-  if (capability.accessType === 'block' || shareConnectorFor(attachment))
-    throw new Problem(
-      'INVALID_ARGUMENT',
-      `parameter "${option}" is for a new filesystem, and a ${capability.accessType === 'block' ? 'block volume' : 'share'} gets none`,
-    );
-  checkFormatOptions(formatOptions, readFilesystem(capability)?.name);
-}
-
-type FormatRequest = Pick<VolumeRecord, 'attachment' | 'capability' | 'formatOptions'>;
-
-function checkShared(capability: Capability, { protocol, allowedFlags }: ShareConnector<Protocol>): void {
-  const { accessType, fsType = protocol, mountFlags = [] } = capability;
-  if (accessType === 'block')
-    throw new Problem('INVALID_ARGUMENT', `a volume over ${protocol} is a share, which has no block device`);
-  if (fsType !== protocol)
-    throw new Problem(
-      'INVALID_ARGUMENT',
-      `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,
-    );
-  checkFlags(mountFlags, { name: protocol, allowedFlags });
-}
-
-function checkOwn(capability: Capability, { readonly }: Attachment): void {
-  const { accessType, accessMode } = capability;
-  if (accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER' && !readonly)
-    throw new Problem(
-      'INVALID_ARGUMENT',
+export function requireFilesystemUsable({ attachment, capability, formatOptions }: Asked): void {
+  if (capability.accessMode === 'MULTI_NODE_MULTI_WRITER' && !attachment.readonly)
+    throw invalid(
       'several nodes cannot write to a filesystem on one device: MULTI_NODE_MULTI_WRITER is for shares and block volumes',
     );
   const wanted = readFilesystem(capability);
-  const [first, ...rest] = wanted ? [wanted] : filesystems;
-  if (!first || !capability.mountFlags) return;
-  if (rest.some(filesystem => passes(capability.mountFlags ?? [], filesystem))) return;
-  checkFlags(capability.mountFlags, first);
+  const flags = capability.mountFlags ?? [];
+  const takers = wanted ? [wanted] : filesystems;
+  const [first] = takers;
+  if (first && !takers.some(taker => findUnknownFlag(flags, taker) === undefined)) requireFlags(flags, first);
+  checkFormatOptions(formatOptions ?? {}, wanted?.name);
 }
 
-function passes(flags: readonly string[], filesystem: Filesystem): boolean {
-  try {
-    checkFlags(flags, filesystem);
-    return true;
-  } catch {
-    return false;
-  }
+/** INVALID_ARGUMENT for a share to be used as what it is not: a block device, or another filesystem; or for unknown mount flags. */
+export function requireShareUsable(asked: Asked, connector: ShareConnector<Protocol>): void {
+  const { protocol, allowedFlags } = connector;
+  const { accessType, fsType = protocol, mountFlags = [] } = asked.capability;
+  if (accessType === 'block')
+    throw invalid(`a volume over ${protocol} is a share, which has no block device`);
+  if (fsType !== protocol)
+    throw invalid(
+      `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,
+    );
+  requireFlags(mountFlags, { name: protocol, allowedFlags });
+  requireNoFormatOptions(asked, 'share');
+}
+
+/** INVALID_ARGUMENT for options for a new filesystem where the volume gets none. */
+export function requireNoFormatOptions({ formatOptions = {} }: Asked, kind: 'block volume' | 'share'): void {
+  const [option] = Object.keys(formatOptions);
+  if (option !== undefined)
+    throw invalid(`parameter "${option}" is for a new filesystem, and a ${kind} gets none`);
 }
 
 /** True when the capability alone forbids writing. */
@@ -84,10 +63,7 @@ export function isReaderOnly({ accessMode }: Capability): boolean {
 }
 
 /** True when the volume is mounted such that nothing can be written. */
-export function isMountedReadonly({
-  attachment,
-  capability,
-}: Pick<VolumeRecord, 'attachment' | 'capability'>): boolean {
+export function isMountedReadonly({ attachment, capability }: Omit<Asked, 'formatOptions'>): boolean {
   return attachment.readonly || isReaderOnly(capability) || capability.mountFlags?.includes('ro') === true;
 }
 
@@ -114,4 +90,51 @@ export function differencesOf(held: Facts, asked: Facts): readonly string[] {
   return Object.entries(held)
     .filter(([name, value]) => asked[name] !== value)
     .map(([name, value]) => `${name} is "${value}" and not "${asked[name]}"`);
+}
+
+/** What has a list of flags: a filesystem, or a share. */
+export type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFlags'>;
+
+/** INVALID_ARGUMENT for a flag that is not on the list: `mount` would split it at a comma, or take it for something else. */
+export function requireFlags(flags: readonly string[], taker: FlagTaker): void {
+  const unknown = findUnknownFlag(flags, taker);
+  if (unknown !== undefined) throw invalid(`mount flag "${unknown}" is not allowed for ${taker.name}`);
+}
+
+/** A sensitivity, or a range of them, each with its categories. */
+const level = (separator: string): string => {
+  const one = `s\\d{1,2}(?::c\\d{1,4}(?:[.${separator}]c\\d{1,4}){0,15})?`;
+  return `${one}(?:-${one})?`;
+};
+const owner = '[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}';
+
+/** An SELinux context as kubelet gives it: in quotes, within which alone `mount` takes a comma for its own. */
+const selinuxContext = new RegExp(`^(?:"${owner}:${level(',')}"|${owner}:${level('')})$`);
+
+/** Flags that every filesystem knows. */
+const commonFlags: Readonly<Record<string, RegExp>> = {
+  ro: /^$/,
+  noatime: /^$/,
+  nodiratime: /^$/,
+  relatime: /^$/,
+  strictatime: /^$/,
+  lazytime: /^$/,
+  nosuid: /^$/,
+  nodev: /^$/,
+  noexec: /^$/,
+  sync: /^$/,
+  dirsync: /^$/,
+  context: selinuxContext,
+};
+
+function findUnknownFlag(flags: readonly string[], { allowedFlags }: FlagTaker): string | undefined {
+  return flags.find(flag => {
+    const [name = '', ...rest] = flag.split('=');
+    const table = Object.hasOwn(allowedFlags, name) ? allowedFlags : commonFlags;
+    return !Object.hasOwn(table, name) || table[name]?.test(rest.join('=')) !== true;
+  });
+}
+
+function invalid(detail: string): Problem {
+  return new Problem('INVALID_ARGUMENT', detail);
 }

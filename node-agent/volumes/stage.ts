@@ -2,28 +2,17 @@ import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import type { Agent } from './agent.ts';
-import { bringUp, finishMounted, isOneDevice } from './bring-up.ts';
-import {
-  checkCapability,
-  checkFormat,
-  differencesOf,
-  factsOf,
-  isMountedReadonly,
-  isReaderOnly,
-  type Facts,
-} from './request-checks.ts';
-import { isHeldByOther } from './connected.ts';
-import { deviceConnectorFor, shareConnectorFor } from '../connectors/index.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import type { Secrets } from '../connector.ts';
 import { describe, unmountAll } from '../host/mount.ts';
-import { foreign, isTurnedReadonly, judge, partsOf, refuseForeign } from './ownership.ts';
-import { lookAt, type Place } from './target-path.ts';
-import { inPhase } from '../host/phases.ts';
+import { requireSelinux } from '../host/selinux.ts';
 import type { VolumeRecord } from '../state/records.ts';
-import type { Secrets } from './secrets.ts';
-import { hasContext, requireSelinux } from '../host/selinux.ts';
-import { isAsAsked } from './share.ts';
+import type { Agent } from './agent.ts';
+import type { Carrier } from './carrier.ts';
+import { carrierOf } from './carriers/index.ts';
+import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
+import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
+import { lookAt, type Place } from './target-path.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
 export type StageRequest = {
@@ -38,94 +27,197 @@ export type StageRequest = {
 /** Which volume to unstage from which path. */
 export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: string };
 
+/** One volume in one request: what is recorded of it, and what it is. */
+type Volume = { readonly agent: Agent; readonly record: VolumeRecord; readonly carrier: Carrier };
+
+/** What of a call is in no record: its secrets, and whether the directory to mount at is missing. */
+type Call = { readonly secrets: Secrets; readonly isMissing: boolean };
+
 /**
- * Connects a volume and mounts it at its staging path; a block volume is connected alone. Run again after any
- * failure or crash it goes on where it stood. The secrets are for this call, and apart from what is recorded of it.
+ * Connects a volume and mounts it at its staging path; a block volume is connected alone. Run again after any failure or
+ * crash it goes on where it stood. The secrets are for this call, and apart from what is recorded of it.
  */
-export async function stage(agent: Agent, request: StageRequest, secrets?: Secrets): Promise<void> {
-  const { host, records, base } = agent;
-  checkCapability(request.capability, request.attachment);
-  checkFormat(request);
-  await requireSelinux(request.capability, host);
-  const mounts = await host.mounts();
-  const { volumeId, stagingPath } = request;
-  const field = 'staging_target_path';
-  const place = await lookAt(stagingPath, { host, base, mounts, field });
-  const known = records.get(volumeId);
-  refuseShared(agent, request);
+export async function stage(agent: Agent, request: StageRequest, secrets: Secrets = {}): Promise<void> {
+  const { host, records } = agent;
+  const known = records.get(request.volumeId);
   const record = toRecord(request, known);
-  const differences = known ? differencesOf(factsOfStage(known), factsOfStage(record)) : [];
-  if (known && differences.length > 0) {
-    if (isInEffect(known, record, mounts))
-      throw new Problem('ALREADY_EXISTS', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
-    await letGo(agent, known);
-  }
-  if (place.kind === 'mountpoint') {
-    await adopt(agent, record, { mounts, secrets });
-    return;
-  }
-  refuseUnusable(place, `${field} "${stagingPath}"`);
-  await putChanged(agent, record);
-  try {
-    await bringUp(agent, record, { isMissing: place.kind === 'nothing', secrets });
-  } catch (error) {
-    // A final error tells the caller that nothing is left here, and no unstage follows.
-    const isNew = !known || known.isDown;
-    if (isNew && problemTable[asProblem(error).code].final) await dropUnused(agent, record);
-    throw error;
+  const volume = { agent, record, carrier: carrierOf(agent, record) };
+  volume.carrier.requireUsable();
+  await requireSelinux(record.capability, host);
+  const mounts = await host.mounts();
+  const place = await lookAtStaging(agent, record.stagingPath, mounts);
+  volume.carrier.requireUnshared();
+  if (known) await replaceFormer(volume, known, mounts);
+  if (place.kind === 'mountpoint') await adopt(volume, mounts, secrets);
+  else {
+    requireDirectory(place, record.stagingPath);
+    await putChanged(agent, record);
+    await bringUp(volume, { secrets, isMissing: place.kind === 'nothing' }).catch(error =>
+      giveUp(volume, known, error),
+    );
   }
 }
 
 /** Undoes `stage`, however far it came: on return nothing is mounted at the path and no device is left. */
 export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRequest): Promise<void> {
-  const { host, records, base } = agent;
+  const { host, records } = agent;
   const mounts = await host.mounts();
-  await lookAt(stagingPath, { host, base, mounts, field: 'staging_target_path' });
+  await lookAtStaging(agent, stagingPath, mounts);
   const mount = topMount(mounts, stagingPath);
-  const record = records.get(volumeId);
-  if (!record) {
-    if (mount) throw foreign(mount, volumeId);
+  const known = records.get(volumeId);
+  if (!known) {
+    if (mount) throw foreignProblem(mount, volumeId);
     // A write that failed may have left a file all the same.
     await records.remove(volumeId);
     return;
   }
-  if (record.stagingPath !== stagingPath && !record.isDown)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${volumeId}" is staged at "${record.stagingPath}" and not at "${stagingPath}"`,
-    );
-  if (mount) await refuseForeign(mount, record, host);
-  if (mount && isTurnedReadonly(record, mount)) agent.memory.forget(volumeId);
-  await refuseUsed(agent, record, mounts);
-  await takeDown(agent, { ...record, stagingPath });
+  requireStagedAt(known, stagingPath);
+  const record = { ...known, stagingPath };
+  const volume = { agent, record, carrier: carrierOf(agent, known) };
+  if (mount) await requireNotForeign(volume.carrier, mount, volumeId);
+  if (mount && isTurnedReadonly(known, mount)) agent.cache.forgetFull(volumeId);
+  await requireUnused({ ...volume, record: known }, mounts);
+  await takeDown(volume);
 }
 
-function refuseShared({ records }: Agent, { volumeId, attachment }: StageRequest): void {
-  const holder = shareConnectorFor(attachment) ? undefined : records.holderOfDevice(attachment, volumeId);
-  if (holder !== undefined) throw isOneDevice(volumeId, holder);
+/** What staging does with a recorded volume, in order; `takeDown` undoes it from the last to the first. */
+async function bringUp({ agent, record, carrier }: Volume, { secrets, isMissing }: Call): Promise<void> {
+  const { device, prepare } = await carrier.connect(secrets);
+  const mount = await prepare();
+  if (mount && isMissing) await agent.host.makeDirectory(record.stagingPath);
+  await mount?.();
+  await recordStaged(agent, { ...record, device });
 }
 
-/**
- * Takes down what a failed call began. What is in use all the same, as after the records were lost, stays, and so does
- * what was found to be another volume's, so that nothing of it is recorded.
- */
-async function dropUnused(agent: Agent, record: VolumeRecord): Promise<void> {
+async function takeDown(volume: Volume): Promise<void> {
+  const { agent, record, carrier } = volume;
+  await unmountAll(agent, record.stagingPath, carrier.unmountOptions);
+  await letGo(volume);
+}
+
+/** Disconnects a volume that is mounted nowhere, and forgets it. */
+async function letGo({ agent, record, carrier }: Volume): Promise<void> {
+  const { records, cache } = agent;
+  const { volumeId, formatting } = record;
+  records.setLeaving(volumeId, true);
+  try {
+    await carrier.disconnect();
+    cache.forgetReadings(volumeId);
+    // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
+    if (formatting) await records.put({ ...record, isDown: true });
+    else await records.remove(volumeId);
+  } finally {
+    records.setLeaving(volumeId, false);
+  }
+}
+
+/** A final error tells the caller that nothing is left here, and no unstage follows: what a first call began is undone. */
+async function giveUp(volume: Volume, known: VolumeRecord | undefined, error: unknown): Promise<never> {
+  const { agent, record } = volume;
+  const isFirst = !known || known.isDown === true;
   const isRecorded = agent.records.get(record.volumeId) !== undefined;
-  if (isRecorded && !(await isMounted(agent, record))) await takeDown(agent, record).catch(() => {});
+  // What is in use all the same, as after the records were lost, stays.
+  if (isFirst && problemTable[asProblem(error).code].final && isRecorded && !(await isMounted(volume)))
+    await takeDown(volume).catch(() => {});
+  throw error;
 }
 
-async function isMounted({ host }: Agent, record: VolumeRecord): Promise<boolean> {
-  for (const mount of await host.mounts()) if ((await judge(mount, record, host)) === 'own') return true;
+async function isMounted({ agent, carrier }: Volume): Promise<boolean> {
+  for (const mount of await agent.host.mounts()) if ((await carrier.judge(mount)) === 'own') return true;
   return false;
 }
 
+/** Lets go of what the volume was before, unless that is in effect: then what is asked for must be the same. */
+async function replaceFormer(
+  { agent, record }: Volume,
+  known: VolumeRecord,
+  mounts: readonly Mount[],
+): Promise<void> {
+  const differences = differencesOf(factsOfStage(known), factsOfStage(record));
+  if (differences.length === 0) return;
+  const former = { agent, record: known, carrier: carrierOf(agent, known) };
+  if (isInEffect(former, record, mounts))
+    throw new Problem('ALREADY_EXISTS', `volume "${record.volumeId}" is staged: ${differences.join('; ')}`);
+  await letGo(former);
+}
+
+/** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */
+function isInEffect(
+  { record: known, carrier }: Volume,
+  asked: VolumeRecord,
+  mounts: readonly Mount[],
+): boolean {
+  if (known.isDown) return false;
+  const paths = [known.stagingPath, ...known.targets.map(({ path }) => path)];
+  if (paths.some(path => mountsAt(mounts, path).length > 0)) return true;
+  return !carrier.isMounted && known.attachment.attachmentId === asked.attachment.attachmentId;
+}
+
+/** Takes what is mounted at the staging path for staged, when it is the volume and as it was asked for. */
+async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets): Promise<void> {
+  const { agent, record, carrier } = volume;
+  const { volumeId, stagingPath } = record;
+  const mount = topMount(mounts, stagingPath);
+  if (!mount) throw new Problem('UNAVAILABLE', `"${stagingPath}" is no longer mounted`);
+  if ((await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
+  const known = agent.records.get(volumeId);
+  const isAsAsked = carrier.isAsAsked(mount);
+  if (!isAsAsked && !known)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `"${mount.path}" holds ${describe(mount)} with other options than asked`,
+    );
+  if (!isAsAsked) {
+    await requireUnused(volume, mounts);
+    await unmountAll(agent, stagingPath);
+    await bringUp(volume, { secrets, isMissing: false });
+    return;
+  }
+  // From here on there may be data, so that no mark may allow an mkfs.
+  const { formatting: _, ...unmarked } = record;
+  await putChanged(agent, unmarked);
+  // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
+  const device = known?.device === undefined ? await carrier.finish?.(mount, secrets) : undefined;
+  if (device) agent.records.keep({ ...unmarked, device });
+}
+
+/** FAILED_PRECONDITION while the volume is mounted at a target path, or shown anywhere below kubelet's directory. */
+async function requireUnused({ record, carrier }: Volume, mounts: readonly Mount[]): Promise<void> {
+  const { volumeId, stagingPath, targets } = record;
+  const uses = carrier.findUses(mounts);
+  for (const mount of mounts) {
+    // A target that is recorded may hold another volume by now.
+    const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);
+    if (uses.includes(mount) || (isTarget && (await carrier.judge(mount)) !== 'foreign'))
+      throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
+  }
+}
+
+function requireStagedAt({ volumeId, stagingPath, isDown }: VolumeRecord, path: string): void {
+  if (stagingPath !== path && !isDown)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `volume "${volumeId}" is staged at "${stagingPath}" and not at "${path}"`,
+    );
+}
+
+function lookAtStaging({ host, base }: Agent, path: string, mounts: readonly Mount[]): Promise<Place> {
+  return lookAt(path, { host, base, mounts, field: 'staging_target_path' });
+}
+
+function requireDirectory({ kind, missingParent }: Place, path: string): void {
+  const what = `staging_target_path "${path}"`;
+  if (missingParent !== undefined)
+    throw new Problem('FAILED_PRECONDITION', `${what}: "${missingParent}" is not there`);
+  if (kind !== 'nothing' && kind !== 'directory')
+    throw new Problem('FAILED_PRECONDITION', `${what} is no directory`);
+}
+
 function toRecord({ attachment, ...request }: StageRequest, known: VolumeRecord | undefined): VolumeRecord {
-  const { attachmentId } = attachment;
-  const readonly = attachment.readonly || isReaderOnly(request.capability);
-  const isSameAttachment = known?.attachment.attachmentId === attachmentId;
+  const isSameAttachment = known?.attachment.attachmentId === attachment.attachmentId;
   return {
     ...request,
-    attachment: { ...attachment, readonly },
+    attachment: { ...attachment, readonly: attachment.readonly || isReaderOnly(request.capability) },
     targets: isSameAttachment ? known.targets : [],
     ...(isSameAttachment && { formatting: known.formatting }),
   };
@@ -140,95 +232,15 @@ function factsOfStage({ attachment, stagingPath, capability }: VolumeRecord): Fa
   };
 }
 
-/** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */
-function isInEffect(known: VolumeRecord, asked: VolumeRecord, mounts: readonly Mount[]): boolean {
-  if (known.isDown) return false;
-  const paths = [known.stagingPath, ...known.targets.map(({ path }) => path)];
-  if (paths.some(path => mountsAt(mounts, path).length > 0)) return true;
-  return (
-    known.capability.accessType === 'block' && known.attachment.attachmentId === asked.attachment.attachmentId
-  );
-}
-
-type Adopting = { readonly mounts: readonly Mount[]; readonly secrets: Secrets | undefined };
-
-/** Takes what is mounted at the staging path for staged, when it is the volume and as it was asked for. */
-async function adopt(agent: Agent, record: VolumeRecord, { mounts, secrets }: Adopting): Promise<void> {
-  const { host, records } = agent;
-  const mount = topMount(mounts, record.stagingPath);
-  if (!mount) throw new Problem('UNAVAILABLE', `"${record.stagingPath}" is no longer mounted`);
-  const isOwn = (await judge(mount, record, host)) === 'own';
-  if (!isOwn || record.capability.accessType === 'block') throw foreign(mount, record.volumeId);
-  const isSame =
-    mount.options.includes('ro') === isMountedReadonly(record) && hasContext(mount, record.capability);
-  if (!records.get(record.volumeId) && !isSame)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `"${mount.path}" holds ${describe(mount)} with other options than asked`,
-    );
-  // From here on there may be data, so that no mark may allow an mkfs.
-  const { formatting: _, ...unmarked } = record;
-  const isShared = shareConnectorFor(record.attachment) !== undefined;
-  if (isShared && records.get(record.volumeId) && !isAsAsked(mount, record)) {
-    await refuseUsed(agent, record, mounts);
-    await unmountAll(agent, record.stagingPath);
-    await bringUp(agent, record, { isMissing: false, secrets });
-    return;
-  }
-  await putChanged(agent, unmarked);
-  if (isShared) return;
-  // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
-  if (records.get(record.volumeId)?.device === undefined)
-    await finishMounted(agent, unmarked, { type: mount.type, secrets });
-}
-
-function refuseUnusable({ kind, missingParent }: Place, what: string): void {
-  if (missingParent !== undefined)
-    throw new Problem('FAILED_PRECONDITION', `${what}: "${missingParent}" is not there`);
-  if (kind !== 'nothing' && kind !== 'directory')
-    throw new Problem('FAILED_PRECONDITION', `${what} is no directory`);
-}
-
 /** Writes the record unless the very same is on disk, as it is when a call is repeated. */
 async function putChanged({ records }: Agent, record: VolumeRecord): Promise<void> {
-  const known = records.get(record.volumeId);
-  const { device: _, ...rest } = known ?? {};
-  if (JSON.stringify(rest) !== JSON.stringify(record)) await records.put(record);
+  const { device: _, ...known } = records.get(record.volumeId) ?? {};
+  if (JSON.stringify(known) !== JSON.stringify(record)) await records.put(record);
 }
 
-async function refuseUsed(agent: Agent, record: VolumeRecord, mounts: readonly Mount[]): Promise<void> {
-  const { volumeId, stagingPath, targets } = record;
-  const parts = partsOf(agent, record, mounts);
-  for (const mount of mounts) {
-    // A target that is recorded may hold another volume by now.
-    const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);
-    if (parts.includes(mount) || (isTarget && (await judge(mount, record, agent.host)) !== 'foreign'))
-      throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
-  }
-}
-
-async function takeDown(agent: Agent, record: VolumeRecord): Promise<void> {
-  const { attachment, stagingPath } = record;
-  const connector = shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
-  await unmountAll(agent, stagingPath, connector?.unmountOptions);
-  await letGo(agent, record);
-}
-
-/** Disconnects a volume that is mounted nowhere, and forgets it; what another one has by now is that one's. */
-async function letGo(agent: Agent, record: VolumeRecord): Promise<void> {
-  const { host, records } = agent;
-  const { attachment, volumeId } = record;
-  const isTaken = record.isDown && (await isHeldByOther(agent, record));
-  const connector = isTaken || shareConnectorFor(attachment) ? undefined : deviceConnectorFor(attachment);
-  const others = () => records.othersThan(volumeId);
-  records.setLeaving(volumeId, true);
-  try {
-    if (connector) await inPhase(agent, 'disconnect', () => connector.disconnect(attachment, host, others));
-    agent.memory.forgetReadings(volumeId);
-    // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
-    if (record.formatting) await records.put({ ...record, isDown: true });
-    else await records.remove(volumeId);
-  } finally {
-    records.setLeaving(volumeId, false);
-  }
+/** What an mkfs left may not be made again once a workload can have written to the device. */
+async function recordStaged({ records }: Agent, record: VolumeRecord): Promise<void> {
+  const { formatting: _, ...unmarked } = record;
+  if (records.get(record.volumeId)?.formatting) await records.put(unmarked);
+  records.keep(unmarked);
 }

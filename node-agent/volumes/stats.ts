@@ -1,16 +1,8 @@
 import { Problem } from '../../src/api/problem.ts';
+import type { Usage } from '../state/cache.ts';
 import type { Agent } from './agent.ts';
-import { locate, readSizeBytes, type PathOfVolume } from './locate.ts';
+import { locate, type PathOfVolume } from './locate.ts';
 import type { Readings } from '../host/readings.ts';
-
-/** How full a volume is. Inodes are absent where the filesystem has no fixed number of them. */
-export type Usage = {
-  readonly bytes: Amounts;
-  readonly inodes?: Amounts;
-};
-
-/** A block volume knows its total alone. */
-export type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
 
 /**
  * Measures a volume at a path; NOT_FOUND when the volume is not there. The path is read by a command alone; where
@@ -18,9 +10,8 @@ export type Amounts = { readonly total: number; readonly used?: number; readonly
  */
 export async function measure(agent: Agent, readings: Readings, at: PathOfVolume): Promise<Usage> {
   const { volumeId, path } = at;
-  const { record, number } = await locate(agent, at);
-  if (record.capability.accessType === 'block' && number !== undefined)
-    return { bytes: { total: await readSizeBytes(agent, number) } };
+  const volume = await locate(agent, { ...at, isAlone: false });
+  if (!volume.isMounted) return { bytes: { total: await volume.readBytes() } };
   const answer = await readings({
     volumeId,
     operation: 'NodeGetVolumeStats',
@@ -28,14 +19,14 @@ export async function measure(agent: Agent, readings: Readings, at: PathOfVolume
     args: ['--file-system', '--format', '%S %b %f %a %c %d', '--', path],
   });
   if ('hangs' in answer) {
-    const usage = agent.memory.lastUsage(volumeId);
+    const usage = agent.cache.lastUsage(volumeId);
     if (usage) return usage;
     throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${answer.hangs}`);
   }
   const { status, stdout, stderr } = answer.result;
   if (status !== 0) throw new Problem('UNAVAILABLE', `volume "${volumeId}" cannot be read: ${stderr.trim()}`);
   const usage = readUsage(stdout);
-  agent.memory.setUsage(volumeId, usage);
+  agent.cache.setUsage(volumeId, usage);
   return usage;
 }
 

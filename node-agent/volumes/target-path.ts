@@ -84,6 +84,26 @@ export async function lookAt(path: string, { host, base, mounts, field }: Look):
   throw new Error(`"${path}" does not lie below "${base.real}"`);
 }
 
+/** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
+export async function removeLeftover(host: Host, path: string, { kind }: Place): Promise<void> {
+  if (kind === 'directory') await removeEmptyDirectory(host, path);
+  else if (kind === 'file') await host.removeFile(path);
+  else if (kind !== 'nothing')
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `target_path "${path}" is ${kind === 'filled' ? 'not mounted and a file that holds data' : 'neither a file nor a directory'}`,
+    );
+}
+
+async function removeEmptyDirectory(host: Host, path: string): Promise<void> {
+  try {
+    await host.removeDirectory(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
+    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is not mounted and not empty`, error);
+  }
+}
+
 function componentsOf(path: string, base: Base): readonly string[] {
   const root = base.real === '/' ? '' : base.real;
   const parts = path.slice(root.length + 1).split('/');

@@ -8,7 +8,7 @@ import { describeWaiting } from '../host/stuck-commands.ts';
 export type Work = { readonly operation: string; readonly volumeId: string; readonly path: string };
 
 /** Runs work with an agent that knows whose commands it runs. */
-export type Exclusive = <T>(work: Work, run: (agent: Agent) => Promise<T>) => Promise<T>;
+export type VolumeLock = <T>(work: Work, run: (agent: Agent) => Promise<T>) => Promise<T>;
 
 /** What takes a mount down may run while another command is stuck, since it may be what frees it. */
 const undoing: ReadonlySet<string> = new Set(['NodeUnpublishVolume', 'NodeUnstageVolume']);
@@ -18,7 +18,7 @@ const undoing: ReadonlySet<string> = new Set(['NodeUnpublishVolume', 'NodeUnstag
  * with a command that could not be killed takes no new work (UNAVAILABLE) but its unmount, so that stuck commands
  * never pile up. What the system refused meanwhile becomes a `Problem` here.
  */
-export function createExclusive(agent: Agent): Exclusive {
+export function createVolumeLock(agent: Agent): VolumeLock {
   const lock = createKeyedLock();
   const { watch } = agent;
   return ({ operation, volumeId, path }, run) => {

@@ -5,12 +5,12 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import type { Agent } from '../../node-agent/volumes/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
 import { createMachine } from '../../node-agent/host/linux.ts';
-import { createMemory } from '../../node-agent/state/cache.ts';
+import { createCache, type Usage } from '../../node-agent/state/cache.ts';
 import { createWatch } from '../../node-agent/host/stuck-commands.ts';
 import { ext4 } from '../../node-agent/filesystems/ext4.ts';
 import type { PathOfVolume } from '../../node-agent/volumes/locate.ts';
 import { createReadings } from '../../node-agent/host/readings.ts';
-import { measure as measureWith, type Usage } from '../../node-agent/volumes/stats.ts';
+import { measure as measureWith } from '../../node-agent/volumes/stats.ts';
 import { openRecords } from '../../node-agent/state/records.ts';
 import type { PublishRequest } from '../../node-agent/volumes/publish.ts';
 import type { StageRequest } from '../../node-agent/volumes/stage.ts';
@@ -113,7 +113,7 @@ export async function startAgent({ host, directory }: Bench): Promise<Agent> {
     records: await openRecords(`${directory}/state/volumes`, host),
     base: { named: directory, real: directory },
     defaultFilesystem: ext4,
-    memory: createMemory(),
+    cache: createCache(),
     watch: createWatch(),
     unmounting: { isHung: false, allowsLazy: false },
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachmentOf, Protocol } from '../../src/api/attachment.ts';
 import type { DeviceConnector } from '../../node-agent/connector.ts';
-import type { Secrets } from '../../node-agent/volumes/secrets.ts';
+import type { Secrets } from '../../node-agent/connector.ts';
 import type { FakeFault, FakeHost } from '../fakes/host.ts';
 
 /** A connector on a fake machine with one volume before it. */

@@ -1,7 +1,7 @@
 import { Problem } from '../../../src/api/problem.ts';
 import { runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
-import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../volumes/secrets.ts';
+import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
 
 const [username, password, usernameIn, passwordIn] = [
   'node.session.auth.username',
@@ -37,19 +37,22 @@ export type Chap = string;
 
 /** Reads the secrets of a volume; INVALID_ARGUMENT names the key of one that cannot be used. */
 export function readChap(secrets: Secrets): Chap {
-  checkSecrets(secrets, known);
+  requireKnownSecrets(secrets, known);
   const given = [username, password, usernameIn, passwordIn].flatMap(key => {
     const value = secrets[key];
     return value === undefined ? [] : [{ key, value }];
   });
   for (const { key, value } of given) {
     if (!valuePattern.test(value))
-      throw invalid(key, 'has white space at its start or end, a line break, or another control character');
+      throw secretProblem(
+        key,
+        'has white space at its start or end, a line break, or another control character',
+      );
     if (Buffer.byteLength(value) > maxValueBytes)
-      throw invalid(key, `has more than the ${maxValueBytes} bytes allowed`);
+      throw secretProblem(key, `has more than the ${maxValueBytes} bytes allowed`);
   }
   if (secrets[password] !== undefined && secrets[password] === secrets[passwordIn])
-    throw invalid(passwordIn, `is the same as "${password}"`);
+    throw secretProblem(passwordIn, `is the same as "${password}"`);
   if (given.length === 0) return '';
   const lines = given.map(({ key, value }) => `${key} = ${value}`);
   return ['node.session.auth.authmethod = CHAP', ...lines, ''].join('\n');

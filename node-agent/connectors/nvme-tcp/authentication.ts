@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { Problem } from '../../../src/api/problem.ts';
 import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
-import { checkSecrets, invalid, type SecretKeys, type Secrets } from '../../volumes/secrets.ts';
+import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
 import { readControllers } from './controllers.ts';
 
 /** The names that nvme-cli has for them: with the first the node proves itself, with the second the controller does, too. */
@@ -18,12 +18,12 @@ export type Keys = readonly (readonly [string, string])[];
 
 /** Reads the secrets of a volume; INVALID_ARGUMENT names the key of one that cannot be used. */
 export function readKeys(secrets: Secrets): Keys {
-  checkSecrets(secrets, known);
+  requireKnownSecrets(secrets, known);
   return [hostKey, controllerKey].flatMap(key => {
     const value = secrets[key];
     if (value === undefined) return [];
     // The kernel would write one that it cannot read to its log.
-    if (!isKey(value)) throw invalid(key, 'is no DH-HMAC-CHAP key, such as nvme gen-dhchap-key makes');
+    if (!isKey(value)) throw secretProblem(key, 'is no DH-HMAC-CHAP key, such as nvme gen-dhchap-key makes');
     const pair: readonly [string, string] = [key.replaceAll('-', '_'), value];
     return [pair];
   });

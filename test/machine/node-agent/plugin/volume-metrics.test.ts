@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
-import { lookAtStanding } from '../../../../node-agent/volumes/standing.ts';
+import { examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
@@ -91,7 +91,7 @@ function withoutCommands(agent: Agent): Agent {
 test('how volumes stand is told without a command, by mounts, devices and the last reading', async () => {
   const { bench, request, agent } = await openPublished();
   const { volumeId } = request;
-  const look = () => lookAtStanding(withoutCommands(agent));
+  const look = () => examineAll(withoutCommands(agent));
   assert.deepEqual(await look(), [{ volumeId, faults: [] }]);
 
   const readings = createReadings(agent);
@@ -114,7 +114,7 @@ test('a volume that is not here any more has no standing, nor has one that never
   const { request, agent } = await openPublished();
   await unpublish(agent, request);
   await unstage(agent, request);
-  assert.deepEqual(await lookAtStanding(agent), []);
+  assert.deepEqual(await examineAll(agent), []);
   const { attachment, capability } = request;
   await agent.records.put({
     volumeId: 'c.w',
@@ -123,7 +123,7 @@ test('a volume that is not here any more has no standing, nor has one that never
     capability,
     targets: [],
   });
-  assert.deepEqual(await lookAtStanding(agent), []);
+  assert.deepEqual(await examineAll(agent), []);
 });
 
 test('a volume whose device cannot be looked at shows as such, and hides no other', async () => {
@@ -132,6 +132,6 @@ test('a volume whose device cannot be looked at shows as such, and hides no othe
     if (path.startsWith('/sys/dev/block/')) throw Object.assign(new Error('i/o error'), { code: 'EIO' });
     return agent.host.readText(path);
   };
-  const standing = await lookAtStanding({ ...agent, host: { ...agent.host, readText } });
+  const standing = await examineAll({ ...agent, host: { ...agent.host, readText } });
   assert.deepEqual(standing, [{ volumeId: request.volumeId, faults: ['ReadFailed'] }]);
 });

@@ -3,11 +3,10 @@ import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { untilUnused } from '../../../../node-agent/plugin/drain.ts';
-import { examine } from '../../../../node-agent/volumes/health.ts';
+import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { reconcile } from '../../../../node-agent/state/reconcile.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { lookAtStanding } from '../../../../node-agent/volumes/standing.ts';
 import { silentLog, type LogFields } from '../../../../src/lib/log.ts';
 import type { FakeHost } from '../../../fakes/host.ts';
 import { openFakeBench, requestFor, startAgent, type Bench } from '../../../harness/node-agent-bench.ts';
@@ -25,7 +24,7 @@ async function reboot(bench: Fake): Promise<Agent> {
 
 async function restart(bench: Bench): Promise<Agent> {
   const agent = await startAgent(bench);
-  await reconcile({ ...agent, log: silentLog });
+  await reconcile(agent, silentLog);
   return agent;
 }
 
@@ -46,7 +45,7 @@ for (const [kind, request] of Object.entries(kinds)) {
     const agent = await reboot(bench);
     const { records } = agent;
     assert.deepEqual(records.here(), []);
-    assert.deepEqual(await lookAtStanding(agent), []);
+    assert.deepEqual(await examineAll(agent), []);
     await untilUnused(records, 600_000);
     const { volumeId, stagingPath } = asked;
     const where = { volumeId, stagingPath, publishPath: '' };
@@ -188,7 +187,7 @@ test('a disk that does not answer does not hold up the start, and its volume sta
     return bench.host.run(...args);
   };
   const agent = await startAgent(bench);
-  await reconcile({ ...agent, host: { ...agent.host, run }, log: silentLog });
+  await reconcile({ ...agent, host: { ...agent.host, run } }, silentLog);
   assert.equal(agent.records.here().length, 1);
   released.resolve();
 });
@@ -199,11 +198,11 @@ test('how many volumes are recorded and not here is one line, and none when all 
   const log = { ...silentLog, info: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
   const agent = await startAgent(bench);
   await stage(agent, requestFor(bench, bench.makeImage('v')));
-  await reconcile({ ...(await startAgent(bench)), log });
+  await reconcile(await startAgent(bench), log);
   assert.deepEqual(lines, []);
   bench.host.state.mounts = [];
   bench.host.state.loops.clear();
-  await reconcile({ ...(await startAgent(bench)), log });
+  await reconcile(await startAgent(bench), log);
   assert.deepEqual(lines, [
     ['volumes are recorded that are not here any more, as after a reboot', { count: 1 }],
   ]);

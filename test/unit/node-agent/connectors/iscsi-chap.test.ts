@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { iscsi } from '../../../../node-agent/connectors/iscsi.ts';
-import type { Secrets } from '../../../../node-agent/volumes/secrets.ts';
+import type { Secrets } from '../../../../node-agent/connector.ts';
 import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { testConnectorFaults } from '../../../suites/connector-faults.ts';
 

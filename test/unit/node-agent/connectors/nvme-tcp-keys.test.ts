@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { crc32 } from 'node:zlib';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { nvmeTcp } from '../../../../node-agent/connectors/nvme-tcp.ts';
-import type { Secrets } from '../../../../node-agent/volumes/secrets.ts';
+import type { Secrets } from '../../../../node-agent/connector.ts';
 import { openNvmeWorld } from '../../../fakes/disks.ts';
 import { testConnectorFaults } from '../../../suites/connector-faults.ts';
 

@@ -61,13 +61,14 @@ const good = JSON.stringify({ version: 1, ...recordOf('c.v') });
 const damaged: Readonly<Record<string, string>> = {
   '': 'it is not JSON',
   '{"version":1': 'it is not JSON',
-  '[]': 'it has no version',
+  '[]': 'it has version undefined',
   [good.replace('"version":1', '"version":2')]: 'it has version 2',
-  '{"version":1}': 'it names no volume, attachment or staging path',
-  [good.replace('"accessType":"mount"', '"accessType":1')]: 'its capability is malformed',
-  [good.replace('"targets":[{"path"', '"targets":[{"pat"')]: 'its targets are malformed',
-  [good.replace('"number"', '"numbr"')]: 'its device is malformed',
-  [good.replace('"formatting":{"attachmentId"', '"formatting":{"x"')]: 'its formatting mark is malformed',
+  '{"version":1}': 'its volumeId is malformed',
+  [good.replace('"accessType":"mount"', '"accessType":1')]: 'its capability.accessType is malformed',
+  [good.replace('"targets":[{"path"', '"targets":[{"pat"')]: 'its targets.0.path is malformed',
+  [good.replace('"number"', '"numbr"')]: 'its device.number is malformed',
+  [good.replace('"formatting":{"attachmentId"', '"formatting":{"x"')]:
+    'its formatting.attachmentId is malformed',
   [good.replace('"protocol":"loop"', '"protocol":"nope"')]: 'has the unknown protocol "nope"',
 };
 

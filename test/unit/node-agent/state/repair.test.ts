@@ -44,7 +44,7 @@ test('the connections of all volumes that are recorded are seen to, and a failur
   assert.deepEqual(warnings, []);
   volumes.clear();
   await repair({ host, records, log });
-  assert.deepEqual(warnings, ['connections over nbd could not be seen to']);
+  assert.deepEqual(warnings, ['connections over nbd could not be repaired']);
 });
 
 test('a command that could not be killed is waited for, and no other is started beside it', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createExclusive } from '../../../../node-agent/volumes/volume-lock.ts';
+import { createVolumeLock } from '../../../../node-agent/volumes/volume-lock.ts';
 import type { ExecResult } from '../../../../src/lib/exec.ts';
 import { openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
 
@@ -10,7 +10,7 @@ const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false, 
 async function open(run: () => Promise<ExecResult>) {
   const bench = openFakeBench();
   const agent = await startAgent({ ...bench, host: { ...bench.host, run } });
-  const alone = createExclusive(agent);
+  const alone = createVolumeLock(agent);
   const call = (operation: string, volumeId = 'c.v') =>
     alone({ operation, volumeId, path: `/${volumeId}` }, async own => {
       await own.host.run('tool', ['--', '/x']);

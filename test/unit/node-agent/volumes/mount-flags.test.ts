@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { btrfs } from '../../../../node-agent/filesystems/btrfs.ts';
 import { ext4 } from '../../../../node-agent/filesystems/ext4.ts';
 import { xfs } from '../../../../node-agent/filesystems/xfs.ts';
-import { checkFlags } from '../../../../node-agent/volumes/mount-flags.ts';
+import { requireFlags } from '../../../../node-agent/volumes/request-checks.ts';
 
 const allowed = [
   {
@@ -47,12 +47,12 @@ const refused = [
 ];
 
 for (const { filesystem, flags } of allowed) {
-  test(`${filesystem.name} takes ${flags.join(' ')}`, () => checkFlags(flags, filesystem));
+  test(`${filesystem.name} takes ${flags.join(' ')}`, () => requireFlags(flags, filesystem));
 }
 
 for (const { filesystem, flag } of refused) {
   test(`${filesystem.name} refuses the mount flag ${JSON.stringify(flag)} and names it`, () => {
-    assert.throws(() => checkFlags(['noatime', flag], filesystem), {
+    assert.throws(() => requireFlags(['noatime', flag], filesystem), {
       code: 'INVALID_ARGUMENT',
       message: `mount flag "${flag}" is not allowed for ${filesystem.name}`,
     });

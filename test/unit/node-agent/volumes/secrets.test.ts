@@ -5,7 +5,7 @@ import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import type { UnaryCall } from '../../../../src/csi/unary.ts';
 import { createNode } from '../../../../node-agent/node.ts';
-import type { Secrets } from '../../../../node-agent/volumes/secrets.ts';
+import type { Secrets } from '../../../../node-agent/connector.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { addDirectory } from '../../../fakes/host.ts';

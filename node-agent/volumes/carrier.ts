@@ -1,0 +1,89 @@
+import type { Mount } from '../../src/lib/linux/mountinfo.ts';
+import type { Device, Judgement, Secrets } from '../connector.ts';
+
+/**
+ * What one volume is on this node: a filesystem on a device, a raw device, or a share. It is chosen once for a request, from
+ * the volume's attachment and capability; who has it need not ask what the volume is.
+ */
+export interface Carrier {
+  /** True when a staged volume is mounted at its staging path, and false when it is connected alone. */
+  readonly isMounted: boolean;
+  /** Options with which the unmount of the staging path disconnects the volume as well. */
+  readonly unmountOptions?: readonly string[] | undefined;
+  /** INVALID_ARGUMENT when a volume of its kind cannot be used, or made, as was asked for. */
+  requireUsable(): void;
+  /** FAILED_PRECONDITION when another volume on this node is reached in the very same way, and may not be. */
+  requireUnshared(): void;
+  /** Connects the volume, which is proved to be this one; run again it finds the same. */
+  connect(secrets: Secrets): Promise<Connected>;
+  /** Does what comes after the mount, for a volume that is mounted already; absent where nothing does. */
+  finish?(mount: Mount, secrets: Secrets): Promise<Device>;
+  /** Disconnects the volume, which is mounted nowhere; what another volume has by now stays. */
+  disconnect(): Promise<void>;
+  /** What a mount shows: the volume, something else, or what is left of one that is gone. */
+  judge(mount: Mount): Promise<Judgement>;
+  /** True when a mount of the volume is as its staging was asked for. */
+  isAsAsked(mount: Mount): boolean;
+  /** The mounts below kubelet's directory, beside the staged one, that show the volume or a part of it. */
+  findUses(mounts: readonly Mount[]): readonly Mount[];
+  /** What is bound to a target path; FAILED_PRECONDITION when it is not there any more. */
+  findSource(mounts: readonly Mount[]): Promise<Source>;
+  /** What is known of the volume at one of its paths; undefined when it is not there. */
+  locate(at: At): Promise<Located | undefined>;
+  /** What is wrong with the volume by what the kernel holds in memory: nothing on the volume is read. */
+  examine(at: { readonly path: string; readonly mounts: readonly Mount[] }): Promise<readonly VolumeFault[]>;
+  /** True when the volume outlived a restart of the machine, though nothing of it is mounted; `disks` are all that there are. */
+  isHere(disks: readonly NamedDisk[]): Promise<boolean>;
+}
+
+/** A volume that is connected. */
+export type Connected = {
+  /** A share has none. */
+  readonly device?: Device;
+  /**
+   * Makes what is to be mounted ready: proves a device blank before a filesystem is made on it, checks and grows one that is
+   * there. Returns what mounts it at its staging path, as large as its device; undefined where nothing is mounted.
+   */
+  prepare(): Promise<(() => Promise<void>) | undefined>;
+};
+
+/** What is bound to the target path. */
+export type Source = {
+  readonly path: string;
+  /** Nobody can write to it. */
+  readonly readonly: boolean;
+  /** A read-only bind keeps a writer out: writes to a device node pass through one. */
+  readonly canBeReadonly: boolean;
+  /** True when the mount shows the volume. */
+  shows(mount: Mount): Promise<boolean>;
+  /** A mount at which the volume is used already, though it may not be recorded. */
+  findUse(mounts: readonly Mount[]): Promise<Mount | undefined>;
+};
+
+/** A path of the volume; `isAlone` says that nothing else is done with it meanwhile, so that its device may be connected. */
+export type At = { readonly path: string; readonly mounts: readonly Mount[]; readonly isAlone: boolean };
+
+/** A volume that is where it was said to be. */
+export type Located = {
+  /** The size of its device in bytes, as the kernel sees it now; of a share, what it has by its attachment. */
+  readBytes(): Promise<number>;
+  /** Has the kernel see the device's new size and returns it; UNAVAILABLE while it is less than required. */
+  growDevice(requiredBytes: number): Promise<number>;
+  /** Has the filesystem, where there is one, use all of its device. */
+  growFilesystem(): Promise<void>;
+};
+
+/** A block device by its name below /dev and its number. */
+export type NamedDisk = { readonly name: string; readonly number: string };
+
+/** Something that is wrong with a volume (CSI spec, "VolumeHealth"). */
+export type VolumeFault = {
+  readonly status: 'DEGRADED' | 'INACCESSIBLE';
+  readonly reason: 'DeviceGone' | 'NotMounted' | 'ForeignMount' | 'Hung' | 'ReadFailed' | 'TurnedReadOnly';
+  readonly message: string;
+};
+
+/** The fault of a volume that cannot be used. */
+export function inaccessible(reason: VolumeFault['reason'], message: string): VolumeFault {
+  return { status: 'INACCESSIBLE', reason, message };
+}

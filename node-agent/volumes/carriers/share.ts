@@ -1,0 +1,102 @@
+import type { Protocol } from '../../../src/api/attachment.ts';
+import { Problem } from '../../../src/api/problem.ts';
+import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
+import type { Share, ShareConnector } from '../../connector.ts';
+import { runWell } from '../../host/commands.ts';
+import { describe, unmountAll } from '../../host/mount.ts';
+import { inPhase } from '../../host/phases.ts';
+import { contextDropped, hasContext } from '../../host/selinux.ts';
+import type { VolumeRecord } from '../../state/records.ts';
+import type { Agent } from '../agent.ts';
+import type { Carrier } from '../carrier.ts';
+import { isMountedReadonly, requireShareUsable } from '../request-checks.ts';
+import { mountedMembers } from './mounted.ts';
+
+/** A directory that others may use at the same time: it has no device, and its mount is all that there is of it. */
+export function createShare(
+  agent: Agent,
+  record: VolumeRecord,
+  connector: ShareConnector<Protocol>,
+): Carrier {
+  const { attachment } = record;
+  const { host } = agent;
+  const judge = (mount: Mount) => connector.judge(attachment, mount, host);
+  return {
+    ...mountedMembers(agent, record, judge),
+    requireUsable: () => requireShareUsable(record, connector),
+    requireUnshared: () => {},
+    async connect() {
+      const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host));
+      return {
+        prepare: async () => () => inPhase(agent, 'mount', () => mountShare(agent, record, { share, judge })),
+      };
+    },
+    disconnect: async () => {},
+    isAsAsked: mount => isAsAsked(mount, record),
+    async locate({ path, mounts }) {
+      const mount = topMount(mounts, path);
+      if (!mount || (await judge(mount)) !== 'own') return undefined;
+      const { sizeBytes } = attachment;
+      return {
+        readBytes: async () => sizeBytes,
+        // A share has all the room that its server gives it.
+        growDevice: async requiredBytes => Math.max(requiredBytes, sizeBytes),
+        growFilesystem: async () => {},
+      };
+    },
+    isHere: async () => false,
+  };
+}
+
+type Mounting = { readonly share: Share; readonly judge: Carrier['judge'] };
+
+/** Mounts the share at its staging path, until mountinfo shows it there as it was asked for; anything else is unmounted. */
+async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: Mounting): Promise<void> {
+  const { host } = agent;
+  const { capability, stagingPath: path, volumeId } = record;
+  await runWell(host, { command: 'mount', args: [...mountArgs(share, record), '--', share.source, path] });
+  const mount = topMount(await host.mounts(), path);
+  if (!mount) throw new Problem('UNAVAILABLE', `nothing is mounted at "${path}" after mount succeeded`);
+  const isOwn = (await judge(mount)) === 'own';
+  if (isOwn && isAsAsked(mount, record)) return;
+  await unmountAll(agent, path);
+  if (isOwn && !hasContext(mount, capability)) throw await contextDropped(volumeId, host);
+  throw new Problem(
+    'UNAVAILABLE',
+    `${describe(mount)} was at "${path}" after volume "${volumeId}" was mounted there`,
+  );
+}
+
+/** Flags that mountinfo shows for a mount as they were given. */
+const visibleFlags: ReadonlySet<string> = new Set([
+  'ro',
+  'nosuid',
+  'nodev',
+  'noexec',
+  'noatime',
+  'nodiratime',
+]);
+
+/** True when the mount has the flags that the record asks for: a bind that was cut short may lack them. */
+function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
+  const { options } = mount;
+  if (!hasContext(mount, record.capability)) return false;
+  const wanted = flagsOf(record).filter(flag => visibleFlags.has(flag));
+  return wanted.every(flag => options.includes(flag)) && options.includes('ro') === isMountedReadonly(record);
+}
+
+function mountArgs({ type, options }: Share, record: VolumeRecord): readonly string[] {
+  const flags = flagsOf(record);
+  const given = new Set(flags.map(nameOf));
+  const all = [...options.filter(option => !given.has(nameOf(option))), ...flags];
+  return [...(type === undefined ? [] : ['-t', type]), '-o', all.join(',')];
+}
+
+function flagsOf(record: VolumeRecord): readonly string[] {
+  const flags = record.capability.mountFlags ?? [];
+  return isMountedReadonly(record) && !flags.includes('ro') ? ['ro', ...flags] : flags;
+}
+
+function nameOf(option: string): string {
+  return option.split('=', 1)[0] ?? '';
+}
