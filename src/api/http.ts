@@ -1,4 +1,5 @@
-import { Pool, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { z } from 'zod';
 import { pause, unlessAborted } from '../lib/concurrency.ts';
 import { maxBodyBytes, problemSchema, type Operation } from './operations.ts';

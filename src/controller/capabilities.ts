@@ -1,9 +1,21 @@
 import type { StorageClient } from '../api/client.ts';
 import { asProblem, Problem } from '../api/problem.ts';
-import type { Capabilities } from '../api/storage.ts';
+import { hasFeature, type Capabilities, type Feature } from '../api/storage.ts';
+import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
+import { advertisable, type Advertisable, type Advertised } from '../csi/plugin-capabilities.ts';
+import { pause } from '../lib/concurrency.ts';
 import type { Log } from '../lib/log.ts';
 
-/** What the storage behind the gateway can do, as soon as the gateway has told. */
+/** What the services of the controller work with. */
+export type ControllerOptions = {
+  readonly client: StorageClient;
+  readonly capabilities: CapabilitySource;
+  readonly cluster: string;
+  /** What the plugin advertises as a whole: the rest is neither given nor taken. */
+  readonly advertised: Advertised;
+};
+
+/** What the storage behind the gateway can do, as soon as the gateway has answered. */
 export interface CapabilitySource {
   /** Throws UNAVAILABLE, with the reason, until the gateway has answered once. */
   get(): Capabilities;
@@ -16,7 +28,7 @@ const askTimeoutMs = 10_000;
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 
-/** Asks the gateway until it answers, with growing, uneven pauses; then tells `learned`, and keeps the answer, which must not change under a running plugin. */
+/** Asks the gateway until it answers, with growing, uneven pauses; then calls `learned`, and keeps the answer, which must not change under a running plugin. */
 export function createCapabilitySource(
   client: StorageClient,
   log: Log,
@@ -24,37 +36,100 @@ export function createCapabilitySource(
 ): CapabilitySource {
   let known: Capabilities | undefined;
   let reason = 'it was not asked yet';
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
+  const closing = new AbortController();
 
-  async function ask(pauseMs: number): Promise<void> {
-    try {
-      known = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
-      log.info('the gateway told its capabilities', {
-        detail: known.pools.map(({ name, backend }) => `${name} (${backend})`).join(', '),
-      });
-      learned(known);
-    } catch (error) {
-      if (closed) return;
-      reason = asProblem(error).detail;
-      log.warn('the gateway did not tell its capabilities', { detail: reason });
-      timer = setTimeout(
-        () => void ask(Math.min(pauseMs * 2, longestPauseMs)),
-        pauseMs * (0.5 + Math.random()),
-      );
+  async function ask(): Promise<void> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        known = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
+        const pools = known.pools.map(({ name, backend }) => `${name} (${backend})`);
+        log.info('the gateway reported its capabilities', { detail: pools.join(', ') });
+        return learned(known);
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        reason = asProblem(error).detail;
+        log.warn('the gateway did not report its capabilities', { detail: reason });
+      }
+      await pause(pauseMs * (0.5 + Math.random()), closing.signal);
     }
   }
 
-  void ask(firstPauseMs);
+  // It fails only when it is closed while it pauses.
+  ask().catch(() => {});
   return {
     get() {
-      if (!known) throw new Problem('UNAVAILABLE', `the gateway has not told what it can do: ${reason}`);
+      if (!known)
+        throw new Problem('UNAVAILABLE', `the gateway has not reported its capabilities: ${reason}`);
       return known;
     },
     isKnown: () => known !== undefined,
-    close() {
-      closed = true;
-      clearTimeout(timer);
-    },
+    close: () => closing.abort(),
   };
+}
+
+/** What the Controller service offers in front of a storage with these capabilities. */
+export function offeredRpcs(storage: Capabilities): RpcType[] {
+  const has = (feature: Feature, ...types: RpcType[]): RpcType[] =>
+    hasFeature(storage, feature) ? types : [];
+  return [
+    'CREATE_DELETE_VOLUME',
+    'PUBLISH_UNPUBLISH_VOLUME',
+    'LIST_VOLUMES',
+    ...has('capacity', 'GET_CAPACITY'),
+    // A snapshot that no volume can be made from is of no use to a cluster (CSI spec, "ControllerGetCapabilities").
+    ...(hasFeature(storage, 'restore')
+      ? has('snapshots', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS', 'GET_SNAPSHOT')
+      : []),
+    ...has('clone', 'CLONE_VOLUME'),
+    'PUBLISH_READONLY',
+    ...has('expand', 'EXPAND_VOLUME'),
+    'LIST_VOLUMES_PUBLISHED_NODES',
+    'GET_VOLUME',
+    ...(storage.accessModes.includes('SINGLE_NODE_MULTI_WRITER')
+      ? (['SINGLE_NODE_MULTI_WRITER'] as const)
+      : []),
+    ...has('modify', 'MODIFY_VOLUME'),
+    ...has('health', 'GET_VOLUME_HEALTH', 'LIST_VOLUME_HEALTH'),
+  ];
+}
+
+/** UNIMPLEMENTED when the storage does not have the feature, UNAVAILABLE while that is not known. */
+export function requireFeature(capabilities: CapabilitySource, feature: Feature): void {
+  if (!hasFeature(capabilities.get(), feature))
+    throw new Problem('UNIMPLEMENTED', `the storage behind the gateway does not offer "${feature}"`);
+}
+
+/** INVALID_ARGUMENT for a field that must not be given. */
+export function unofferedProblem(field: string): Problem {
+  return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
+}
+
+/** What a storage must have for what is advertised, and what clusters lose when it is not advertised. */
+const needs: Readonly<
+  Record<Advertisable, { readonly features: readonly Feature[]; readonly loss: string }>
+> = {
+  'group-snapshots': { features: ['groups'], loss: 'clusters cannot use its groups of snapshots' },
+  'changed-blocks': { features: ['changes'], loss: 'clusters cannot ask which blocks of a snapshot changed' },
+  topology: {
+    features: ['topology'],
+    loss: 'pods may be scheduled to nodes that do not reach their volumes, where attaching fails',
+  },
+  'snapshot-topology': {
+    features: ['topology', 'snapshots'],
+    loss: 'snapshots may be restored where they cannot be, which fails',
+  },
+};
+
+/**
+ * One sentence for each word on which the setting and the storage do not agree. What the plugin advertises stays as it
+ * is set: it must be the same on all nodes, and none of them knows the storage.
+ */
+export function findDisagreements(advertised: Advertised, storage: Capabilities): readonly string[] {
+  return advertisable.flatMap(word => {
+    const has = needs[word].features.every(feature => hasFeature(storage, feature));
+    if (has === advertised.includes(word)) return [];
+    return has
+      ? [`the storage has "${word}", and --plugin-capabilities does not: ${needs[word].loss}`]
+      : [`--plugin-capabilities has "${word}", and the storage does not: clusters count on it in vain`];
+  });
 }

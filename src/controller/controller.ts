@@ -1,8 +1,7 @@
 import { toPublishContext } from '../api/attachment.ts';
-import type { StorageClient } from '../api/client.ts';
-import { hasFeature } from '../api/storage.ts';
 import { resourceId } from '../api/names.ts';
 import { Problem } from '../api/problem.ts';
+import { hasFeature } from '../api/storage.ts';
 import type { Volume, VolumeSpec } from '../api/volume.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
@@ -15,23 +14,17 @@ import {
   readName,
   readNodeId,
 } from '../csi/request.ts';
-import type { Advertised } from '../csi/plugin-capabilities.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
-import type { CapabilitySource } from './capabilities.ts';
-import { readPage, readParameters, readSource, toCsiVolume } from './messages.ts';
-import { offeredRpcs, requireFeature, unoffered } from './offered.ts';
+import {
+  offeredRpcs,
+  requireFeature,
+  unofferedProblem,
+  type CapabilitySource,
+  type ControllerOptions,
+} from './capabilities.ts';
+import { readMutable, readPage, readParameters, readSource, toCsiHealth, toCsiVolume } from './messages.ts';
 import { createSnapshots } from './snapshots.ts';
 import { readPlace, readRequirement } from './topology.ts';
-import { createVolumeChanges } from './volume-changes.ts';
-
-/** What the service works with. */
-export type ControllerOptions = {
-  readonly client: StorageClient;
-  readonly capabilities: CapabilitySource;
-  readonly cluster: string;
-  /** What the plugin advertises as a whole: what is not advertised is neither told nor taken. */
-  readonly advertised: Advertised;
-};
 
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
 export function createController(options: ControllerOptions): UnaryHandlers<ControllerHandlers> {
@@ -40,20 +33,17 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
   return {
     async CreateVolume(request, call) {
       const name = readName(request.name);
-      const source = readSource(request.volume_content_source);
-      const mutable = readParameters(request.mutable_parameters, 'mutable_parameters');
-      const topology = readRequirement(request.accessibility_requirements, 'topology', options);
-      const spec = {
+      const body = {
         name,
         ...readCapacityRange(request.capacity_range),
         capabilities: readCapabilities(request.volume_capabilities),
         parameters: readParameters(request.parameters),
-        ...(source && { source }),
-        ...(Object.keys(mutable).length > 0 && { mutableParameters: mutable }),
-        ...(topology && { topology }),
+        source: readSource(request.volume_content_source),
+        mutableParameters: readMutable(request.mutable_parameters),
+        topology: readRequirement(request.accessibility_requirements, 'topology', options),
       };
-      refuseUnoffered(capabilities, spec);
-      const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body: spec }, call);
+      requireOffered(capabilities, body);
+      const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
       if (volume.state !== 'ready')
         throw new Problem('ABORTED', `volume "${volume.id}" is ${volume.state} still`);
       return { volume: toVolume(volume) };
@@ -70,10 +60,10 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
       if (nodeId === '') throw new Problem('INVALID_ARGUMENT', 'node_id is missing');
       const capability = readCapability(request.volume_capability);
       const body = { capability, readonly: request.readonly };
-      const resource = await client.attachVolume({ volumeId, nodeId, body }, call);
-      if (resource.state !== 'attached' || !resource.attachment)
+      const { state, attachment } = await client.attachVolume({ volumeId, nodeId, body }, call);
+      if (state !== 'attached' || !attachment)
         throw new Problem('UNAVAILABLE', `volume "${volumeId}" is not attached to node "${nodeId}" yet`);
-      return { publish_context: toPublishContext(resource.attachment) };
+      return { publish_context: toPublishContext(attachment) };
     },
 
     async ControllerUnpublishVolume(request, call) {
@@ -87,15 +77,14 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
     async ValidateVolumeCapabilities(request, call) {
       const { volume_capabilities, volume_context, parameters, mutable_parameters } = request;
       const volumeId = readId(request.volume_id, 'volume_id');
-      const mutable = readParameters(mutable_parameters, 'mutable_parameters');
-      const spec = {
+      const body = {
         capabilities: readCapabilities(volume_capabilities),
         parameters: readParameters(parameters),
-        context: readMap(volume_context, 'volume_context'),
-        ...(Object.keys(mutable).length > 0 && { mutableParameters: mutable }),
+        context: { ...readMap(volume_context, 'volume_context') },
+        mutableParameters: readMutable(mutable_parameters),
       };
-      const { confirmed, message } = await client.validateVolume({ volumeId, body: spec }, call);
-      if (spec.mutableParameters && !hasFeature(capabilities.get(), 'modify'))
+      const { confirmed, message } = await client.validateVolume({ volumeId, body }, call);
+      if (body.mutableParameters && !hasFeature(capabilities.get(), 'modify'))
         return { message: 'mutable parameters are not offered' };
       return confirmed
         ? { confirmed: { volume_capabilities, volume_context, parameters, mutable_parameters } }
@@ -114,21 +103,16 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
     async GetCapacity(request, call) {
       requireFeature(capabilities, 'capacity');
       const { volume_capabilities: wanted } = request;
-      const topology = readPlace(request.accessible_topology, options);
       const body = {
         parameters: readParameters(request.parameters),
-        ...(topology && { topology }),
-        ...(wanted.length > 0 && { capabilities: readCapabilities(wanted) }),
+        topology: readPlace(request.accessible_topology, options),
+        capabilities: wanted.length > 0 ? readCapabilities(wanted) : undefined,
       };
-      const capacity = await client.getCapacity({ body }, call);
+      const { availableBytes, ...bounds } = await client.getCapacity({ body }, call);
       return {
-        available_capacity: capacity.availableBytes,
-        ...(capacity.maximumVolumeBytes !== undefined && {
-          maximum_volume_size: { value: capacity.maximumVolumeBytes },
-        }),
-        ...(capacity.minimumVolumeBytes !== undefined && {
-          minimum_volume_size: { value: capacity.minimumVolumeBytes },
-        }),
+        available_capacity: availableBytes,
+        maximum_volume_size: toSize(bounds.maximumVolumeBytes),
+        minimum_volume_size: toSize(bounds.minimumVolumeBytes),
       };
     },
 
@@ -136,24 +120,62 @@ export function createController(options: ControllerOptions): UnaryHandlers<Cont
       return { capabilities: offeredRpcs(capabilities.get()).map(type => ({ rpc: { type } })) };
     },
 
+    ...createSnapshots(options),
+
+    async ControllerExpandVolume(request, call) {
+      requireFeature(capabilities, 'expand');
+      const volumeId = readId(request.volume_id, 'volume_id');
+      if (!request.capacity_range) throw new Problem('INVALID_ARGUMENT', 'capacity_range is missing');
+      const body = readCapacityRange(request.capacity_range);
+      // How it is used changes nothing: the node must look at raw block devices again, too.
+      if (request.volume_capability) readCapability(request.volume_capability);
+      const volume = await client.expandVolume({ volumeId, body }, call);
+      return {
+        capacity_bytes: volume.sizeBytes,
+        node_expansion_required: volume.nodeExpansionRequired ?? false,
+      };
+    },
+
     async ControllerGetVolume(request, call) {
       const volume = await client.getVolume({ volumeId: readId(request.volume_id, 'volume_id') }, call);
       return { volume: toVolume(volume), status: toStatus(volume) };
     },
 
-    ...createSnapshots(options),
-    ...createVolumeChanges(options),
+    async ControllerModifyVolume(request, call) {
+      requireFeature(capabilities, 'modify');
+      const mutableParameters = readMutable(request.mutable_parameters) ?? {};
+      const volumeId = readId(request.volume_id, 'volume_id');
+      await client.modifyVolume({ volumeId, body: { mutableParameters } }, call);
+      return {};
+    },
+
+    async ControllerGetVolumeHealth(request, call) {
+      requireFeature(capabilities, 'health');
+      const volumeId = readId(request.volume_id, 'volume_id');
+      return { volume_health: toCsiHealth(await client.getVolumeHealth({ volumeId }, call)) };
+    },
+
+    async ControllerListVolumeHealth(request, call) {
+      requireFeature(capabilities, 'health');
+      const { volumes, nextPageToken = '' } = await client.listVolumeHealth(readPage(request), call);
+      return { entries: volumes.map(toCsiHealth), next_token: nextPageToken };
+    },
   };
 }
 
 /** INVALID_ARGUMENT for a source or for mutable parameters that the storage does not take. */
-function refuseUnoffered(
+function requireOffered(
   capabilities: CapabilitySource,
   { source, mutableParameters }: Pick<VolumeSpec, 'source' | 'mutableParameters'>,
 ): void {
   if (source && !hasFeature(capabilities.get(), source.kind === 'snapshot' ? 'restore' : 'clone'))
-    throw unoffered('volume_content_source');
-  if (mutableParameters && !hasFeature(capabilities.get(), 'modify')) throw unoffered('mutable_parameters');
+    throw unofferedProblem('volume_content_source');
+  if (mutableParameters && !hasFeature(capabilities.get(), 'modify'))
+    throw unofferedProblem('mutable_parameters');
+}
+
+function toSize(bytes: number | undefined): { value: number } | null {
+  return bytes === undefined ? null : { value: bytes };
 }
 
 /** A node counts until its detaching is done, and not before its attaching is. */

@@ -7,9 +7,8 @@ import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSna
 import type { Advertised } from '../csi/plugin-capabilities.ts';
 import { readId, readName } from '../csi/request.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
-import type { ControllerOptions } from './controller.ts';
+import { requireFeature, type ControllerOptions } from './capabilities.ts';
 import { readParameters, toCsiSnapshot, toTimestamp } from './messages.ts';
-import { requireFeature } from './offered.ts';
 
 /** The GroupController service (CSI spec, "Group Controller Service RPCs"), in the order of the spec. */
 export function createGroupController({

@@ -25,6 +25,14 @@ export function readParameters(
   return Object.fromEntries(own);
 }
 
+/** The mutable parameters, or undefined when there are none. */
+export function readMutable(
+  parameters: Readonly<Record<string, string>>,
+): Record<string, string> | undefined {
+  const own = readParameters(parameters, 'mutable_parameters');
+  return Object.keys(own).length > 0 ? own : undefined;
+}
+
 /** Which page of a list is wanted. */
 export function readPage(request: { readonly max_entries: number; readonly starting_token: string }): {
   limit: number;

@@ -6,8 +6,7 @@ import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotM
 import { readId } from '../csi/request.ts';
 import type { StreamingHandlers } from '../csi/streaming.ts';
 import type { UnaryCall } from '../csi/unary.ts';
-import type { ControllerOptions } from './controller.ts';
-import { requireFeature } from './offered.ts';
+import { requireFeature, type ControllerOptions } from './capabilities.ts';
 
 /** How long the gateway may take for one page of blocks. */
 const pageTimeoutMs = 60_000;

@@ -8,9 +8,8 @@ import type { ListSnapshotsRequest__Output } from '../csi/generated/csi/v1/ListS
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
 import { readId, readName } from '../csi/request.ts';
 import type { UnaryHandlers } from '../csi/unary.ts';
-import type { ControllerOptions } from './controller.ts';
+import { requireFeature, type ControllerOptions } from './capabilities.ts';
 import { readPage, readParameters, toCsiSnapshot } from './messages.ts';
-import { requireFeature } from './offered.ts';
 import { readRequirement } from './topology.ts';
 
 type Rpcs = 'CreateSnapshot' | 'DeleteSnapshot' | 'ListSnapshots' | 'GetSnapshot';

@@ -4,8 +4,7 @@ import type { Segments } from '../api/topology.ts';
 import type { Topology, Topology__Output } from '../csi/generated/csi/v1/Topology.ts';
 import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/TopologyRequirement.ts';
 import type { Advertised } from '../csi/plugin-capabilities.ts';
-import type { ControllerOptions } from './controller.ts';
-import { unoffered } from './offered.ts';
+import { unofferedProblem, type ControllerOptions } from './capabilities.ts';
 
 type Options = Pick<ControllerOptions, 'advertised' | 'capabilities'>;
 type Kind = 'topology' | 'snapshot-topology';
@@ -21,7 +20,7 @@ export function readRequirement(
 ): TopologyRequirement | undefined {
   const { requisite = [], preferred = [] } = requirement ?? {};
   if (requisite.length + preferred.length === 0) return undefined;
-  if (!advertised.includes(kind)) throw unoffered('accessibility_requirements');
+  if (!advertised.includes(kind)) throw unofferedProblem('accessibility_requirements');
   if (!hasFeature(capabilities.get(), 'topology')) return undefined;
   return { requisite: requisite.map(readSegments), preferred: preferred.map(readSegments) };
 }
@@ -32,7 +31,7 @@ export function readPlace(
   { advertised, capabilities }: Options,
 ): Record<string, string> | undefined {
   if (!topology || Object.keys(topology.segments).length === 0) return undefined;
-  if (!advertised.includes('topology')) throw unoffered('accessible_topology');
+  if (!advertised.includes('topology')) throw unofferedProblem('accessible_topology');
   return hasFeature(capabilities.get(), 'topology') ? readSegments(topology) : undefined;
 }
 

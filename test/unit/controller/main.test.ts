@@ -115,7 +115,7 @@ test('a controller whose gateway is down starts, is not ready, says why, and hea
   assert.equal((await csi.identity.GetPluginInfo({})).name, 'csi.fairlead.dev');
   await assert.rejects(csi.controller.ControllerGetCapabilities({}), {
     code: 'UNAVAILABLE',
-    detail: /the gateway has not told what it can do/,
+    detail: /the gateway has not reported its capabilities/,
   });
   await startStorageApi(t, [json(200, { ...offered, features: [] })], { ...place, port: gone.port });
   await untilReady(csi);

@@ -42,7 +42,7 @@ export async function serveController(
   const source: CapabilitySource = {
     get() {
       if (!capabilities)
-        throw new Problem('UNAVAILABLE', 'the gateway has not told what it can do: it is down');
+        throw new Problem('UNAVAILABLE', 'the gateway has not reported its capabilities: it is down');
       return capabilities;
     },
     isKnown: () => capabilities !== undefined,
@@ -52,7 +52,8 @@ export async function serveController(
   const recording = answers.map(([name, answer]) => [
     name,
     (input: Asked[1], call: Call): unknown => {
-      asked.push([name, input]);
+      // As it goes over the wire.
+      asked.push([name, JSON.parse(JSON.stringify(input)) as Asked[1]]);
       return (answer as (...given: unknown[]) => unknown)(input, call);
     },
   ]);

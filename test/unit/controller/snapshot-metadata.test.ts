@@ -37,7 +37,7 @@ test('all pages come as one stream, with one type and one size, in increasing or
   );
   assert.deepEqual(
     asked.map(([, input]) => input),
-    [0, 910, 1_910].map(offset => ({ snapshotId: 'a.s', base: undefined, offset, limit: 10 })),
+    [0, 910, 1_910].map(offset => ({ snapshotId: 'a.s', offset, limit: 10 })),
   );
 });
 

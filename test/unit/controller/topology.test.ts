@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { features } from '../../../src/api/storage.ts';
 import type { Capabilities } from '../../../src/api/storage.ts';
-import { findDisagreements } from '../../../src/controller/agreement.ts';
+import { findDisagreements } from '../../../src/controller/capabilities.ts';
 import { parseAdvertised, type Advertised } from '../../../src/csi/plugin-capabilities.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 import { everything, serveController } from './serving.ts';
