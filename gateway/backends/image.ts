@@ -36,8 +36,8 @@ export const image: BackendPlugin<typeof settings> = {
     const release = await lockDirectory(root, what, vacateTimeoutMs);
     try {
       const backend = await openImages(root, capacity);
-      const close = (): Promise<void> => backend.close().finally(release);
-      return { ...backend, close };
+      let closing: Promise<void> | undefined;
+      return { ...backend, close: () => (closing ??= backend.close().finally(release)) };
     } catch (error) {
       release();
       throw error;

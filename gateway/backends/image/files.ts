@@ -56,6 +56,6 @@ export function toProblem(error: unknown, what: string): Problem {
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the images is full (${code})`, error);
   if (code === 'EFBIG')
-    return new Problem('OUT_OF_RANGE', 'the filesystem of the images takes no files of this size', error);
+    return new Problem('OUT_OF_RANGE', 'the filesystem of the images takes no files of so many bytes', error);
   return new Problem('UNAVAILABLE', `cannot make ${what} (${code ?? 'unknown error'})`, error);
 }
