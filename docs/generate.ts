@@ -1,9 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { backends } from '../gateway/backends/index.ts';
 import { gatewaySettings } from '../gateway/config.ts';
+import { clusterSchema, operatorsSchema, topologySchema } from '../gateway/configuration/file.ts';
 import { nodeSettings } from '../node-agent/config.ts';
 import { problemTable } from '../src/api/problem.ts';
+import { adminCommands } from '../src/cli/admin.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
@@ -59,19 +63,80 @@ function config(): string {
     gateway: gatewaySettings,
     controller: controllerSettings,
     node: nodeSettings,
+    ...Object.fromEntries(
+      Object.entries(adminCommands).map(([name, { settings }]) => [`admin ${name}`, settings]),
+    ),
     // The node's id is this machine's name, which differs from one machine to the next.
     dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
   };
   const sections = Object.entries(programs).map(
     ([name, table]) => `## fairlead ${name}\n\n${toTable(table)}`,
   );
-  return `# Settings
+  return `# Settings and the gateway's configuration
 
 Generated from each program's \`config.ts\`. Every setting is a flag \`--name\` or a variable \`FAIRLEAD_NAME\`; the flag wins. Where
 it says so, a file that holds the value may be named instead, with \`--name-file\` or \`FAIRLEAD_NAME_FILE\`.
 
 ${sections.join('\n\n')}
+
+${gatewayFile()}
 `;
+}
+
+function gatewayFile(): string {
+  const parts: readonly (readonly [string, string, z.ZodType])[] = [
+    ['clusters.NAME', 'who may call', clusterSchema([])],
+    ['operators', 'who may call the admin operations, and nothing else', operatorsSchema],
+    ...Object.entries(backends).map(
+      ([name, { settings }]) =>
+        [`pools.NAME, backend: ${name}`, 'beside `backend` and `topology`', settings] as const,
+    ),
+  ];
+  const tables = parts.map(([title, what, schema]) => {
+    const rows = toMembers(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema);
+    const lines = rows.map(({ path, state, doc }) => `| \`${path}\` | ${state} | ${doc} |`);
+    return `### ${title}\n\n${what}\n\n| member | default | what it is |\n|---|---|---|\n${lines.join('\n')}`;
+  });
+  return `## gateway.yaml
+
+The file of \`fairlead gateway --config\`, as YAML 1.2, or as JSON, which is YAML. Names of pools and clusters have lower-case letters,
+digits and inner dashes, at most 32. All faults are reported at once, each with its line and its path.
+
+\`\`\`yaml
+pools:
+  fast: { backend: image, dir: /srv/fast, capacity: 2Ti, topology: { csi.fairlead.dev/zone: a } }
+  files: { backend: dir, dir: /srv/files, nfs: { server: nas.example, path: /srv/files } }
+clusters:
+  east: { keys: east.jwks.json, pools: [fast, files] }
+  west: { keys: west.jwks.json, acceptAnyNode: true }
+operators: { keys: operators.jwks.json }
+\`\`\`
+
+A pool is a backend with its settings and a name. Each has \`backend\`, one of ${Object.keys(backends).join(', ')}, and may have \`topology\`:
+${topologySchema.description}.
+
+${tables.join('\n\n')}`;
+}
+
+type Schema = {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+};
+type Member = { readonly path: string; readonly state: string; readonly doc: string };
+
+function toMembers({ properties = {}, required = [] }: Schema): readonly Member[] {
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const fallback = member.default === undefined ? 'optional' : `\`${JSON.stringify(member.default)}\``;
+    const state = required.includes(name) ? 'required' : fallback;
+    const below = toMembers(member).map(one => ({
+      path: `${name}.${one.path}`,
+      state: one.state,
+      doc: one.doc,
+    }));
+    return [{ path: name, state, doc: member.description ?? '' }].concat(below);
+  });
 }
 
 function toTable(table: SettingsTable): string {

@@ -7,6 +7,7 @@ import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import { version } from '../src/lib/version.ts';
+import { createAdmin } from './admin/admin.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
@@ -52,11 +53,12 @@ export async function startGateway(
   await migrate(engine);
   const operations = createOperations({ engine, leaseMs: config['claim-lease'], checkpoint });
   const services = createServices({ engine, pools, operations, keepDeletedMs: config['keep-deleted'] });
+  const recovery = createRecovery({ engine, services, log });
+  const admin = createAdmin({ engine, pools, operations, recovery });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
-  const app = createApp({ pools, ...services, authenticate, version, log, publicDocs });
+  const app = createApp({ pools, ...services, admin, authenticate, version, log, publicDocs });
   const server = await listen(config, app.fetch);
-  const recovery = createRecovery({ engine, services, log });
   const repeated = [
     // What another replica left shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),

@@ -1,22 +1,9 @@
+import type { Finding } from '../../src/api/admin.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { listInventory, type InventoryRow } from '../tables/inventory.ts';
 import type { Engine } from '../store.ts';
-
-/**
- * What does not agree. `unknown`: the storage has it, the store does not. `missing`: the store has it, the storage does
- * not. `stuck`: work on it was begun long ago and is not done. `soft-deleted`: it can be restored.
- */
-export type Finding = {
-  readonly pool: string;
-  readonly kind: 'volume' | 'snapshot';
-  readonly id: string;
-  readonly problem: 'unknown' | 'missing' | 'stuck' | 'soft-deleted';
-  /** Since when it is so, as far as anybody knows, in milliseconds. */
-  readonly ageMs: number;
-  readonly detail: string;
-};
 
 /** All findings. `isForeign`: the storage has something, and nothing of it is in the store. */
 export type Audit = { readonly findings: readonly Finding[]; readonly isForeign: boolean };
@@ -86,20 +73,12 @@ function judge(
   before: InventoryRow | undefined,
   there: ReadonlySet<string> | undefined,
 ): readonly Seen[] {
-  const { pool, kind, id, state, createdAtMs, unfinished, restorableUntilMs } = row;
+  const { pool, kind, id, state, createdAtMs, unfinished } = row;
   if (!before || before.createdAtMs !== createdAtMs || before.state !== state) return [];
   const found: Seen[] = [];
   const whole = state === 'ready' || state === 'deleted';
   if (whole && there && !there.has(id))
     found.push({ pool, kind, id, problem: 'missing', detail: `${state} in the store, not in the storage` });
-  else if (restorableUntilMs !== undefined)
-    found.push({
-      pool,
-      kind,
-      id,
-      problem: 'soft-deleted',
-      detail: `can be restored until ${toTime(restorableUntilMs)}`,
-    });
   if (unfinished !== undefined && unfinished === before.unfinished)
     found.push({
       pool,
@@ -111,8 +90,4 @@ function judge(
       ...((state === 'creating' || state === 'cutting') && { sinceMs: createdAtMs }),
     });
   return found;
-}
-
-function toTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

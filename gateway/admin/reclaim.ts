@@ -1,3 +1,4 @@
+import type { Finding } from '../../src/api/admin.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Intended, Operations } from '../operations/operation.ts';
@@ -7,7 +8,6 @@ import type { Sql } from '../store.ts';
 import { snapshotTable } from '../tables/snapshots.ts';
 import { volumeTable } from '../tables/volumes.ts';
 import { emptyVolumeRecord } from '../volumes/create.ts';
-import type { Finding } from './audit.ts';
 
 /** What is needed to remove what nobody knows. */
 export type ReclaimOptions = { readonly pools: Pools; readonly operations: Operations };

@@ -1,31 +1,29 @@
+import type { Finding, RepairStep } from '../../src/api/admin.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import type { Recovery } from '../operations/recovery.ts';
-import { audit, type Audit, type AuditOptions, type Finding } from './audit.ts';
+import { audit, type Audit, type AuditOptions } from './audit.ts';
 import { reclaim, type ReclaimOptions } from './reclaim.ts';
-
-/** What is to be done about a finding, and why not more. */
-export type Step = Finding & { readonly action: 'remove' | 'finish' | 'none'; readonly note: string };
-
-/** A step and what came of it. */
-export type Done = Step & { readonly outcome: 'done' | 'failed' | 'left' };
 
 /** What a repair works with. */
 export type RepairOptions = AuditOptions & ReclaimOptions & { readonly recovery: Recovery };
 
 /** What a repair would do. What the storage has not been seen to have for `safetyAgeMs` is not touched. */
-export function plan({ findings, isForeign }: Audit, safetyAgeMs: number): readonly Step[] {
+export function plan({ findings, isForeign }: Audit, safetyAgeMs: number): readonly RepairStep[] {
   return findings.map(finding => ({ ...finding, ...decide(finding, { isForeign, safetyAgeMs }) }));
 }
 
 /** Takes the steps, each on its own: one that fails holds up no other. */
-export async function repair(options: RepairOptions, steps: readonly Step[]): Promise<readonly Done[]> {
+export async function repair(
+  options: RepairOptions,
+  steps: readonly RepairStep[],
+): Promise<readonly RepairStep[]> {
   const stuck = steps.some(({ action }) => action === 'finish');
   if (stuck) await options.recovery.sweep();
   // What was finished meanwhile, here or by a gateway, is not found again.
   const after = stuck ? await audit(options) : { findings: [] };
   const left = new Set(after.findings.filter(({ problem }) => problem === 'stuck').map(keyOf));
-  const done: Done[] = [];
+  const done: RepairStep[] = [];
   for (const step of steps) {
     if (step.action === 'none') done.push({ ...step, outcome: 'left' });
     else if (step.action === 'remove') done.push(await remove(options, step));
@@ -34,7 +32,7 @@ export async function repair(options: RepairOptions, steps: readonly Step[]): Pr
   return done;
 }
 
-async function remove(options: ReclaimOptions, step: Step): Promise<Done> {
+async function remove(options: ReclaimOptions, step: RepairStep): Promise<RepairStep> {
   try {
     await reclaim(options, step);
     return { ...step, outcome: 'done' };
@@ -46,17 +44,16 @@ async function remove(options: ReclaimOptions, step: Step): Promise<Done> {
 function decide(
   { id, problem, ageMs }: Finding,
   { isForeign, safetyAgeMs }: { readonly isForeign: boolean; readonly safetyAgeMs: number },
-): Pick<Step, 'action' | 'note'> {
+): Pick<RepairStep, 'action' | 'note'> {
   if (problem === 'stuck') return { action: 'finish', note: '' };
   if (problem === 'missing') return leave('its data cannot be brought back from here');
-  if (problem === 'soft-deleted') return leave('can be restored');
   if (clusterOf(id) === undefined) return leave('its id is not one of ours');
   if (isForeign) return leave('the store knows nothing of what the storage has: is it the right store?');
   if (ageMs < safetyAgeMs) return leave('not known for long enough');
   return { action: 'remove', note: '' };
 }
 
-function leave(note: string): Pick<Step, 'action' | 'note'> {
+function leave(note: string): Pick<RepairStep, 'action' | 'note'> {
   return { action: 'none', note };
 }
 

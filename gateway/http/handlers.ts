@@ -1,5 +1,6 @@
 import type { OperationId, Operations } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
+import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
@@ -7,7 +8,11 @@ import { findCapacity } from '../volumes/capacity.ts';
 import type { Handler } from './handle.ts';
 
 /** What the handlers work with. */
-export type HandlerDeps = Services & { readonly pools: Pools; readonly version: string };
+export type HandlerDeps = Services & {
+  readonly pools: Pools;
+  readonly admin: Admin;
+  readonly version: string;
+};
 
 /** One handler for each row of the table of operations. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
@@ -35,6 +40,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
 
     ...createAttachmentHandlers(deps),
     ...createSnapshotHandlers(deps),
+    ...deps.admin,
   };
 }
 

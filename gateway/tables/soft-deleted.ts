@@ -1,5 +1,5 @@
 import type { Reader, Sql } from '../store.ts';
-import { volumeTable } from './volumes.ts';
+import { volumeTable, type VolumeRecord } from './volumes.ts';
 
 /** Records that the volume is deleted and can be restored until then. */
 export async function softDelete(sql: Sql, id: string, untilMs: number): Promise<void> {
@@ -13,6 +13,16 @@ export async function restoreSoftDeleted(sql: Sql, id: string): Promise<boolean>
     id,
   );
   return changed > 0;
+}
+
+/** Soft-deleted volumes by id, after one. */
+export function listSoftDeleted(
+  sql: Reader,
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+): Promise<readonly VolumeRecord[]> {
+  // The first condition lets the index of what is unfinished be used.
+  const rest = `where state <> 'ready' and state = 'deleted' and id > ? order by id limit ?`;
+  return volumeTable.select(sql, rest, afterId, limit);
 }
 
 /** True when the time of some soft-deleted volume has passed. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditQuery, auditSchema, deletedVolumePageSchema, repairSchema, repairSpecSchema } from './admin.ts';
 import {
   attachmentResourceSchema as attachment,
   attachmentSpecSchema,
@@ -330,6 +331,41 @@ export const operations = {
     doc: 'Forgets the node; an unknown one is fine.',
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
+  },
+  audit: {
+    method: 'GET',
+    path: '/v1/admin/audit',
+    tag: 'admin',
+    doc: 'What the storage and the store do not agree on. Only when it was first seen is recorded.',
+    query: auditQuery,
+    answers: { 200: auditSchema },
+    problems: ['INVALID_ARGUMENT'],
+  },
+  repair: {
+    method: 'PUT',
+    path: '/v1/admin/repair',
+    tag: 'admin',
+    doc: 'Finishes what is stuck and removes what is unknown, or shows what it would do.',
+    body: repairSpecSchema,
+    answers: { 200: repairSchema },
+    problems: ['INVALID_ARGUMENT'],
+  },
+  listDeletedVolumes: {
+    method: 'GET',
+    path: '/v1/admin/deleted-volumes',
+    tag: 'admin',
+    doc: 'One page of volumes that are deleted and can be restored, by id.',
+    query: page,
+    answers: { 200: deletedVolumePageSchema },
+    problems: ['INVALID_ARGUMENT'],
+  },
+  restoreVolume: {
+    method: 'PUT',
+    path: '/v1/admin/deleted-volumes/{volumeId}/restore',
+    tag: 'admin',
+    doc: 'Makes a soft-deleted volume ready again, as it was; one that is ready is fine.',
+    answers: { 204: null },
+    problems: ['NOT_FOUND'],
   },
 } as const satisfies Readonly<Record<string, Operation>>;
 

@@ -1,5 +1,5 @@
 import { describeSettings, readSettings, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
-import { runProgram, type Running } from '../lib/lifecycle.ts';
+import { describeStartFault, runProgram, type Running } from '../lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from '../lib/log.ts';
 import { suggest } from '../lib/nearest.ts';
 
@@ -9,13 +9,17 @@ type Command = {
   readonly load: () => Promise<Loaded>;
 };
 
-/** `run` gets the settings, read and checked, and returns the exit status, or nothing when it goes on. */
-type Loaded = {
-  readonly settings: SettingsTable;
-  readonly run: (values: never) => Promise<number | void>;
-};
+/**
+ * What a command needs and does: `run` gets the settings, read and checked, and returns the exit status, or nothing when
+ * it goes on. Or the commands below it.
+ */
+type Loaded =
+  | { readonly settings: SettingsTable; readonly run: (values: never) => Promise<number | void> }
+  | { readonly commands: Commands };
 
-const commands: Readonly<Record<string, Command>> = {
+type Commands = Readonly<Record<string, Command>>;
+
+const commands: Commands = {
   gateway: {
     doc: 'the hosted storage API: remembers, decides, drives pools',
     async load() {
@@ -40,13 +44,24 @@ const commands: Readonly<Record<string, Command>> = {
       return program('node', { settings: nodeSettings, start: startNodeAgent });
     },
   },
+  admin: {
+    doc: 'what operators do: finds and repairs what the storage and the store do not agree on, restores',
+    async load() {
+      const { adminCommands } = await import('./admin.ts');
+      const loaded = Object.entries(adminCommands).map(([name, command]): [string, Command] => [
+        name,
+        { doc: command.doc, load: async () => command },
+      ]);
+      return { commands: Object.fromEntries(loaded) };
+    },
+  },
   dev: {
     doc: 'all three for one machine, with image files as volumes or pools of your own',
     async load() {
       const { devSettings } = await import('../dev/config.ts');
       const { startDev } = await import('../dev/dev.ts');
       const start = (config: SettingsOf<typeof devSettings>): Promise<Running> =>
-        startDev(config, how => failWith([how], 'dev'));
+        startDev(config, how => failWith([how], { path: 'fairlead dev' }));
       return program('dev', { settings: devSettings, start, announce: printReady });
     },
   },
@@ -59,28 +74,38 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-await main(process.argv.slice(2));
+await main(process.argv.slice(2), { path: 'fairlead', commands });
 
-async function main([name, ...argv]: readonly string[]): Promise<void> {
+async function main(
+  [name, ...argv]: readonly string[],
+  level: { readonly path: string; readonly commands: Commands },
+): Promise<void> {
   if (name === undefined || name === 'help' || isHelp(name)) {
-    print(help());
+    print(help(level));
     process.exitCode = name === undefined ? 1 : 0;
     return;
   }
   if (name === '--version') return print((await import('../lib/version.ts')).version);
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const command = Object.hasOwn(level.commands, name) ? level.commands[name] : undefined;
   if (!command) {
-    const known = Object.keys(commands);
-    return failWith([`unknown command "${name}"${suggest(name, known)}; there are ${known.join(', ')}`]);
+    const known = Object.keys(level.commands);
+    return failWith(
+      [`unknown command "${name}"${suggest(name, known)}; there are ${known.join(', ')}`],
+      level,
+    );
   }
-  const { settings, run } = await command.load();
+  const path = `${level.path} ${name}`;
+  const loaded = await command.load();
+  if ('commands' in loaded) return main(argv, { path, commands: loaded.commands });
   if (argv.some(isHelp))
     return print(
-      `fairlead ${name}: ${command.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(settings)}`,
+      `${path}: ${command.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(loaded.settings)}`,
     );
-  const { values, faults } = readSettings(settings, { argv, env: process.env });
-  if (faults) return failWith(faults, name);
-  const status = await run(values as never);
+  const { values, faults } = readSettings(loaded.settings, { argv, env: process.env });
+  if (faults) return failWith(faults, { path });
+  const status = await loaded
+    .run(values as never)
+    .catch((error: unknown) => failWith([describeStartFault(error)], { path }));
   if (typeof status === 'number') process.exitCode = status;
 }
 
@@ -105,10 +130,10 @@ function printReady({ ready }: Running): void {
   print(JSON.stringify(ready));
 }
 
-function help(): string {
-  const width = Math.max(...Object.keys(commands).map(name => name.length));
-  const list = Object.entries(commands).map(([name, { doc }]) => `  ${name.padEnd(width)}  ${doc}`);
-  return `Fairlead, a remote CSI gateway.\n\nUsage: fairlead <command> [--flag value …]\n\n${list.join('\n')}\n\nfairlead <command> --help lists its settings.`;
+function help({ path, commands: known }: { readonly path: string; readonly commands: Commands }): string {
+  const width = Math.max(...Object.keys(known).map(name => name.length));
+  const list = Object.entries(known).map(([name, { doc }]) => `  ${name.padEnd(width)}  ${doc}`);
+  return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\n${path} <command> --help lists its settings.`;
 }
 
 function isHelp(word: string): boolean {
@@ -119,8 +144,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function failWith(faults: readonly string[], name?: string): never {
-  const who = name === undefined ? 'fairlead' : `fairlead ${name}`;
-  for (const fault of faults) process.stderr.write(`${who}: ${fault}\n`);
+function failWith(faults: readonly string[], { path }: { readonly path: string }): never {
+  for (const fault of faults) process.stderr.write(`${path}: ${fault}\n`);
   process.exit(1);
 }

@@ -16,6 +16,8 @@ export type Setting<T> = {
   readonly variable?: string;
   /** May also be given as a path to a file that holds it, with `--name-file` or `FAIRLEAD_NAME_FILE`. */
   readonly file?: boolean;
+  /** The flag may stand alone: then it means `true`. */
+  readonly isSwitch?: boolean;
   /** Another setting of the table that must be given when this one is. */
   readonly with?: string;
 };
@@ -95,7 +97,12 @@ function readFlags(
       (file ? [name, `${name}-file`] : [name]).map(flag => [flag, name] as const),
     ),
   );
-  const options = Object.fromEntries([...known.keys()].map(name => [name, { type: 'string' as const }]));
+  const options = Object.fromEntries(
+    [...known].map(([flag, name]) => [
+      flag,
+      { type: table[name]?.isSwitch ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
   const { tokens } = parseArgs({
     args: [...argv],
     options,
@@ -109,8 +116,9 @@ function readFlags(
   for (const token of tokens) {
     if (token.kind === 'positional') faults.push(`unexpected argument "${token.value}"`);
     if (token.kind !== 'option') continue;
-    const { name: flag, value, rawName } = token;
+    const { name: flag, rawName } = token;
     const name = known.get(flag);
+    const value = token.value ?? (name !== undefined && table[name]?.isSwitch ? 'true' : undefined);
     const isTwice = flags.has(flag);
     if (name === undefined) faults.push(`unknown flag ${rawName}${suggest(flag, known.keys())}`);
     else if (!isTwice && value !== undefined && (token.inlineValue || !value.startsWith('--')))

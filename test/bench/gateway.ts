@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createAdmin } from '../../gateway/admin/admin.ts';
 import { createApp } from '../../gateway/http/app.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { memory } from '../../gateway/backends/memory.ts';
@@ -6,6 +7,7 @@ import { migrate } from '../../gateway/tables/schema.ts';
 import { createPools } from '../../gateway/pools/pools.ts';
 import { createServices } from '../../gateway/services.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
+import { createRecovery } from '../../gateway/operations/recovery.ts';
 import { createOperations } from '../../gateway/operations/operation.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import { silentLog } from '../../src/lib/log.ts';
@@ -36,10 +38,14 @@ async function measureGateway(): Promise<readonly Figure[]> {
       create: async () => ({ sizeBytes }),
     };
     const pools = createPools(() => [{ name: 'main', backend }]);
-    const services = createServices({ engine, pools, operations: createOperations({ engine }) });
+    const operations = createOperations({ engine });
+    const services = createServices({ engine, pools, operations });
+    const recovery = createRecovery({ engine, services, log: silentLog });
+    const admin = createAdmin({ engine, pools, operations, recovery });
     const authenticate = async () => cluster;
     const app = createApp({
       pools,
+      admin,
       ...services,
       authenticate,
       version: '0',

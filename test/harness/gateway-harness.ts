@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import { createAdmin } from '../../gateway/admin/admin.ts';
 import { createApp } from '../../gateway/http/app.ts';
 import { createEnrolment, type PublicKey } from '../../gateway/configuration/enrolment.ts';
 import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
@@ -74,11 +75,11 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
   };
 }
 
-/** The enrolment of clusters that are named like their issuers; `any` accepts any node. */
+/** The enrolment of clusters that are named like their issuers; `any` accepts any node, `operator` is no cluster. */
 export async function enrol(signers: Readonly<Record<string, Signer>>): Promise<Enrolment> {
   const { enrolment } = await createEnrolment(
     Object.entries(signers).map(([name, { publicJwk }]) => ({
-      caller: { name, acceptAnyNode: name === 'any', pools: undefined },
+      caller: name === 'operator' ? name : { name, acceptAnyNode: name === 'any', pools: undefined },
       issuer: name,
       keys: [publicJwk as PublicKey],
     })),
@@ -103,7 +104,7 @@ export type Gateway = Services & {
   readonly recovery: Recovery;
   readonly operations: Operations;
   readonly logLines: readonly string[];
-  /** Asks as cluster `a`, unless told otherwise. */
+  /** Asks as cluster `a`, unless told otherwise; `operator` is no cluster. */
   ask(route: string, options?: AskOptions): Promise<Answer>;
 };
 
@@ -145,12 +146,15 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   const { log, lines } = createMemoryLog();
   const operations = createOperations({ engine, leaseMs: options.leaseMs });
   const services = createServices({ engine, pools, operations, keepDeletedMs: options.keepDeletedMs ?? 0 });
+  const recovery = createRecovery({ engine, services, log });
+  const admin = createAdmin({ engine, pools, operations, recovery });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');
   const app = createApp({
     pools,
     ...services,
+    admin,
     authenticate,
     version: '1.2.3',
     log,
@@ -162,7 +166,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
     pools,
     operations,
     ...services,
-    recovery: createRecovery({ engine, services, log }),
+    recovery,
     logLines: lines,
     async ask(route, { as = 'a', body, headers = {} } = {}) {
       const [method = 'GET', path = '/'] = route.split(' ');
@@ -209,7 +213,7 @@ let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
 
 function allSigners(): Promise<Readonly<Record<string, Signer>>> {
   signersOnce ??= Promise.all(
-    Object.keys(clusters).map(async name => [name, await createSigner(name)] as const),
+    [...Object.keys(clusters), 'operator'].map(async name => [name, await createSigner(name)] as const),
   ).then(Object.fromEntries);
   return signersOnce;
 }

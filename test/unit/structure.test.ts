@@ -14,7 +14,7 @@ const rules: Readonly<
   'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
   'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js'] },
   'src/controller': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'], packages: ['jose'] },
-  'src/cli': { ours: ['src/lib', 'src/api', 'src/cli'], packages: ['jose'] },
+  'src/cli': { ours: ['src/lib', 'src/api', 'src/controller', 'src/cli'], packages: [] },
   'src/dev': {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
     packages: ['jose', 'yaml'],

@@ -10,7 +10,8 @@ import { controllerSettings } from '../../../src/controller/config.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 
 const cli = fileURLToPath(new URL('../../../src/fairlead.mjs', import.meta.url));
-const programs = ['gateway', 'controller', 'node', 'dev', 'demo'];
+const commands = ['gateway', 'controller', 'node', 'admin', 'dev', 'demo'];
+const withSettings = ['gateway', 'controller', 'node', 'admin audit', 'admin restore', 'dev', 'demo'];
 
 function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ExecResult> {
   const variables = Object.entries({ PATH: process.env['PATH'], ...env }).map(pair => pair.join('='));
@@ -18,14 +19,14 @@ function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise
 }
 
 for (const argv of [['--help'], ['-h'], ['help']]) {
-  test(`${argv.join('')} tells all programs on standard output, with status 0`, async () => {
+  test(`${argv.join('')} tells all commands on standard output, with status 0`, async () => {
     const { status, stdout, stderr } = await fairlead(argv);
     assert.deepEqual([status, stderr], [0, '']);
-    for (const program of programs) assert.match(stdout, new RegExp(`^ {2}${program} `, 'm'));
+    for (const command of commands) assert.match(stdout, new RegExp(`^ {2}${command} `, 'm'));
   });
 }
 
-test('without a program the same help is shown, with status 1', async () => {
+test('without a command the same help is shown, with status 1', async () => {
   const { status, stdout } = await fairlead([]);
   assert.equal(status, 1);
   assert.equal(stdout, (await fairlead(['--help'])).stdout);
@@ -43,12 +44,12 @@ test('the help of the controller tells every setting, with status 0', async () =
   assert.match(stdout, /CSI_ENDPOINT/);
 });
 
-for (const program of programs) {
-  test(`the help of ${program} needs nothing else, and a flag that it does not know is a fault`, async () => {
-    assert.equal((await fairlead([program, '--help'])).status, 0);
-    const { status, stdout, stderr } = await fairlead([program, '--nope']);
+for (const command of withSettings) {
+  test(`the help of ${command} needs nothing else, and a flag that it does not know is a fault`, async () => {
+    assert.equal((await fairlead([...command.split(' '), '--help'])).status, 0);
+    const { status, stdout, stderr } = await fairlead([...command.split(' '), '--nope']);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.match(stderr, new RegExp(`^fairlead ${program}: unknown flag --nope$`, 'm'));
+    assert.match(stderr, new RegExp(`^fairlead ${command}: unknown flag --nope`, 'm'));
   });
 }
 
@@ -56,7 +57,7 @@ for (const name of ['xyzzy', 'toString', '--xyzzy', '']) {
   test(`the command "${name}" is unknown, and the error tells which there are`, async () => {
     const { status, stdout, stderr } = await fairlead([name]);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.equal(stderr, `fairlead: unknown command "${name}"; there are ${programs.join(', ')}\n`);
+    assert.equal(stderr, `fairlead: unknown command "${name}"; there are ${commands.join(', ')}\n`);
   });
 }
 

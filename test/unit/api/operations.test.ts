@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createAdmin, type AdminOptions } from '../../../gateway/admin/admin.ts';
 import { createApp, type AppDeps } from '../../../gateway/http/app.ts';
 import { docsRoutes } from '../../../gateway/http/docs.ts';
-import { createHandlers, type HandlerDeps } from '../../../gateway/http/handlers.ts';
+import { createHandlers } from '../../../gateway/http/handlers.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { allOperations, maxPageBlocks, maxPageEntries, operations } from '../../../src/api/operations.ts';
 
@@ -14,12 +15,14 @@ test('every operation is a function of the client, which has no other but close'
   assert.deepEqual(Object.keys(calls).toSorted(), ids);
 });
 
+const deps = { admin: createAdmin({} as AdminOptions) } as AppDeps;
+
 test('every operation has a handler, and no handler is of none', () => {
-  assert.deepEqual(Object.keys(createHandlers({} as HandlerDeps)).toSorted(), ids);
+  assert.deepEqual(Object.keys(createHandlers(deps)).toSorted(), ids);
 });
 
 test('every route of the gateway is an operation, but for those of the description', () => {
-  const served = createApp({} as AppDeps)
+  const served = createApp(deps)
     .routes.filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   const rows = allOperations.map(([, { method, path }]) => `${method} ${path}`);

@@ -1,0 +1,57 @@
+import type { DeletedVolume } from '../../src/api/admin.ts';
+import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
+import { Problem } from '../../src/api/problem.ts';
+import type { Recovery } from '../operations/recovery.ts';
+import { listSoftDeleted, restoreSoftDeleted } from '../tables/soft-deleted.ts';
+import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { audit } from './audit.ts';
+import type { ReclaimOptions } from './reclaim.ts';
+import { plan, repair } from './repair.ts';
+import type { Engine } from '../store.ts';
+
+/** What operators do, one member for each of their operations. */
+export type Admin = {
+  readonly [Id in 'audit' | 'repair' | 'listDeletedVolumes' | 'restoreVolume']: (
+    request: Request<Rows[Id]>,
+  ) => Promise<Output<Rows[Id]>>;
+};
+
+/** What the work of operators needs. */
+export type AdminOptions = ReclaimOptions & { readonly engine: Engine; readonly recovery: Recovery };
+
+/** Most entries in an answer, which is to stay below what a body may have. */
+const maxEntries = 10_000;
+
+/** Makes what operators do. Other gateways on the store may work meanwhile: claims keep them apart. */
+export function createAdmin(options: AdminOptions): Admin {
+  const { engine } = options;
+  return {
+    async audit({ stuckAfterMs }) {
+      const { findings } = await audit({ ...options, stuckAfterMs });
+      return { findings: findings.slice(0, maxEntries), total: findings.length };
+    },
+    async repair({ body: { dryRun, stuckAfterMs, safetyAgeMs } }) {
+      const settings = { ...options, stuckAfterMs };
+      const planned = plan(await audit(settings), safetyAgeMs);
+      const steps = dryRun ? planned : await repair(settings, planned);
+      return { steps: steps.slice(0, maxEntries), total: steps.length };
+    },
+    async listDeletedVolumes({ limit, pageToken = '' }) {
+      const found = await listSoftDeleted(engine.reader, { afterId: pageToken, limit: limit + 1 });
+      const volumes = found.slice(0, limit).map(toDeletedVolume);
+      const last = volumes.at(-1);
+      return { volumes, ...(found.length > limit && last && { nextPageToken: last.id }) };
+    },
+    async restoreVolume({ volumeId }) {
+      const restored = await engine.transaction(async sql => {
+        const isReady = (await volumeTable.find(sql, { id: volumeId }))?.state === 'ready';
+        return isReady || restoreSoftDeleted(sql, volumeId);
+      });
+      if (!restored) throw new Problem('NOT_FOUND', `there is no soft-deleted volume "${volumeId}"`);
+    },
+  };
+}
+
+function toDeletedVolume({ id, pool, sizeBytes, restorableUntilMs = 0 }: VolumeRecord): DeletedVolume {
+  return { id, pool, sizeBytes, restorableUntilMs };
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { allOperations } from '../../../../src/api/operations.ts';
+import {
+  assertProblem,
+  clusters,
+  makeGateway,
+  volumeSpec,
+  type Answer,
+  type AskOptions,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { newVolume } from './fixtures.ts';
+
+const hour = 3_600_000;
+
+function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
+  return ask(route, { ...options, as: 'operator' });
+}
+
+test('an operator may call the admin operations and nothing else, a cluster all others', async t => {
+  const { ask } = await makeGateway(t);
+  for (const [id, { method, path, tag }] of allOperations) {
+    const route = `${method} ${path.replaceAll(/\{\w+\}/g, 'a.x')}`;
+    const stranger = tag === 'admin' ? 'a' : 'operator';
+    const answer = await ask(route, { as: stranger, body: method === 'GET' ? undefined : {} });
+    assertProblem(answer, 404, 'NOT_FOUND');
+    assert.match(String(answer.body['detail']), /^there is no (GET|PUT|POST|DELETE) \//, id);
+  }
+});
+
+test('an audit shows what does not agree in all pools', async t => {
+  const gateway = await makeGateway(t);
+  await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
+  assert.deepEqual((await askAsOperator(gateway, 'GET /v1/admin/audit')).body, { findings: [], total: 0 });
+  await gateway.backend.create(newVolume('a.orphan'));
+  const { status, body } = await askAsOperator(gateway, 'GET /v1/admin/audit?stuckAfterMs=0');
+  assert.equal(status, 200);
+  assert.partialDeepStrictEqual(body, {
+    findings: [{ pool: 'main', kind: 'volume', id: 'a.orphan', problem: 'unknown' }],
+    total: 1,
+  });
+});
+
+test('a repair shows what it would do, and does it only when it is told so', async t => {
+  const gateway = await makeGateway(t);
+  await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
+  await gateway.backend.create(newVolume('a.orphan'));
+  const repair = async (body: object): Promise<readonly unknown[]> => {
+    const { steps } = (await askAsOperator(gateway, 'PUT /v1/admin/repair', { body })).body as {
+      steps: { id: string; action: string; outcome?: string }[];
+    };
+    return steps.map(({ id, action, outcome }) => [id, action, outcome]);
+  };
+  assert.deepEqual(await repair({ safetyAgeMs: 0 }), [['a.orphan', 'remove', undefined]]);
+  assert.deepEqual(await repair({ dryRun: false }), [['a.orphan', 'none', 'left']]);
+  assert.deepEqual(await repair({ dryRun: false, safetyAgeMs: 0 }), [['a.orphan', 'remove', 'done']]);
+  assert.deepEqual(await Array.fromAsync(gateway.backend.list?.() ?? []), ['a.one']);
+});
+
+test('soft-deleted volumes are listed in pages and restored, again and again', async t => {
+  const gateway = await makeGateway(t, { keepDeletedMs: hour });
+  for (const name of ['one', 'two', 'three']) {
+    await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+    await gateway.volumes.delete(clusters.a, `a.${name}`);
+  }
+  const route = 'GET /v1/admin/deleted-volumes?limit=2';
+  const { volumes, nextPageToken } = (await askAsOperator(gateway, route)).body as {
+    volumes: { id: string; restorableUntilMs: number }[];
+    nextPageToken: string;
+  };
+  assert.deepEqual(
+    volumes.map(({ id }) => id),
+    ['a.one', 'a.three'],
+  );
+  assert.ok((volumes[0]?.restorableUntilMs ?? 0) > Date.now());
+  const rest = await askAsOperator(gateway, `${route}&pageToken=${nextPageToken}`);
+  assert.partialDeepStrictEqual(rest.body, { volumes: [{ id: 'a.two', pool: 'main', sizeBytes: 2 ** 20 }] });
+  const restore = 'PUT /v1/admin/deleted-volumes/a.two/restore';
+  for (let time = 0; time < 2; time++) assert.equal((await askAsOperator(gateway, restore)).status, 204);
+  assert.equal((await gateway.volumes.get(clusters.a, 'a.two')).state, 'ready');
+  assertProblem(
+    await askAsOperator(gateway, 'PUT /v1/admin/deleted-volumes/a.none/restore'),
+    404,
+    'NOT_FOUND',
+  );
+});
