@@ -1,93 +1,113 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
-import { startDev } from '../harness/dev.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import { pause } from '../../src/lib/concurrency.ts';
 import type { Bench, Figure } from './figure.ts';
-import { measureInserts } from './inserts.ts';
-import { measureRate } from './rate.ts';
+import { childOf, readCpuMs, readResident, startFloor } from './processes.ts';
+import { inDirectory, withDev, type DevSetting } from './setting.ts';
+import { createAndDelete, forEach, type Range } from './volume.ts';
 
-const concurrencies = [1, 8, 32];
-const targets: Readonly<Record<number, string>> = { 1: '≥ 500/s', 8: '≥ 1000/s' };
+const programs = ['controller', 'gateway'] as const;
+const targets = [
+  { concurrency: 1, target: '≤ 4 ms' },
+  { concurrency: 8, target: '≤ 2 ms' },
+] as const;
+const warmUp = 1_000;
+const pairs = 3_000;
+const allPairs = 20_000;
+const settleMs = 2_000;
 
-/** How many volumes are made per second, each durable before its answer. */
+/** What creating and deleting volumes takes of a processor, and of memory. */
 export const createBench: Bench = {
   name: 'create',
-  doc: 'CreateVolume per second over gRPC and authenticated HTTP, durable, beside an empty gRPC echo, a bare Hono route and a durable SQLite insert',
-  run: measureCreate,
+  doc: `CPU of CreateVolume + DeleteVolume in controller and gateway together, beside an empty gRPC server and a bare Hono route; their memory after ${allPairs}`,
+  run: () => inDirectory(dir => withDev(dir, measureCreate)),
 };
 
-async function measureCreate(): Promise<readonly Figure[]> {
-  const dir = makeTemporaryDirectory();
-  const echo = await startFloor('empty-grpc.ts', join(dir, 'echo.sock'));
-  const hono = await startFloor('bare-hono.ts');
-  const dev = await startDev({ dir: join(dir, 'dev'), capacity: '1024Ti' });
-  const ours = connectCsi(dev.controller);
-  const empty = connectCsi(`unix://${join(dir, 'echo.sock')}`);
-  const pool = new Pool(`http://127.0.0.1:${hono.message['port']}`, { connections: 64 });
-  try {
-    const insertsPerSecond = measureInserts(join(dir, 'floor.sqlite'));
-    const figures: Figure[] = [];
-    for (const concurrency of concurrencies) {
-      const value = await measureRate(concurrency, index => createOne(ours, `pvc-${concurrency}-${index}`));
-      const grpc = await measureRate(concurrency, index => createOne(empty, `pvc-${index}`));
-      const http = await measureRate(concurrency, index => putOne(pool, index));
-      const name = `CreateVolume at concurrency ${concurrency}`;
-      const target = targets[concurrency];
-      figures.push({
-        name,
-        value,
-        unit: '/s',
-        floor: { name: 'empty gRPC echo', value: grpc },
-        ...(target !== undefined && { target }),
-      });
-      figures.push({ name: '', value, unit: '/s', floor: { name: 'bare Hono route', value: http } });
-      figures.push({
-        name: '',
-        value,
-        unit: '/s',
-        floor: { name: 'durable SQLite inserts, one after another', value: insertsPerSecond },
-      });
-    }
-    return figures;
-  } finally {
-    ours.close();
-    empty.close();
-    await pool.close();
-    echo.child.disconnect();
-    hono.child.disconnect();
-    await dev.end();
-    removeTemporaryDirectory(dir);
+/** Creates and deletes one volume. */
+type Work = (index: number) => Promise<void>;
+
+async function measureCreate({ dir, dev, csi }: DevSetting): Promise<readonly Figure[]> {
+  const ours = programs.map(program => childOf(dev.pid, program));
+  const work: Work = index => createAndDelete(csi.controller, `pvc-${index}`);
+  const floor = await openFloor(dir);
+  const figures: Figure[] = [];
+  let from = 0;
+  for (const { concurrency, target } of targets) {
+    figures.push({
+      name: `CreateVolume + DeleteVolume at concurrency ${concurrency}`,
+      value: await measureCpu(ours, work, { from, concurrency }),
+      unit: 'ms CPU',
+      floor: {
+        name: 'an empty gRPC server and a bare Hono route',
+        value: await measureCpu(floor.pids, floor.work, { from, concurrency }),
+      },
+      target,
+    });
+    from += warmUp + pairs;
   }
+  await forEach({ from, to: allPairs, concurrency: 8 }, work);
+  await pause(settleMs);
+  for (const [index, program] of programs.entries())
+    figures.push({
+      name: `${program} after ${allPairs}, resident`,
+      value: readResident(ours[index] ?? 0),
+      unit: 'MB',
+      floor: { name: floor.names[index] ?? '', value: readResident(floor.pids[index] ?? 0) },
+      target: '≤ 110 MB',
+    });
+  await floor.close();
+  return figures;
 }
 
-function createOne(client: CsiClient, name: string): Promise<unknown> {
-  return client.controller.CreateVolume({
-    name,
-    capacity_range: { required_bytes: 2 ** 30 },
-    volume_capabilities: [{ mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' } }],
-  });
+/** CPU time of one pair in all these processes together, after a warm-up. */
+async function measureCpu(
+  pids: readonly number[],
+  work: Work,
+  { from, concurrency }: Omit<Range, 'to'>,
+): Promise<number> {
+  const start = from + warmUp;
+  await forEach({ from, to: start, concurrency }, work);
+  const beforeMs = readCpuMs(pids);
+  await forEach({ from: start, to: start + pairs, concurrency }, work);
+  return (readCpuMs(pids) - beforeMs) / pairs;
 }
 
-async function putOne(pool: Pool, index: number): Promise<void> {
-  const body = JSON.stringify({
-    name: `pvc-${index}`,
-    requiredBytes: 2 ** 30,
-    capabilities: [{ accessType: 'mount' }],
-  });
-  const headers = { 'content-type': 'application/json' };
-  const response = await pool.request({ method: 'PUT', path: `/v1/volumes/pvc-${index}`, headers, body });
-  await response.body.dump();
-}
+type OpenFloor = {
+  readonly pids: readonly number[];
+  readonly names: readonly string[];
+  readonly work: Work;
+  close(): Promise<void>;
+};
 
-type Floor = { readonly child: ChildProcess; readonly message: Readonly<Record<string, unknown>> };
-
-async function startFloor(file: string, ...argv: readonly string[]): Promise<Floor> {
-  const path = fileURLToPath(new URL(`floors/${file}`, import.meta.url));
-  const child = fork(path, [...argv], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const [message] = (await once(child, 'message')) as [Readonly<Record<string, unknown>>];
-  return { child, message };
+/** A server for each half of the way, which do nothing but answer, and who asks both. */
+async function openFloor(dir: string): Promise<OpenFloor> {
+  const socket = join(dir, 'empty.sock');
+  const grpc = await startFloor('empty-grpc.ts', socket);
+  const http = await startFloor('bare-hono.ts');
+  const client: CsiClient = connectCsi(`unix://${socket}`);
+  const pool = new Pool(`http://127.0.0.1:${(http.ready as { readonly port: number }).port}`);
+  const put = async (path: string): Promise<void> => {
+    const body = JSON.stringify({
+      name: path,
+      requiredBytes: 2 ** 30,
+      capabilities: [{ accessType: 'mount' }],
+    });
+    const headers = { 'content-type': 'application/json' };
+    const response = await pool.request({ method: 'PUT', path, headers, body });
+    await response.body.dump();
+  };
+  return {
+    pids: [grpc, http].map(({ child }) => child.pid ?? 0),
+    names: ['an empty grpc-js server after as many calls', 'a bare Hono route'],
+    async work(index) {
+      await createAndDelete(client, `pvc-${index}`);
+      for (let request = 0; request < 2; request++) await put(`/v1/volumes/pvc-${index}`);
+    },
+    async close() {
+      client.close();
+      await pool.close();
+      for (const { child } of [grpc, http]) child.disconnect();
+    },
+  };
 }

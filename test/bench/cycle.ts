@@ -1,90 +1,109 @@
 import { join } from 'node:path';
-import { startDev, type Dev } from '../harness/dev.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
-import { median, timed, type Bench, type Figure } from './figure.ts';
-import { createVolume, cycleRpcs, prepareVolume, runCycle, type CycleTimes } from './node-cycle.ts';
-import { startRaw } from './raw-cycle.ts';
+import { connectCsi } from '../../src/csi/client.ts';
+import { median, timed, timeInTurns, type Bench, type Figure } from './figure.ts';
+import { startFloor } from './processes.ts';
+import { startRawCycle } from './raw-cycle.ts';
+import { inDirectory, withDev, type DevSetting } from './setting.ts';
+import { cycleRpcs, openCycleVolume, type CycleTimes } from './volume.ts';
 
-const rounds = 60;
+const rounds = 80;
 const formattedRounds = 20;
+const warmUpCycles = 40;
 const warmUpCalls = 3_000;
-const commands = 'losetup, blkid, mount, bind, umount ×2, losetup -d';
 
-/** What the node agent costs beside the same commands: as a program for Node.js runs them, and as a shell does. */
+/** What the node agent costs beside what it cannot do without: the commands, and the calls. */
 export const cycleBench: Bench = {
   name: 'cycle',
-  doc: 'the node cycle on a loop device (ext4), beside the same raw commands one after another',
-  run: measureCycle,
+  doc: 'stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls',
+  run: () => inDirectory(dir => withDev(dir, measureCycle)),
 };
 
-async function measureCycle(): Promise<readonly Figure[]> {
-  const dir = makeTemporaryDirectory();
-  const dev = await startDev({ dir: join(dir, 'dev') });
-  try {
-    const mounted = await measureMounted(dev, dir);
-    const formatted = await measureFormatted(dev, dir);
-    const whole = { name: 'whole cycle', value: median(mounted.times.map(sum)), unit: 'ms' } as const;
-    return [
-      ...cycleRpcs.map((rpc): Figure => ({
-        name: rpc,
-        value: median(mounted.times.map(times => times[rpc])),
-        unit: 'ms',
-      })),
-      { ...whole, floor: { name: `${commands}, by Node.js`, value: mounted.byNode }, target: '≤ 1.2×' },
-      { ...whole, floor: { name: 'the same by a shell', value: mounted.byShell } },
-      {
-        name: 'NodeStageVolume with mkfs',
-        value: median(formatted.times.map(times => times.NodeStageVolume)),
-        unit: 'ms',
+async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
+  const mounted = await measureMounted(setting);
+  const formatted = await measureFormatted(setting);
+  const whole = { name: 'whole cycle', value: median(mounted.times.map(sum)), unit: 'ms' } as const;
+  return [
+    ...cycleRpcs.map((rpc): Figure => ({
+      name: rpc,
+      value: median(mounted.times.map(times => times[rpc])),
+      unit: 'ms',
+    })),
+    {
+      ...whole,
+      floor: {
+        name: 'losetup, blkid, mount, bind, umount ×2, losetup -d by a shell, and four empty calls of the agent',
+        value: mounted.byShell + mounted.agentCalls,
       },
-      {
-        name: 'whole cycle with mkfs',
-        value: median(formatted.times.map(sum)),
-        unit: 'ms',
-        floor: { name: 'the same with mkfs.ext4, by a shell', value: formatted.byShell },
+      target: '≤ 1.5×',
+    },
+    {
+      ...whole,
+      floor: {
+        name: 'the same commands, and four calls of an empty grpc-js server',
+        value: mounted.byShell + mounted.emptyCalls,
       },
-    ];
-  } finally {
-    await dev.end();
-    removeTemporaryDirectory(dir);
-  }
+    },
+    { ...whole, floor: { name: 'the commands alone', value: mounted.byShell } },
+    {
+      name: 'whole cycle with mkfs',
+      value: median(formatted.times),
+      unit: 'ms',
+      floor: { name: 'the commands with mkfs.ext4', value: formatted.byShell },
+    },
+  ];
 }
 
-type Measured = { readonly times: readonly CycleTimes[]; readonly byShell: number };
+type Mounted = {
+  readonly times: readonly CycleTimes[];
+  readonly byShell: number;
+  readonly agentCalls: number;
+  readonly emptyCalls: number;
+};
 
-/** Ours and the raw commands by turns, so that a noisy moment meets all. */
-async function measureMounted(dev: Dev, dir: string): Promise<Measured & { readonly byNode: number }> {
-  const volume = await createVolume(dev, { dir, name: 'cycle', fs: 'ext4' });
-  await prepareVolume(volume);
-  // Kubelet's client is compiled, and both it and the agent have run for long.
-  for (let call = 0; call < warmUpCalls; call++) await volume.node.NodeGetCapabilities({});
-  const [shell, node] = [startRaw(dir, 'shell', 'shell'), startRaw(dir, 'node', 'Node.js')];
+/** All by turns, so that a noisy moment meets all; what is called has been called for long. */
+async function measureMounted(setting: DevSetting): Promise<Mounted> {
+  const { dir, csi } = setting;
+  const volume = await openCycleVolume(setting, 'cycle');
+  const shell = startRawCycle(dir, 'shell');
+  const floor = await startFloor('empty-grpc.ts', join(dir, 'empty.sock'));
+  const empty = connectCsi(`unix://${join(dir, 'empty.sock')}`);
+  const callAgent = (): Promise<unknown> => csi.node.node.NodeGetCapabilities({});
+  const callEmpty = (): Promise<unknown> => empty.identity.Probe({});
+  for (const call of [callAgent, callEmpty]) await repeated(warmUpCalls, call);
+  for (let cycle = 0; cycle < warmUpCycles; cycle++) await volume.runCycle();
   const times: CycleTimes[] = [];
-  const byShell: number[] = [];
-  const byNode: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    times.push(await runCycle(volume));
-    byShell.push(await timed(() => shell.run()));
-    byNode.push(await timed(() => node.run()));
-  }
+  const medians = await timeInTurns(rounds, {
+    cycle: async () => times.push(await volume.runCycle()),
+    byShell: () => shell.run(),
+    agentCalls: () => repeated(cycleRpcs.length, callAgent),
+    emptyCalls: () => repeated(cycleRpcs.length, callEmpty),
+  });
   await volume.remove();
-  for (const raw of [shell, node]) raw.end();
-  return { times, byShell: median(byShell), byNode: median(byNode) };
+  shell.end();
+  empty.close();
+  floor.child.disconnect();
+  return { times, ...medians };
 }
 
-async function measureFormatted(dev: Dev, dir: string): Promise<Measured> {
-  const raw = startRaw(dir, 'raw', 'shell with mkfs');
-  const times: CycleTimes[] = [];
+async function measureFormatted(
+  setting: DevSetting,
+): Promise<{ readonly times: readonly number[]; readonly byShell: number }> {
+  const raw = startRawCycle(setting.dir, 'raw', 'mkfs');
+  const times: number[] = [];
   const byShell: number[] = [];
   for (let round = 0; round < formattedRounds; round++) {
-    const volume = await createVolume(dev, { dir, name: `made-${round}`, fs: 'ext4' });
-    times.push(await runCycle(volume));
+    const volume = await openCycleVolume(setting, `made-${round}`);
+    times.push(sum(await volume.runCycle()));
     await volume.remove();
     raw.clear();
     byShell.push(await timed(() => raw.run()));
   }
   raw.end();
   return { times, byShell: median(byShell) };
+}
+
+async function repeated(count: number, call: () => Promise<unknown>): Promise<void> {
+  for (let done = 0; done < count; done++) await call();
 }
 
 function sum(times: CycleTimes): number {

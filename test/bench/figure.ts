@@ -2,29 +2,26 @@
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | 'MB' | '/s';
+  readonly unit: 'ms' | 'ms CPU' | 'MB';
   /** What the same machine does at best, and what that is. */
-  readonly floor?: { readonly name: string; readonly value: number };
+  readonly floor?: Floor;
   /** What we want to reach, as text. */
   readonly target?: string;
 };
 
-/** One benchmark: its name for --only, what it measures, and the measuring. */
+/** What a figure is compared with, in the figure's unit. */
+export type Floor = { readonly name: string; readonly value: number };
+
+/** One part: its name for --only, what it measures, and the measuring. */
 export type Bench = {
   readonly name: string;
   readonly doc: string;
   readonly run: () => Promise<readonly Figure[]>;
 };
 
-/** The value that half of the samples are below. */
+/** The value that half of the samples are below; 0 without samples. */
 export function median(samples: readonly number[]): number {
-  return quantile(samples, 0.5);
-}
-
-/** The value that a share of the samples is below; 0 without samples. */
-export function quantile(samples: readonly number[], share: number): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return [...samples].sort((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;
 }
 
 /** Runs `work` and tells how long it took, in milliseconds. */
@@ -32,6 +29,24 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
+}
+
+/** Works in turns, so that a noisy moment meets all; the median of each in milliseconds, by its name. */
+export async function timeInTurns<Name extends string>(
+  rounds: number,
+  works: Readonly<Record<Name, () => Promise<unknown>>>,
+): Promise<Readonly<Record<Name, number>>> {
+  const entries = Object.entries<() => Promise<unknown>>(works).map(([name, work]) => ({
+    name,
+    work,
+    samples: [] as number[],
+  }));
+  for (let round = 0; round < rounds; round++)
+    for (const { work, samples } of entries) samples.push(await timed(work));
+  return Object.fromEntries(entries.map(({ name, samples }) => [name, median(samples)])) as Record<
+    Name,
+    number
+  >;
 }
 
 /** The figures as a table for people. */

@@ -1,0 +1,58 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A clock tick of /proc, in milliseconds; the same on every Linux that Node.js runs on. */
+const tickMs = 10;
+
+/** The process of one of our programs that `pid` started; throws when there is none. */
+export function childOf(pid: number, program: string): number {
+  const found = readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .find(name => {
+      const status = readIfThere(`/proc/${name}/status`);
+      const argv = readIfThere(`/proc/${name}/cmdline`).split('\0');
+      return new RegExp(`^PPid:\\t${pid}$`, 'm').test(status) && argv.includes(program);
+    });
+  if (found === undefined) throw new Error(`process ${pid} has no child that runs "${program}"`);
+  return Number(found);
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Resident memory of a process, in megabytes. */
+export function readResident(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Rss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
+}
+
+/** User and system time that these processes have used so far, together, in milliseconds. */
+export function readCpuMs(pids: readonly number[]): number {
+  return pids
+    .map(pid => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ');
+      return (Number(fields[11]) + Number(fields[12])) * tickMs;
+    })
+    .reduce((sum, ms) => sum + ms, 0);
+}
+
+/** A program of floors/ that runs, and what it told when it was ready. */
+export type FloorProcess = { readonly child: ChildProcess; readonly ready: unknown };
+
+/** Starts a program of floors/; it ends when it is disconnected. */
+export async function startFloor(file: string, ...argv: readonly string[]): Promise<FloorProcess> {
+  const child = fork(join(import.meta.dirname, 'floors', file), [...argv], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const [ready] = await once(child, 'message');
+  return { child, ready };
+}

@@ -1,0 +1,92 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CsiClient } from '../../src/csi/client.ts';
+import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
+import { timed } from './figure.ts';
+import type { DevSetting } from './setting.ts';
+
+/** How every volume here is used. */
+export const ext4: VolumeCapability = {
+  mount: { fs_type: 'ext4' },
+  access_mode: { mode: 'SINGLE_NODE_WRITER' },
+};
+
+/** The four RPCs of a cycle, in their order. */
+export const cycleRpcs = [
+  'NodeStageVolume',
+  'NodePublishVolume',
+  'NodeUnpublishVolume',
+  'NodeUnstageVolume',
+] as const;
+
+/** How long each RPC of one cycle took, in milliseconds. */
+export type CycleTimes = Readonly<Record<(typeof cycleRpcs)[number], number>>;
+
+/** A volume that is attached to this node and ready for cycles. */
+export interface CycleVolume {
+  /** One whole cycle; leaves the volume attached. */
+  runCycle(): Promise<CycleTimes>;
+  /** Detaches and deletes it. */
+  remove(): Promise<void>;
+}
+
+/** Indexes of volumes, and how many of them are under way at a time. */
+export type Range = { readonly from: number; readonly to: number; readonly concurrency: number };
+
+/** Runs `work` for each index. */
+export async function forEach(
+  { from, to, concurrency }: Range,
+  work: (index: number) => Promise<unknown>,
+): Promise<void> {
+  let next = from;
+  const worker = async (): Promise<void> => {
+    while (next < to) await work(next++);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+}
+
+/** Creates a volume of 1 GiB and deletes it. */
+export async function createAndDelete({ controller }: CsiClient, name: string): Promise<void> {
+  const { volume } = await controller.CreateVolume({
+    name,
+    capacity_range: { required_bytes: 2 ** 30 },
+    volume_capabilities: [ext4],
+  });
+  await controller.DeleteVolume({ volume_id: volume?.volume_id ?? '' });
+}
+
+/** Creates and attaches a volume of 512 MiB. */
+export async function openCycleVolume(
+  { dir, dev, csi: { controller, node } }: DevSetting,
+  name: string,
+): Promise<CycleVolume> {
+  const { volume } = await controller.controller.CreateVolume({
+    name,
+    capacity_range: { required_bytes: 512 * 2 ** 20 },
+    volume_capabilities: [ext4],
+  });
+  const attached = { volume_id: volume?.volume_id ?? '', node_id: dev.nodeId };
+  const { publish_context } = await controller.controller.ControllerPublishVolume({
+    ...attached,
+    volume_capability: ext4,
+  });
+  const paths = {
+    staging_target_path: join(dir, `${name}-staging`),
+    target_path: join(dir, `${name}-target`),
+  };
+  mkdirSync(paths.staging_target_path);
+  const request = { volume_id: attached.volume_id, volume_capability: ext4, publish_context, ...paths };
+  const named = { volume_id: attached.volume_id, ...paths };
+  return {
+    runCycle: async () => ({
+      NodeStageVolume: await timed(() => node.node.NodeStageVolume(request)),
+      NodePublishVolume: await timed(() => node.node.NodePublishVolume(request)),
+      NodeUnpublishVolume: await timed(() => node.node.NodeUnpublishVolume(named)),
+      NodeUnstageVolume: await timed(() => node.node.NodeUnstageVolume(named)),
+    }),
+    async remove() {
+      await controller.controller.ControllerUnpublishVolume(attached);
+      await controller.controller.DeleteVolume({ volume_id: attached.volume_id });
+    },
+  };
+}
