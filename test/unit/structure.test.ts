@@ -63,7 +63,6 @@ const beingEmptied = new Set([
   'test/machine/node-agent/volumes',
   'test/machine/gateway/backends',
   'test/harness',
-  'test/bench',
   'gateway/backends/image',
   'src/lib',
   'src/api',
