@@ -16,6 +16,7 @@ import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
+import { requireKnownPools } from './pools/known-pools.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
 import { migrate } from './tables/schema.ts';
@@ -51,6 +52,7 @@ export async function startGateway(
   const engine = openSqlite(config.store.path);
   opened.defer(() => engine.close());
   await migrate(engine);
+  await requireKnownPools(engine.reader, pools);
   const operations = createOperations({ engine, leaseMs: config['claim-lease'], checkpoint });
   const services = createServices({ engine, pools, operations, keepDeletedMs: config['keep-deleted'] });
   const recovery = createRecovery({ engine, services, log });

@@ -83,6 +83,22 @@ test('a gateway that is told where its storage is says so of all that it makes',
   assert.deepEqual(none, { availableBytes: 0 });
 });
 
+test('a gateway whose store has volumes in a pool that is not configured does not start', async t => {
+  const directory = prepare(t);
+  const { client, running } = await start(t, directory);
+  await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  await running.close();
+  writePools(directory, { other: { backend: 'memory' } });
+  await assert.rejects(startGateway(configOf(directory), silentLog), (error: AggregateError) => {
+    const told = 'pool "images" is not configured, but the store has volumes in it (1)';
+    assert.deepEqual(
+      error.errors.map(({ message }: Error) => message),
+      [told],
+    );
+    return true;
+  });
+});
+
 test('many clients that create at once get as many volumes', async t => {
   const { client } = await start(t, prepare(t));
   const names = Array.from({ length: 64 }, (_, index) => `pvc-${index}`);
@@ -184,12 +200,11 @@ function prepare(t: TestContext, { pool }: Change = {}): string {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
   writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  writeConfig(directory, pool);
+  writePools(directory, { images: { backend: 'image', dir: join(directory, 'images'), ...pool } });
   return directory;
 }
 
-function writeConfig(directory: string, pool: Change['pool'] = {}): void {
-  const pools = { images: { backend: 'image', dir: join(directory, 'images'), ...pool } };
+function writePools(directory: string, pools: object): void {
   const clusters = { a: { keys: 'a.jwks.json' } };
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify({ pools, clusters }));
 }
