@@ -2,12 +2,12 @@ import type { Segments } from '../src/api/topology.ts';
 import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
 import { serve, type GrpcServer } from '../src/csi/server.ts';
+import { poll } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import type { Agent } from './volumes/agent.ts';
 import { findFilesystem } from './filesystems/index.ts';
-import { untilUnused } from './plugin/drain.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './host/linux.ts';
 import { createCache } from './state/cache.ts';
@@ -50,7 +50,11 @@ export async function startNodeAgent(
       await extras.close();
       await server.close();
     };
-    const released = () => untilUnused(records, config['shutdown-grace']);
+    // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
+    const isUnused = () => records.here().length === 0 || undefined;
+    const released = async (): Promise<void> => {
+      await poll(isUnused, { everyMs: 100, timeoutMs: config['shutdown-grace'] });
+    };
     return {
       ready: { node: `unix://${config.endpoint}`, nodeId: config['node-id'], ...extras.ready },
       released,

@@ -1,9 +1,11 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { runWell, tell } from '../host/commands.ts';
+import { runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { fitDisk, isDisk, nameOf, readDisk, refuseNameless, settleDisk, waitFor } from '../host/disk.ts';
+import { settleDisk } from '../host/disk-use.ts';
+import { fitDisk, isDisk, nameOf, onlyDisk, readDisk, requireIdentity } from '../host/disk.ts';
 import type { Host } from '../host.ts';
+import { keepWhere, readLine, waitFor, writeLine } from '../host/sysfs.ts';
 
 type DeviceAttachment = AttachmentOf<'device'>;
 
@@ -22,7 +24,7 @@ export const device: DeviceConnector<'device'> = {
 };
 
 async function connect(attachment: DeviceAttachment, host: Host): Promise<Device> {
-  refuseNameless(attachment);
+  requireIdentity(attachment);
   const name = await waitFor(() => findOne(attachment, host));
   if (name === undefined)
     throw new Problem('UNAVAILABLE', `no disk of this node says that it is "${nameOf(attachment)}"`);
@@ -53,7 +55,7 @@ async function rescan(attachment: DeviceAttachment, host: Host): Promise<void> {
 async function owns(attachment: DeviceAttachment, number: string, host: Host): Promise<boolean> {
   const place = `/sys/dev/block/${number}`;
   if (!(await isDisk(place, attachment, host))) return false;
-  const namespace = await readNamespace(place, host);
+  const namespace = await readLine(`${place}/nsid`, host);
   return attachment.wwid !== undefined || namespace === undefined || namespace === '1';
 }
 
@@ -61,7 +63,7 @@ async function owns(attachment: DeviceAttachment, number: string, host: Host): P
 async function lookAnew(name: string, host: Host): Promise<void> {
   for (const attribute of ['rescan', 'rescan_controller']) {
     const path = `/sys/block/${name}/device/${attribute}`;
-    if ((await host.kindOf(path)) !== 'nothing') await tell(host, path, '1');
+    if ((await host.kindOf(path)) !== 'nothing') await writeLine(path, '1', host);
   }
 }
 
@@ -78,45 +80,30 @@ async function findOne(attachment: DeviceAttachment, host: Host): Promise<string
       'FAILED_PRECONDITION',
       `"${nameOf(attachment)}" is that of an NVMe controller with several disks, such as ${shared[0]}: the volume needs a wwid`,
     );
-  if (own.length > 1)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `more than one disk says that it is "${nameOf(attachment)}": ${own.join(', ')}`,
-    );
-  return own[0];
+  return onlyDisk(own, nameOf(attachment));
 }
 
 /** The disks that say what is asked for; `shared` are those of which only an NVMe controller says it, of several. */
 type Found = { readonly own: readonly string[]; readonly shared: readonly string[] };
 
 async function findAll(attachment: DeviceAttachment, host: Host): Promise<Found> {
-  const names: string[] = [];
-  for (const name of await host.list('/sys/block')) {
+  const names = await keepWhere(await host.list('/sys/block'), async name => {
     // Path devices of NVMe's own multipath are hidden, and have no node below /dev.
-    const isHidden = (await host.readText(`/sys/block/${name}/hidden`))?.trim() === '1';
-    if (!isHidden && (await isDisk(`/sys/block/${name}`, attachment, host))) names.push(name);
-  }
+    const isHidden = (await readLine(`/sys/block/${name}/hidden`, host)) === '1';
+    return !isHidden && isDisk(`/sys/block/${name}`, attachment, host);
+  });
   if (attachment.wwid !== undefined) return { own: names, shared: [] };
   const controllers = names.map(controllerOf);
-  const isShared = await Promise.all(
-    controllers.map(async (controller, index) => {
-      if (controller === undefined) return false;
-      const isAlone = controllers.filter(other => other === controller).length === 1;
-      return !isAlone || (await readNamespace(`/sys/block/${names[index]}`, host)) !== '1';
-    }),
-  );
-  return {
-    own: names.filter((_, index) => !isShared[index]),
-    shared: names.filter((_, index) => isShared[index]),
-  };
+  const shared = await keepWhere(names, async name => {
+    const controller = controllerOf(name);
+    if (controller === undefined) return false;
+    const isAlone = controllers.filter(other => other === controller).length === 1;
+    return !isAlone || (await readLine(`/sys/block/${name}/nsid`, host)) !== '1';
+  });
+  return { own: names.filter(name => !shared.includes(name)), shared };
 }
 
 /** An NVMe disk's controller, or its subsystem; undefined for other disks. */
 function controllerOf(name: string): string | undefined {
   return /^(nvme\d+)n\d+$/.exec(name)?.[1];
-}
-
-/** The number that an NVMe disk has on its controller; undefined for other disks. */
-async function readNamespace(place: string, host: Host): Promise<string | undefined> {
-  return (await host.readText(`${place}/nsid`))?.trim();
 }

@@ -1,17 +1,10 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule, tell } from '../host/commands.ts';
+import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
-import {
-  fitDisk,
-  isDisk,
-  nameOf,
-  readDisk,
-  readWwid,
-  refuseNameless,
-  settleDisk,
-  waitFor,
-} from '../host/disk.ts';
+import { settleDisk } from '../host/disk-use.ts';
+import { fitDisk, isDisk, nameOf, readDisk, readWwid, requireIdentity } from '../host/disk.ts';
+import { keepWhere, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
@@ -46,15 +39,15 @@ export const iscsi: DeviceConnector<'iscsi'> = {
 };
 
 async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets): Promise<Device> {
-  refuseNameless(attachment);
+  requireIdentity(attachment);
   if (!targetPattern.test(attachment.target))
     throw new Problem('INVALID_ARGUMENT', `iscsi target "${attachment.target}" is no iSCSI name`);
   const chap = readChap(secrets);
-  await needModule(host, 'iscsi_tcp');
+  await requireModule(host, 'iscsi_tcp');
   const sessions = await logIn(attachment, host, chap);
   for (const session of sessions) await bringUnit(session, attachment, host);
   const paths = await findDisks(sessions, attachment, host);
-  await refuseOthers(paths, attachment, host);
+  await requireNoOthers(paths, attachment, host);
   const names = paths.map(({ name }) => name);
   const [first = ''] = names;
   const isMultiple = attachment.portals.length > 1 || names.length > 1;
@@ -71,8 +64,8 @@ async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets
 /** Has the kernel make a device of the unit, or look anew at what the one that it has says of itself. */
 async function bringUnit(session: Session, { lun }: IscsiAttachment, host: Host): Promise<void> {
   const known = (await readUnits(session, host)).find(unit => unit.lun === lun);
-  if (known?.name !== undefined) await tell(host, `/sys/block/${known.name}/device/rescan`, '1');
-  else await tell(host, `/sys/class/scsi_host/${session.host}/scan`, `0 0 ${lun}`);
+  if (known?.name !== undefined) await writeLine(`/sys/block/${known.name}/device/rescan`, '1', host);
+  else await writeLine(`/sys/class/scsi_host/${session.host}/scan`, `0 0 ${lun}`, host);
 }
 
 /** The volume's disks once every session has one, or else those that are there after a while. */
@@ -82,19 +75,20 @@ async function findDisks(
   host: Host,
 ): Promise<readonly Path[]> {
   const look = () => findPaths(sessions, attachment, host);
+  const isOwn = ({ name }: Path) => isDisk(`/sys/block/${name}`, attachment, host);
   const all = await waitFor(async () => {
     const paths = await look();
     // A disk is there a little before it says what it is.
-    const own = await Promise.all(paths.map(({ name }) => isDisk(`/sys/block/${name}`, attachment, host)));
-    return own.filter(Boolean).length === sessions.length ? paths : undefined;
+    const own = await keepWhere(paths, isOwn);
+    return own.length === sessions.length ? paths : undefined;
   });
   const paths = all ?? (await look());
   const { target, lun } = attachment;
   if (paths.length === 0)
     throw new Problem('UNAVAILABLE', `target "${target}" shows no disk as unit ${lun} yet`);
-  for (const { name } of paths)
-    if (!(await isDisk(`/sys/block/${name}`, attachment, host))) {
-      const said = await readWwid(`/sys/block/${name}`, host);
+  for (const path of paths)
+    if (!(await isOwn(path))) {
+      const said = await readWwid(`/sys/block/${path.name}`, host);
       throw new Problem(
         'FAILED_PRECONDITION',
         `unit ${lun} of target "${target}" says that it is "${said}" and not "${nameOf(attachment)}"`,
@@ -118,7 +112,11 @@ async function findPaths(
 }
 
 /** A disk that says the same of itself and is not reached over this target is not another path to it. */
-async function refuseOthers(paths: readonly Path[], attachment: IscsiAttachment, host: Host): Promise<void> {
+async function requireNoOthers(
+  paths: readonly Path[],
+  attachment: IscsiAttachment,
+  host: Host,
+): Promise<void> {
   const sessions = await readSessions(attachment.target, host);
   const own = await findPaths(sessions, attachment, host);
   const names = new Set([...paths, ...own].map(({ name }) => name));
@@ -132,10 +130,8 @@ async function refuseOthers(paths: readonly Path[], attachment: IscsiAttachment,
 
 /** The disks that are reached over the volume's target and say that they are the volume. */
 async function findOwn(attachment: IscsiAttachment, host: Host): Promise<readonly Path[]> {
-  const own: Path[] = [];
-  for (const path of await findPaths(await readSessions(attachment.target, host), attachment, host))
-    if (await isDisk(`/sys/block/${path.name}`, attachment, host)) own.push(path);
-  return own;
+  const paths = await findPaths(await readSessions(attachment.target, host), attachment, host);
+  return keepWhere(paths, ({ name }) => isDisk(`/sys/block/${name}`, attachment, host));
 }
 
 async function disconnect(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
@@ -156,9 +152,8 @@ async function disconnect(attachment: IscsiAttachment, host: Host, others: Other
 }
 
 async function removeDisk(name: string, host: Host): Promise<void> {
-  await tell(host, `/sys/block/${name}/device/delete`, '1');
-  const isGone = await waitFor(async () => ((await readDisk(name, host)) ? undefined : true));
-  if (!isGone) throw new Problem('UNAVAILABLE', `device "/dev/${name}" is still there after it was removed`);
+  await writeLine(`/sys/block/${name}/device/delete`, '1', host);
+  await waitUntilGone(`device "/dev/${name}"`, async () => (await readDisk(name, host)) !== undefined);
 }
 
 /** Ends the sessions with the volume's portals that no other volume needs, and nobody uses. */
@@ -180,7 +175,7 @@ async function endSessions(attachment: IscsiAttachment, host: Host, others: Othe
 async function rescan(attachment: IscsiAttachment, host: Host): Promise<void> {
   const paths = await findOwn(attachment, host);
   for (const { name, session } of paths)
-    if (session.isUp) await tell(host, `/sys/block/${name}/device/rescan`, '1');
+    if (session.isUp) await writeLine(`/sys/block/${name}/device/rescan`, '1', host);
   const names = paths.map(({ name }) => name);
   for (const map of await findMaps(names, attachment, host)) await resizeMap(map, host);
 }

@@ -1,15 +1,13 @@
 import { basename } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
+import { onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
+import { keepWhere, waitUntilGone } from '../host/sysfs.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
-
-const detachTries = 10;
-const detachPauseMs = 50;
 
 /** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
 export const loop: DeviceConnector<'loop'> = {
@@ -26,13 +24,8 @@ async function connect(attachment: LoopAttachment, host: Host): Promise<Device> 
   const attached = await attach(attachment, host);
   const device =
     attached.sizeBytes < attachment.sizeBytes ? await lookAnew(attachment, attached, host) : attached;
-  refuseOther(device, attachment);
-  const names = await namesBackedBy([attachment.path], host);
-  if (names.length > 1)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `loop file "${attachment.path}" has more than one device: ${names.join(', ')}`,
-    );
+  requireFit(device, attachment);
+  onlyDisk(await namesBackedBy([attachment.path], host), attachment.path);
   return device;
 }
 
@@ -50,7 +43,7 @@ async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<D
   };
   const result = await runToEnd(host, line);
   if (result.status !== 0) {
-    await refuseMissing(path, host);
+    await requireFile(path, host);
     throw new Problem('UNAVAILABLE', describeFailure(line, result));
   }
   const device = await readDevice(result.stdout.trim(), host);
@@ -62,7 +55,7 @@ async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<D
   );
 }
 
-function refuseOther(device: Device, { path, readonly, sizeBytes }: LoopAttachment): void {
+function requireFit(device: Device, { path, readonly, sizeBytes }: LoopAttachment): void {
   if (device.readonly !== readonly)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -79,7 +72,7 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
   const former = `${path} (deleted)`;
   const names = await namesBackedBy([path, former], host);
   for (const name of names) await detach(name, [path, former], host);
-  for (const name of names) await waitUntilGone(name, [path, former], host);
+  for (const name of names) await waitUntilDetached(name, [path, former], host);
 }
 
 /** One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure. */
@@ -96,14 +89,11 @@ async function detach(name: string, paths: readonly string[], host: Host): Promi
  * Detaching a device in use succeeds and only marks it: the device then goes with its last user, which may be a
  * short-lived one such as udev.
  */
-async function waitUntilGone(name: string, paths: readonly string[], host: Host): Promise<void> {
-  for (let tries = 1; ; tries++) {
+function waitUntilDetached(name: string, paths: readonly string[], host: Host): Promise<void> {
+  return waitUntilGone(`"/dev/${name}"`, async () => {
     const backing = await readBacking(`/sys/block/${name}`, host);
-    if (backing === undefined || !paths.includes(backing)) return;
-    if (tries === detachTries)
-      throw new Problem('UNAVAILABLE', `"/dev/${name}" still uses "${backing}" after it was detached`);
-    await sleep(detachPauseMs);
-  }
+    return backing !== undefined && paths.includes(backing);
+  });
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
@@ -115,36 +105,28 @@ async function owns({ path }: LoopAttachment, number: string, host: Host): Promi
   return (await readBacking(`/sys/dev/block/${number}`, host)) === path;
 }
 
-async function refuseMissing(path: string, host: Host): Promise<void> {
+async function requireFile(path: string, host: Host): Promise<void> {
   const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
   if (status === 1) throw new Problem('FAILED_PRECONDITION', `loop file "${path}" is not there`);
 }
 
 async function readDevice(path: string, host: Host): Promise<Device> {
-  const place = `/sys/block/${basename(path)}`;
-  const [identity, number, sectors, flag] = await Promise.all([
-    readBacking(place, host),
-    host.readText(`${place}/dev`),
-    host.readText(`${place}/size`),
-    host.readText(`${place}/ro`),
-  ]);
-  if (identity === undefined || number === undefined || sectors === undefined)
+  const name = basename(path);
+  const disk = await readDisk(name, host);
+  const identity = await readBacking(`/sys/block/${name}`, host);
+  if (identity === undefined || !disk)
     throw new Problem('UNAVAILABLE', `loop device "${path}" was there and is gone`);
-  return {
-    path,
-    identity,
-    number: number.trim(),
-    sizeBytes: Number(sectors) * 512,
-    readonly: flag?.trim() === '1',
-  };
+  const { number, sizeBytes, readonly } = disk;
+  return { path, identity, number, sizeBytes, readonly };
 }
 
 /** Only a device that has a file has a size: asking each of the others too would cost more than all else here. */
 async function namesBackedBy(paths: readonly string[], host: Host): Promise<readonly string[]> {
   const sized = (await host.readText('/proc/partitions')) ?? '';
   const names = [...sized.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
-  const backings = await Promise.all(names.map(name => readBacking(`/sys/block/${name}`, host)));
-  return names.filter((_, index) => paths.includes(backings[index] ?? ''));
+  return keepWhere(names, async name =>
+    paths.includes((await readBacking(`/sys/block/${name}`, host)) ?? ''),
+  );
 }
 
 async function readBacking(place: string, host: Host): Promise<string | undefined> {

@@ -1,8 +1,10 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule } from '../host/commands.ts';
+import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { findUser, fitDisk, readDisk, refuseUsedDisk, settleDisk, waitFor, type Disk } from '../host/disk.ts';
+import { findUser, requireUnused, settleDisk } from '../host/disk-use.ts';
+import { fitDisk, onlyDisk, readDisk, type Disk } from '../host/disk.ts';
+import { waitUntilGone } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { addressOf, readPeers, type Peer } from './nbd/peers.ts';
 import { endLink, identityOf, indexOf, readBackend, readDevices, runLink } from './nbd/exports.ts';
@@ -28,7 +30,7 @@ export const nbd: DeviceConnector<'nbd'> = {
 };
 
 async function connect(attachment: NbdAttachment, host: Host): Promise<Device> {
-  await needModule(host, 'nbd');
+  await requireModule(host, 'nbd');
   const known = await findOne(attachment, host);
   if (known === undefined) await connectNew(attachment, host);
   else await runLink('reconnect', attachment, host, indexOf(known));
@@ -60,7 +62,7 @@ async function disconnect(attachment: NbdAttachment, host: Host): Promise<void> 
   for (const name of await findAll(attachment, host)) {
     const disk = await readDisk(name, host);
     if (disk) await settle(disk, attachment, host);
-    await letGo(name, attachment, host);
+    await end(name, attachment, host);
   }
 }
 
@@ -76,7 +78,7 @@ async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
       `device "/dev/${disk.name}" is in use by ${user}; a volume over nbd grows when it is next staged`,
     );
   await settle(disk, attachment, host);
-  await letGo(disk.name, attachment, host);
+  await end(disk.name, attachment, host);
   await runLink('connect', attachment, host, indexOf(disk.name));
 }
 
@@ -85,26 +87,17 @@ async function settle(disk: Disk, { server, port }: NbdAttachment, host: Host): 
   const address = addressOf(server);
   const isTo = (peer: Peer): boolean =>
     peer.port === port && (address === undefined || peer.address === address);
-  await ((await readPeers(host)).some(isTo) ? settleDisk(disk, host) : refuseUsedDisk(disk, host));
+  await ((await readPeers(host)).some(isTo) ? settleDisk(disk, host) : requireUnused(disk, host));
 }
 
-async function letGo(name: string, attachment: NbdAttachment, host: Host): Promise<void> {
+async function end(name: string, attachment: NbdAttachment, host: Host): Promise<void> {
   await endLink(indexOf(name), host);
-  const isGone = await waitFor(async () =>
-    (await readBackend(`/sys/block/${name}`, host)) === identityOf(attachment) ? undefined : true,
-  );
-  if (!isGone)
-    throw new Problem('UNAVAILABLE', `device "/dev/${name}" is still connected after it was let go`);
+  const isThere = async () => (await readBackend(`/sys/block/${name}`, host)) === identityOf(attachment);
+  await waitUntilGone(`the connection of device "/dev/${name}"`, isThere);
 }
 
 async function findOne(attachment: NbdAttachment, host: Host): Promise<string | undefined> {
-  const names = await findAll(attachment, host);
-  if (names.length > 1)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `"${identityOf(attachment)}" is connected more than once: ${names.join(', ')}`,
-    );
-  return names[0];
+  return onlyDisk(await findAll(attachment, host), identityOf(attachment));
 }
 
 async function findAll(attachment: NbdAttachment, host: Host): Promise<readonly string[]> {

@@ -51,7 +51,7 @@ export const nfs: ShareConnector<'nfs'> = {
 };
 
 async function connect(attachment: NfsAttachment, host: Host): Promise<Share> {
-  refuseOdd(attachment);
+  requirePath(attachment);
   await runWell(host, { command: 'mount.nfs', args: ['-V'] });
   await requireKernel(host);
   return { source: sourceOf(attachment), type: 'nfs', options: ['vers=4.2', 'retry=0'] };
@@ -72,7 +72,7 @@ async function isKnown(host: Host): Promise<boolean> {
   return /\tnfs4$/m.test((await host.readText('/proc/filesystems')) ?? '');
 }
 
-function refuseOdd({ server, path }: NfsAttachment): void {
+function requirePath({ server, path }: NfsAttachment): void {
   if (!isIPv6(server) && !hostPattern.test(server))
     throw new Problem('INVALID_ARGUMENT', `nfs server "${server}" is neither a host name nor an address`);
   const parts = path.slice(1).split('/');

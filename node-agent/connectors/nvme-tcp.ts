@@ -1,14 +1,16 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { needModule, runWell, tell } from '../host/commands.ts';
+import { requireModule, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
-import { findUser, fitDisk, readDisk, settleDisk, waitFor } from '../host/disk.ts';
+import { findUser, settleDisk } from '../host/disk-use.ts';
+import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
+import { keepWhere, readLine, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import {
   connectWithKeys,
   hideKeys,
-  needAuthentication,
+  requireAuthentication,
   readKeys,
   type Keys,
 } from './nvme-tcp/authentication.ts';
@@ -51,15 +53,15 @@ export const nvmeTcp: DeviceConnector<'nvme-tcp'> = {
 };
 
 async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets): Promise<Device> {
-  refuseOdd(attachment);
+  requireNames(attachment);
   const keys = readKeys(secrets);
-  await needModule(host, 'nvme_tcp');
-  await refuseWithoutMultipath(attachment, host);
+  await requireModule(host, 'nvme_tcp');
+  await requireMultipath(attachment, host);
   const isOld = await bringControllers(attachment, host, keys);
   // A namespace that was added to the subsystem since is usually told, and seen a little later.
   if (isOld && (await findNamespaces(attachment, host)).length === 0) await rescan(attachment, host);
-  const name = await waitFor(() => findOne(attachment, host));
   const { wwid, subsystem } = attachment;
+  const name = await waitFor(async () => onlyDisk(await findNamespaces(attachment, host), wwid));
   if (name === undefined)
     throw new Problem(
       'UNAVAILABLE',
@@ -74,7 +76,7 @@ async function bringControllers(attachment: NvmeAttachment, host: Host, keys: Ke
   const { subsystem, addresses } = attachment;
   const before = await readControllers(subsystem, host);
   const missing = addresses.filter(address => !before.some(known => known.address === address));
-  if (keys.length > 0 && missing.length > 0) await needAuthentication(host);
+  if (keys.length > 0 && missing.length > 0) await requireAuthentication(host);
   const hide = async (): Promise<void> => {
     if (keys.length > 0) await hideKeys(subsystem, host);
   };
@@ -121,7 +123,7 @@ async function connectTo(address: string, { subsystem, keys, host }: Connection)
   await runWell(host, { command: 'nvme', args: ['connect', ...args], timeoutMs: connectTimeoutMs });
 }
 
-function refuseOdd({ subsystem, wwid }: NvmeAttachment): void {
+function requireNames({ subsystem, wwid }: NvmeAttachment): void {
   if (!subsystemPattern.test(subsystem))
     throw new Problem('INVALID_ARGUMENT', `nvme subsystem "${subsystem}" is no NQN`);
   if (!wwidPattern.test(wwid))
@@ -131,9 +133,9 @@ function refuseOdd({ subsystem, wwid }: NvmeAttachment): void {
     );
 }
 
-async function refuseWithoutMultipath({ addresses }: NvmeAttachment, host: Host): Promise<void> {
-  const setting = await host.readText('/sys/module/nvme_core/parameters/multipath');
-  if (addresses.length > 1 && setting?.trim() !== 'Y')
+async function requireMultipath({ addresses }: NvmeAttachment, host: Host): Promise<void> {
+  const setting = await readLine('/sys/module/nvme_core/parameters/multipath', host);
+  if (addresses.length > 1 && setting !== 'Y')
     throw new Problem(
       'FAILED_PRECONDITION',
       'the volume has more than one address, and the kernel of this node has multipath for NVMe turned off (nvme_core.multipath)',
@@ -169,36 +171,20 @@ async function isUsed(subsystem: string, host: Host): Promise<boolean> {
 }
 
 async function remove({ name, address }: Controller, subsystem: string, host: Host): Promise<void> {
-  await tell(host, `/sys/class/nvme/${name}/delete_controller`, '1');
-  const isGone = await waitFor(async () => {
+  await writeLine(`/sys/class/nvme/${name}/delete_controller`, '1', host);
+  await waitUntilGone(`controller "${name}" to ${address}`, async () => {
     const left = await readControllers(subsystem, host);
-    return left.some(controller => controller.name === name) ? undefined : true;
+    return left.some(controller => controller.name === name);
   });
-  if (!isGone)
-    throw new Problem(
-      'UNAVAILABLE',
-      `controller "${name}" to ${address} is still there after it was removed`,
-    );
 }
 
 /** Namespaces that come, go and grow are told of; where that is lost, the live controllers are asked. */
 async function rescan({ subsystem }: NvmeAttachment, host: Host): Promise<void> {
   for (const { name, isLive } of await readControllers(subsystem, host))
-    if (isLive) await tell(host, `/sys/class/nvme/${name}/rescan_controller`, '1');
-}
-
-async function findOne(attachment: NvmeAttachment, host: Host): Promise<string | undefined> {
-  const names = await findNamespaces(attachment, host);
-  if (names.length > 1)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `more than one disk says that it is "${attachment.wwid}": ${names.join(', ')}`,
-    );
-  return names[0];
+    if (isLive) await writeLine(`/sys/class/nvme/${name}/rescan_controller`, '1', host);
 }
 
 async function findNamespaces({ subsystem, wwid }: NvmeAttachment, host: Host): Promise<readonly string[]> {
   const names = await readNamespaces(subsystem, host);
-  const found = await Promise.all(names.map(name => isNamespace(`/sys/block/${name}`, wwid, host)));
-  return names.filter((_, index) => found[index]);
+  return keepWhere(names, name => isNamespace(`/sys/block/${name}`, wwid, host));
 }

@@ -36,13 +36,8 @@ export async function runWell(host: Host, line: CommandLine): Promise<Ended> {
   return result;
 }
 
-/** Writes to a file of the kernel's, in a command of its own since that may wait on a device. */
-export async function tell(host: Host, path: string, text: string): Promise<void> {
-  await runWell(host, { command: 'tee', args: ['--', path], input: text });
-}
-
 /** Makes sure that the kernel has a module; FAILED_PRECONDITION where it has none of that name. */
-export async function needModule(host: Host, name: string): Promise<void> {
+export async function requireModule(host: Host, name: string): Promise<void> {
   const place = `/sys/module/${name}`;
   if ((await host.kindOf(place)) !== 'nothing') return;
   const line = { command: 'modprobe', args: ['--quiet', '--', name] };
@@ -62,4 +57,16 @@ export function describeFailure({ command, args }: CommandLine, { status, stderr
 
 function show(command: string, args: readonly string[]): string {
   return `"${[command, ...args].join(' ')}"`;
+}
+
+/**
+ * What the system refused on the way, such as EROFS or ENOSPC, as a `Problem` that says what was done, where, and how it
+ * failed; anything else as it is.
+ */
+export function explainSystemError(error: unknown): unknown {
+  if (error instanceof Problem || !(error instanceof Error)) return error;
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
+  const place = path === undefined ? '' : ` of "${path}"`;
+  return new Problem('UNAVAILABLE', `"${syscall}"${place} failed on this node: ${code}`, error);
 }

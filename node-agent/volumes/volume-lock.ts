@@ -1,7 +1,7 @@
 import { Problem } from '../../src/api/problem.ts';
 import { createKeyedLock, type Holder } from '../../src/lib/keyed-lock.ts';
 import type { Agent } from './agent.ts';
-import { explainSystemError } from '../host/system-errors.ts';
+import { explainSystemError } from '../host/commands.ts';
 import { describeWaiting } from '../host/stuck-commands.ts';
 
 /** One RPC's work: for which volume, at which path. */

@@ -1,6 +1,8 @@
 import { Problem } from '../../../src/api/problem.ts';
 import { runWell } from '../../host/commands.ts';
-import { isDisk, readDisk, settleDisk, waitFor, type DiskIdentity } from '../../host/disk.ts';
+import { settleDisk } from '../../host/disk-use.ts';
+import { isDisk, readDisk, type DiskIdentity } from '../../host/disk.ts';
+import { keepWhere, readLine, waitFor, waitUntilGone } from '../../host/sysfs.ts';
 import type { Host } from '../../host.ts';
 
 const prefix = 'mpath-';
@@ -19,8 +21,8 @@ export async function isMapOf(place: string, identity: DiskIdentity, host: Host)
   const paths = await host.list(`${place}/slaves`);
   // A map that has lost all its paths still has the name that it was made with.
   if (paths.length === 0) return uuid === uuidOf(identity);
-  const owned = await Promise.all(paths.map(path => isDisk(`/sys/block/${path}`, identity, host)));
-  return owned.every(Boolean);
+  const owned = await keepWhere(paths, path => isDisk(`/sys/block/${path}`, identity, host));
+  return owned.length === paths.length;
 }
 
 /** The maps of nothing but these disks, and those of the volume that have lost all theirs; never a twin's. */
@@ -30,14 +32,11 @@ export async function findMaps(
   host: Host,
 ): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => name.startsWith('dm-'));
-  const found = await Promise.all(
-    names.map(async name => {
-      const place = `/sys/block/${name}`;
-      const paths = await host.list(`${place}/slaves`);
-      return paths.every(path => disks.includes(path)) && isMapOf(place, identity, host);
-    }),
-  );
-  return names.filter((_, index) => found[index]);
+  return keepWhere(names, async name => {
+    const place = `/sys/block/${name}`;
+    const paths = await host.list(`${place}/slaves`);
+    return paths.every(path => disks.includes(path)) && isMapOf(place, identity, host);
+  });
 }
 
 /** Has multipathd make one map of these disks, or add them to the one that is there, and returns its name. */
@@ -82,10 +81,8 @@ export async function removeMap(map: string, host: Host): Promise<void> {
   // I/O that waits for a path would keep the map for ever.
   await runWell(host, { command: 'multipathd', args: ['disablequeueing', 'map', name] });
   await runWell(host, { command: 'multipath', args: ['-f', name] });
-  const isGone = await waitFor(async () =>
-    (await readDisk(map, host))?.number === disk.number ? undefined : true,
-  );
-  if (!isGone) throw new Problem('UNAVAILABLE', `map "/dev/${map}" is still there after it was removed`);
+  const isThere = async () => (await readDisk(map, host))?.number === disk.number;
+  await waitUntilGone(`map "/dev/${map}"`, isThere);
 }
 
 /**
@@ -97,13 +94,13 @@ export async function forgetPath(name: string, host: Host): Promise<void> {
 }
 
 async function nameOfMap(map: string, host: Host): Promise<string> {
-  const name = (await host.readText(`/sys/block/${map}/dm/name`))?.trim();
+  const name = await readLine(`/sys/block/${map}/dm/name`, host);
   if (name === undefined) throw new Problem('UNAVAILABLE', `map "/dev/${map}" was there and is gone`);
   return name;
 }
 
-async function readUuid(place: string, host: Host): Promise<string | undefined> {
-  return (await host.readText(`${place}/dm/uuid`))?.trim();
+function readUuid(place: string, host: Host): Promise<string | undefined> {
+  return readLine(`${place}/dm/uuid`, host);
 }
 
 /** The name that a map has by its disk's: the designator's type (SPC, VPD page 0x83) as a digit, and its value. */

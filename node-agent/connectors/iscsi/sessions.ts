@@ -1,4 +1,5 @@
 import type { Host } from '../../host.ts';
+import { readLine } from '../../host/sysfs.ts';
 
 /** A session with a target, over one of its portals. */
 export type Session = {
@@ -24,23 +25,22 @@ export async function readSessions(target: string, host: Host): Promise<readonly
 }
 
 async function readSession(name: string, target: string, host: Host): Promise<Session | undefined> {
-  if ((await host.readText(`${place}/${name}/targetname`))?.trim() !== target) return undefined;
+  if ((await readLine(`${place}/${name}/targetname`, host)) !== target) return undefined;
   const id = name.replace('session', '');
   const connection = `/sys/class/iscsi_connection/connection${id}:0`;
   const [state, address, port, hosts] = await Promise.all([
-    host.readText(`${place}/${name}/state`),
-    host.readText(`${connection}/persistent_address`),
-    host.readText(`${connection}/persistent_port`),
+    readLine(`${place}/${name}/state`, host),
+    readLine(`${connection}/persistent_address`, host),
+    readLine(`${connection}/persistent_port`, host),
     host.list(`${place}/${name}/device/../scsi_host`),
   ]);
   const [scsiHost] = hosts;
   if (address === undefined || port === undefined || scsiHost === undefined) return undefined;
-  const shown = address.trim();
   return {
     id,
     host: scsiHost,
-    portal: `${shown.includes(':') ? `[${shown}]` : shown}:${port.trim()}`,
-    isUp: state?.trim() === 'LOGGED_IN',
+    portal: `${address.includes(':') ? `[${address}]` : address}:${port}`,
+    isUp: state === 'LOGGED_IN',
   };
 }
 

@@ -4,6 +4,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import { runWell } from '../../host/commands.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
+import { readLine } from '../../host/sysfs.ts';
 
 const link = fileURLToPath(new URL('link.ts', import.meta.url));
 const linkTimeoutMs = 30_000;
@@ -29,8 +30,8 @@ export async function readDevices(host: Host): Promise<ReadonlyMap<string, reado
 }
 
 /** The name of the export that the device at a place in sysfs is connected to; undefined when it has none. */
-export async function readBackend(place: string, host: Host): Promise<string | undefined> {
-  return (await host.readText(`${place}/backend`))?.trim();
+export function readBackend(place: string, host: Host): Promise<string | undefined> {
+  return readLine(`${place}/backend`, host);
 }
 
 /** The kernel's index of a device. */
@@ -47,7 +48,7 @@ export async function runLink(
   attachment: AttachmentOf<'nbd'>,
   ...[host, index]: [host: Host, index?: string]
 ): Promise<string> {
-  refuseOdd(attachment);
+  requireName(attachment);
   const { server, port, export: name, readonly } = attachment;
   const mode = readonly ? 'ro' : 'rw';
   const place = index === undefined ? [] : [index];
@@ -65,7 +66,7 @@ function linkLine(args: readonly string[]): CommandLine {
   return { command: process.execPath, args: [...options, ...args], timeoutMs: linkTimeoutMs };
 }
 
-function refuseOdd(attachment: AttachmentOf<'nbd'>): void {
+function requireName(attachment: AttachmentOf<'nbd'>): void {
   const { export: name } = attachment;
   if (name.includes('\0') || !name.isWellFormed())
     throw new Problem('INVALID_ARGUMENT', `nbd export ${JSON.stringify(name.slice(0, 80))} is no name`);

@@ -3,6 +3,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
+import { keepWhere } from '../../host/sysfs.ts';
 import { readControllers } from './controllers.ts';
 
 /** The names that nvme-cli has for them: with the first the node proves itself, with the second the controller does, too. */
@@ -36,7 +37,7 @@ function isKey(text: string): boolean {
 }
 
 /** FAILED_PRECONDITION where the kernel is built without: it would connect as if nobody had asked for it. */
-export async function needAuthentication(host: Host): Promise<void> {
+export async function requireAuthentication(host: Host): Promise<void> {
   const args = ['--quiet', '--word-regexp', '--', 'nvme_auth_negotiate', '/proc/kallsyms'];
   const { status } = await runToEnd(host, { command: 'grep', args });
   if (status !== 0)
@@ -77,7 +78,6 @@ export async function hideKeys(subsystem: string, host: Host): Promise<void> {
   const paths = controllers.flatMap(({ name }) =>
     [hostKey, controllerKey].map(key => `/sys/class/nvme/${name}/${key.replaceAll('-', '_')}`),
   );
-  const there = await Promise.all(paths.map(async path => (await host.kindOf(path)) !== 'nothing'));
-  const shown = paths.filter((_, index) => there[index]);
+  const shown = await keepWhere(paths, async path => (await host.kindOf(path)) !== 'nothing');
   if (shown.length > 0) await runWell(host, { command: 'chmod', args: ['--', '0600', ...shown] });
 }

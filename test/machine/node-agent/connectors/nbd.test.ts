@@ -78,7 +78,6 @@ test('nbd refuses an export that is connected twice, and lets both go', async ()
   host.put('/sys/block/nbd1/backend', identity);
   await assert.rejects(nbd.connect(attachment, host), {
     code: 'FAILED_PRECONDITION',
-    detail: /more than once/,
   });
   await nbd.disconnect(attachment, host);
   assert.deepEqual(host.lines.filter(line => line.includes('disconnect')).length, 2);

@@ -3,7 +3,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import { findUser, readDisk, settleDisk } from '../../../../node-agent/host/disk.ts';
+import { findUser, settleDisk } from '../../../../node-agent/host/disk-use.ts';
+import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { findMissing, openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
 
 const only = whyNoMachine === undefined ? {} : { skip: whyNoMachine };

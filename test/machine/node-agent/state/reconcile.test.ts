@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
-import { untilUnused } from '../../../../node-agent/plugin/drain.ts';
 import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { reconcile } from '../../../../node-agent/state/reconcile.ts';
@@ -46,7 +45,6 @@ for (const [kind, request] of Object.entries(kinds)) {
     const { records } = agent;
     assert.deepEqual(records.here(), []);
     assert.deepEqual(await examineAll(agent), []);
-    await untilUnused(records, 600_000);
     const { volumeId, stagingPath } = asked;
     const where = { volumeId, stagingPath, publishPath: '' };
     await assert.rejects(examine(agent, createReadings(agent), where), { code: 'NOT_FOUND' });
@@ -164,7 +162,6 @@ test('a volume whose mkfs failed and that was unstaged is not here, and holds on
   for (const one of [agent, await restart(bench)]) {
     assert.ok(one.records.get('c.v')?.formatting);
     assert.deepEqual(one.records.here(), []);
-    await untilUnused(one.records, 600_000);
     await assert.rejects(examine(one, createReadings(one), where), { code: 'NOT_FOUND' });
     const other = { ...asked, volumeId: 'c.w' };
     await assert.rejects(stage(one, other), { code: 'FAILED_PRECONDITION', message: /"c\.v"/ });
