@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
-import { filesLoadedBy } from './harness/imports.ts';
+import { filesLoadedBy } from './imports.ts';
 
 /** What a tier's tests need beside Node: scripts that fetch it where it is missing, and succeed where it cannot be had. */
 const tiers: Readonly<Record<string, readonly string[]>> = {

@@ -5,10 +5,10 @@ import { basename, join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
 import { connectCsi } from '../../src/csi/client.ts';
+import { advertisable } from '../../src/csi/plugin-capabilities.ts';
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whatIsMissing } from '../harness/go.ts';
-import { startPlaced } from '../harness/placed.ts';
-import { startShared } from '../harness/shared.ts';
+import { startTrio, type Trio } from '../harness/trio.ts';
 import {
   loopDevicesOf,
   makeTemporaryDirectory,
@@ -49,17 +49,11 @@ async function runSanity(accessType: string, t: TestContext): Promise<void> {
 
 test('csi-sanity finds no failure with shared directories', { skip }, async t => {
   const base = join(dir, 'shared');
-  mkdirSync(base);
-  const { controller, nodes, root } = await startShared(t, base, ['sanity-node']);
-  const [node] = nodes;
-  assert.ok(node);
-  assertSane(t, {
-    base,
-    work: node.directory,
-    accessType: 'mount',
-    node: `unix://${node.node}`,
-    controller: `unix://${controller}`,
-  });
+  const root = join(base, 'volumes');
+  mkdirSync(root, { recursive: true });
+  const pool = { backend: 'dir', dir: root, capacity: '1Ti' };
+  const trio = await startTrio(t, { dir: base, pool, nodeIds: ['sanity-node'] });
+  assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
   assert.deepEqual(mountsBelow(base), []);
   // What begins with a dot is the backend's own; whatever it keeps of a volume does not.
   const left = readdirSync(root, { recursive: true, encoding: 'utf8' });
@@ -71,19 +65,33 @@ test('csi-sanity finds no failure with shared directories', { skip }, async t =>
 
 test('csi-sanity finds no failure where nodes, volumes and snapshots are in places', { skip }, async t => {
   const base = join(dir, 'placed');
-  mkdirSync(base);
-  const { controller, node, work, topology } = await startPlaced(t, base);
-  assert.equal(topology['csi.fairlead.dev/zone'], 'a');
+  const images = join(base, 'images');
+  mkdirSync(images, { recursive: true });
+  const topology = { 'csi.fairlead.dev/zone': 'a' };
+  const pool = { backend: 'image', dir: images, capacity: '1Ti', topology };
+  const trio = await startTrio(t, {
+    dir: base,
+    pool,
+    nodeIds: ['sanity-node'],
+    topology,
+    advertised: advertisable,
+  });
   // It compares Go's messages with their bookkeeping, which differs between one that was sent and one that was received.
   const leaveAside = 'snapshot with accessibility requirements';
-  assertSane(t, { base, work, accessType: 'mount', leaveAside, node, controller });
-  await cutWhereTheNodeIs(controller, topology);
+  assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
+  await snapshotWhereTheNodeIs(trio.controller, topology);
   assert.deepEqual(mountsBelow(base), []);
   assert.deepEqual(loopDevicesOf(base), []);
 });
 
+function endpointsOf({ controller, nodes }: Trio): Pick<Sanity, 'controller' | 'node' | 'work'> {
+  const [node] = nodes;
+  assert.ok(node);
+  return { controller, node: node.endpoint, work: node.directory };
+}
+
 /** What the spec does that is left aside. */
-async function cutWhereTheNodeIs(endpoint: string, segments: Segments): Promise<void> {
+async function snapshotWhereTheNodeIs(endpoint: string, segments: Segments): Promise<void> {
   const { controller, close } = connectCsi(endpoint);
   try {
     const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;

@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { exec } from '../../src/lib/exec.ts';
-import { filesLoadedBy, importsOf } from '../harness/imports.ts';
+import { filesLoadedBy, importsOf } from '../imports.ts';
 
 /** What a folder may import: folders of ours, and packages. The longest matching folder rules a file. */
 const rules: Readonly<
@@ -58,11 +58,8 @@ const mostFiles = 14;
 
 /** Folders that are being put in order: each row goes with the work that does it. */
 const beingEmptied = new Set([
-  'test/vm',
-  'test/vm/guest',
   'test/machine/node-agent/volumes',
   'test/machine/gateway/backends',
-  'test/harness',
   'gateway/backends/image',
   'src/lib',
   'src/api',

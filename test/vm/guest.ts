@@ -2,14 +2,32 @@ import { once } from 'node:events';
 import { globSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
-import type { Outcome } from './outcome.ts';
+
+/** How one test in the virtual machine ended. */
+export type Outcome = {
+  readonly name: string;
+  readonly isSuite: boolean;
+  /** Why it was skipped. */
+  readonly skip?: string;
+  /** What went wrong, as text with its stack. */
+  readonly failure?: string;
+};
+
+/** One line of JSON: how a test ended, that the machine lives, or that all was run. */
+export type Report = Outcome | 'alive' | 'end';
+
+const aliveMs = 5_000;
+/** A test that takes longer hangs, on however busy a machine. */
+const testMs = 15 * 60_000;
 
 // Runs in the virtual machine: runs the test files that its arguments match, one after another, and says of each test
 // how it ended. What the tests print goes to the console.
 const files = process.argv.slice(2).flatMap(pattern => globSync(pattern).sort());
-const outcomes = openSync(findPort('outcomes'), 'w');
+const port = openSync(findPort('outcomes'), 'w');
+const heartbeat = setInterval(say, aliveMs, 'alive');
 for (const file of files) await runFile(file, 3);
-writeSync(outcomes, '"end"\n');
+clearInterval(heartbeat);
+say('end');
 
 /**
  * V8 itself now and then ends with a failed check (SIGTRAP) when it starts on an emulated processor: such a file is run
@@ -17,7 +35,7 @@ writeSync(outcomes, '"end"\n');
  */
 async function runFile(file: string, tries: number): Promise<void> {
   let hasCrashed = false;
-  const stream = run({ files: [file], concurrency: 1, timeout: 8 * 60_000 });
+  const stream = run({ files: [file], concurrency: 1, timeout: testMs });
   stream.on('test:pass', ({ name, skip, details: { type } }) => {
     const reason = skip === true ? 'no reason given' : skip;
     say({ name, isSuite: type === 'suite', ...(typeof reason === 'string' && { skip: reason }) });
@@ -36,16 +54,16 @@ async function runFile(file: string, tries: number): Promise<void> {
   if (hasCrashed && tries > 1) await runFile(file, tries - 1);
 }
 
-function say(outcome: Outcome): void {
-  writeSync(outcomes, `${JSON.stringify(outcome)}\n`);
+function say(report: Report): void {
+  writeSync(port, `${JSON.stringify(report)}\n`);
 }
 
 /** The device of a port that the host gave this name. */
 function findPort(name: string): string {
   const ports = '/sys/class/virtio-ports';
-  const port = readdirSync(ports).find(
+  const found = readdirSync(ports).find(
     entry => readFileSync(`${ports}/${entry}/name`, 'utf8').trim() === name,
   );
-  if (port === undefined) throw new Error(`this machine has no port "${name}"`);
-  return `/dev/${port}`;
+  if (found === undefined) throw new Error(`this machine has no port "${name}"`);
+  return `/dev/${found}`;
 }

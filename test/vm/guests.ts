@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Outcome, Report } from './guest.ts';
 import { startMachine } from './machine.ts';
-import type { Outcome } from './outcome.ts';
 import { whyNoMachine } from './packages.ts';
 
 const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
@@ -10,11 +10,12 @@ const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
 /**
  * Runs test files in a virtual machine of their own, with a Debian kernel: NFS, NBD, iSCSI, NVMe over TCP, multipath
  * and every capability are there, as root, below `test/vm/packages.sh`'s packages and this machine's files, which stay
- * as they are. Each test in them is a test here, with its own name and failure. A machine that panics, hangs or says
- * nothing is a failure that shows its console. Nothing is left of it.
+ * as they are. Each test in them is a test here, with its own name and failure. A machine that panics, or says nothing for
+ * a while, is a failure that shows its console; one that is slow is none. Nothing is left of it.
  *
  * To add a test: write `test/vm/guest/NAME.guest.ts` as any other test file, add the packages that it needs to
- * `packages.sh`, and name it in a `test/vm/*.test.ts` (one machine each). No udev runs in the machine: what it would make
+ * `packages.sh`, and name it in a `test/vm/*.test.ts`, which is one machine: a
+ * boot takes longer than most tests. No udev runs in the machine: what it would make
  * below /dev, beside the kernel's own nodes, is not there. /run and TMPDIR are in memory; modules load by themselves or
  * with modprobe. A warm `node` takes half a second there.
  */
@@ -23,23 +24,23 @@ export function testInMachine(name: string, files: readonly string[], options: M
   test(name, skip === undefined ? {} : { skip }, t => runFiles(t, files, options));
 }
 
-/** What the kernel is told beside what every machine's is, and how long the machine may run (ten minutes). */
-type MachineOptions = { readonly parameters?: readonly string[]; readonly timeoutMs?: number };
+/** What the kernel is told beside what every machine's is, and for how long the machine may say nothing. */
+type MachineOptions = { readonly parameters?: readonly string[]; readonly silentMs?: number };
 
 async function runFiles(t: TestContext, files: readonly string[], options: MachineOptions): Promise<void> {
   const command = [process.execPath, guest, ...files];
-  const machine = startMachine({ timeoutMs: 10 * 60_000, ...options, command });
+  const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
   t.after(() => machine.end());
   let count = 0;
   let hasEnded = false;
   let hasFailed = false;
   for await (const line of machine.lines) {
-    const outcome = JSON.parse(line) as Outcome | 'end';
-    if (outcome === 'end') hasEnded = true;
-    else if (!outcome.isSuite) {
+    const report = JSON.parse(line) as Report;
+    if (report === 'end') hasEnded = true;
+    else if (report !== 'alive' && !report.isSuite) {
       count++;
-      hasFailed ||= outcome.failure !== undefined;
-      await repeat(t, outcome);
+      hasFailed ||= report.failure !== undefined;
+      await repeat(t, report);
     }
   }
   if (hasFailed) t.diagnostic(`the machine's console:\n${machine.console()}`);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -22,18 +22,19 @@ const start = fileURLToPath(new URL('start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const consoleLines = 60;
 
-/** What a machine runs, how long it may take, and what its kernel is told beside what every machine's is. */
+/** What a machine runs, for how long it may say nothing, and what its kernel is told beside what every machine's is. */
 export type MachinePlan = {
   readonly command: readonly string[];
-  readonly timeoutMs: number;
+  readonly silentMs: number;
   readonly parameters?: readonly string[];
 };
 
 /**
  * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them,
- * and has no network but its own loopback. It ends when the command does, or after the time allowed, or with this process.
+ * and has no network but its own loopback. It ends when the command does, with this process, or when neither
+ * its console nor the port "outcomes" has said anything for the time allowed: how busy this machine is does not count.
  */
-export function startMachine({ command, timeoutMs, parameters = [] }: MachinePlan): Machine {
+export function startMachine({ command, silentMs, parameters = [] }: MachinePlan): Machine {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
   // What was not used for an hour may be removed by packages.sh when its list has changed.
@@ -55,20 +56,27 @@ export function startMachine({ command, timeoutMs, parameters = [] }: MachinePla
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(child, 'close');
-  const deadline = setTimeout(() => {
-    said += `the virtual machine was ended after ${timeoutMs} ms\n`;
+  let heardMs = Date.now();
+  child.stdout.on('data', () => (heardMs = Date.now()));
+  const watch = setInterval(() => {
+    if (Date.now() - Math.max(heardMs, writtenAt(log)) < silentMs) return;
+    said += `the virtual machine was ended after ${silentMs} ms of silence\n`;
     child.kill('SIGKILL');
-  }, timeoutMs);
+  }, 1_000);
   return {
     lines: createInterface({ input: child.stdout }),
     console: () => said + tailOf(log),
     async end() {
-      clearTimeout(deadline);
+      clearInterval(watch);
       child.kill('SIGKILL');
       await ended;
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function writtenAt(log: string): number {
+  return statSync(log, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function tailOf(log: string): string {
@@ -82,7 +90,7 @@ type Boot = Required<Pick<MachinePlan, 'command' | 'parameters'>> & {
   readonly log: string;
 };
 
-const always = ['console=ttyS0', 'quiet', 'panic=-1', 'oops=panic', 'mitigations=off'];
+const always = ['console=ttyS0', 'panic=-1', 'oops=panic', 'mitigations=off'];
 
 function qemuArgs({ image, initrd, log, command, parameters }: Boot): readonly string[] {
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);

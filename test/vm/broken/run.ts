@@ -2,4 +2,4 @@ import { testInMachine } from '../guests.ts';
 
 // Run by the tests of the machine itself: run.ts NAME runs a file that breaks its machine.
 const [, , name = ''] = process.argv;
-testInMachine(name, [`test/vm/broken/${name}.ts`], { timeoutMs: 60_000 });
+testInMachine(name, [`test/vm/broken/${name}.ts`], { silentMs: 60_000 });

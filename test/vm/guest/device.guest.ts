@@ -8,8 +8,8 @@ import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { device } from '../../../node-agent/connectors/device.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
-import { config } from './configfs.ts';
-import { makeGroup, openStores, resizeStore, type Group, type Store } from './scsi-target.ts';
+import { config } from '../targets/configfs.ts';
+import { makeGroup, openStores, resizeStore, type Group, type Store } from '../targets/scsi-target.ts';
 
 const MiB = 2 ** 20;
 const host = createMachine({ timeoutMs: 60_000 });

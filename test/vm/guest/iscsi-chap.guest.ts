@@ -6,8 +6,8 @@ import { after, before, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../../src/api/problem.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode } from './agent.ts';
-import { demandChap, type ChapAccount } from './chap-target.ts';
-import { openStores, startDaemons, startIscsiTarget, type Daemons } from './scsi-target.ts';
+import { demandChap, type ChapAccount } from '../targets/chap-target.ts';
+import { openStores, startDaemons, startIscsiTarget, type Daemons } from '../targets/scsi-target.ts';
 
 const name = 'iqn.2003-01.org.example:fairlead';
 const MiB = 2 ** 20;

@@ -17,7 +17,7 @@ import {
   type Daemons,
   type IscsiTarget,
   type Store,
-} from './scsi-target.ts';
+} from '../targets/scsi-target.ts';
 
 const name = 'iqn.2003-01.org.example:fairlead';
 const MiB = 2 ** 20;

@@ -10,7 +10,7 @@ import { toPublishContext } from '../../../src/api/attachment.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { openNode } from '../../harness/agent.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
-import { openNbdServer } from './nbd-server.ts';
+import { openNbdServer } from '../targets/nbd-server.ts';
 
 const MiB = 2 ** 20;
 const host = createMachine({ timeoutMs: 60_000 });

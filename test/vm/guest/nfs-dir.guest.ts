@@ -7,8 +7,8 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
 import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../harness/machine.ts';
-import { startSharing, type SharedNode } from '../../harness/shared.ts';
-import { startNfsServer } from './nfs-server.ts';
+import { startTrio, type TrioNode } from '../../harness/trio.ts';
+import { startNfsServer } from '../targets/nfs-server.ts';
 
 const capability: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
 const server = await startNfsServer({ after }, 2);
@@ -16,8 +16,15 @@ const server = await startNfsServer({ after }, 2);
 test('a volume of the dir backend goes over a real NFS server to two nodes, from create to delete', async t => {
   const dir = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(dir));
-  const exported = { root: join(server.root, 'volumes'), server: server.address, path: '/volumes' };
-  const shared = await startSharing(t, { dir, nodeIds: ['n1', 'n2'], exported });
+  const root = join(server.root, 'volumes');
+  mkdirSync(root);
+  const pool = {
+    backend: 'dir',
+    dir: root,
+    capacity: '1Ti',
+    nfs: { server: server.address, path: '/volumes' },
+  };
+  const shared = await startTrio(t, { dir, pool, nodeIds: ['n1', 'n2'] });
   const { controller } = connect(t, shared.controller);
   const { volume } = await controller.CreateVolume({
     name: 'shared',
@@ -25,10 +32,10 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
     volume_capabilities: [capability],
   });
   const volume_id = volume?.volume_id ?? '';
-  const place = join(exported.root, volume_id);
+  const place = join(root, volume_id);
 
   const uses: Use[] = [];
-  for (const { nodeId, node, directory } of shared.nodes) {
+  for (const { nodeId, endpoint, directory } of shared.nodes) {
     const attached = { volume_id, node_id: nodeId };
     const { publish_context } = await controller.ControllerPublishVolume({
       ...attached,
@@ -38,7 +45,7 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
       [publish_context['protocol'], publish_context['server'], publish_context['path']],
       ['nfs', server.address, `/volumes/${volume_id}`],
     );
-    const use = { node: connect(t, node), fields: fieldsAt(directory, { volume_id, publish_context }) };
+    const use = { node: connect(t, endpoint), fields: fieldsAt(directory, { volume_id, publish_context }) };
     const detach = (): Promise<unknown> => controller.ControllerUnpublishVolume(attached);
     uses.push({ ...use, detach });
     for (const _ of ['the first time', 'again']) await bringUp(use);
@@ -59,7 +66,7 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
   assert.equal(hashOf(join(place, 'data')), hash(data));
   await controller.DeleteVolume({ volume_id });
   assert.equal(existsSync(place), false);
-  assert.deepEqual(readdirSync(join(exported.root, '.trash')), []);
+  assert.deepEqual(readdirSync(join(root, '.trash')), []);
 });
 
 type Use = {
@@ -68,8 +75,8 @@ type Use = {
   readonly detach: () => Promise<unknown>;
 };
 
-function connect(t: TestContext, socket: string): CsiClient {
-  const client = connectCsi(`unix://${socket}`);
+function connect(t: TestContext, endpoint: string): CsiClient {
+  const client = connectCsi(endpoint);
   t.after(() => client.close());
   return client;
 }
@@ -77,7 +84,7 @@ function connect(t: TestContext, socket: string): CsiClient {
 type Attached = { readonly volume_id: string; readonly publish_context: Record<string, string> };
 
 /** The fields of all Node calls about the volume, at paths of its node. */
-function fieldsAt(directory: SharedNode['directory'], attached: Attached) {
+function fieldsAt(directory: TrioNode['directory'], attached: Attached) {
   const staging_target_path = join(directory, 'staging');
   mkdirSync(staging_target_path);
   const target_path = join(directory, 'target');

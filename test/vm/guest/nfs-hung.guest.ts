@@ -6,7 +6,7 @@ import { mountsBelow } from '../../harness/machine.ts';
 import { requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
-import { startNfsServer } from './nfs-server.ts';
+import { startNfsServer } from '../targets/nfs-server.ts';
 
 const server = await startNfsServer({ after });
 

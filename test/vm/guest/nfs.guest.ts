@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode, type GuestVolume } from './agent.ts';
-import { startNfsServer } from './nfs-server.ts';
+import { startNfsServer } from '../targets/nfs-server.ts';
 
 const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
 

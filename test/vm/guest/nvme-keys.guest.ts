@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Problem } from '../../../src/api/problem.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode } from './agent.ts';
-import { demandKeys, hasTargetKeys, startNvmeTarget } from './nvme-target.ts';
+import { demandKeys, hasTargetKeys, startNvmeTarget } from '../targets/nvme-target.ts';
 
 const subsystem = 'nqn.2014-08.org.example:fairlead';
 const MiB = 2 ** 20;

@@ -7,7 +7,7 @@ import { createMachine } from '../../../node-agent/host/linux.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { nvmeTcp } from '../../../node-agent/connectors/nvme-tcp.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
-import { startNvmeTarget } from './nvme-target.ts';
+import { startNvmeTarget } from '../targets/nvme-target.ts';
 
 const subsystem = 'nqn.2014-08.org.example:fairlead';
 const MiB = 2 ** 20;

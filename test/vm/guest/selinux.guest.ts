@@ -6,8 +6,8 @@ import { parseMountinfo, topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { defaultImageBytes, requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode, type VolumeFields } from './agent.ts';
-import { startNfsServer } from './nfs-server.ts';
-import { labelOf, lackConfig, lackWritable, loadPolicy } from './selinux-policy.ts';
+import { startNfsServer } from '../targets/nfs-server.ts';
+import { labelOf, lackConfig, lackWritable, loadPolicy } from '../targets/selinux-policy.ts';
 
 loadPolicy();
 

@@ -1,0 +1,83 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createClient } from '../../src/api/client.ts';
+import type { Segments } from '../../src/api/topology.ts';
+import { createTokenSource } from '../../src/controller/tokens.ts';
+import { startChild, type Child } from '../../src/dev/children.ts';
+import { devCluster, enroll } from '../../src/dev/enrollment.ts';
+
+/** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
+export type Trio = {
+  /** The controller's endpoint. */
+  readonly controller: string;
+  readonly nodes: readonly TrioNode[];
+};
+
+/** A node: its name, its endpoint, and the directory below which its volumes are staged and published. */
+export type TrioNode = { readonly nodeId: string; readonly endpoint: string; readonly directory: string };
+
+/** Where everything is kept, what the pool is, and what the nodes and plugins say of themselves. */
+export type TrioOptions = {
+  readonly dir: string;
+  readonly pool: Readonly<Record<string, unknown>>;
+  readonly nodeIds: readonly string[];
+  /** Where all nodes are; absent: nowhere in particular. */
+  readonly topology?: Segments;
+  /** The plugin capabilities that depend on the pool. */
+  readonly advertised?: readonly string[];
+};
+
+/** Starts all of them and makes the nodes known; they end with the test. */
+export async function startTrio(t: TestContext, options: TrioOptions): Promise<Trio> {
+  const { dir, pool, nodeIds, topology = {}, advertised = [] } = options;
+  const children: Child[] = [];
+  t.after(() => Promise.all(children.map(child => child.close())));
+  const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
+    const child = startChild(program, { ...settings, 'log-level': 'warn' });
+    children.push(child);
+    return child.ready;
+  };
+  const { keyFile, configFile } = await enroll(dir, { pool });
+  const store = join(dir, 'store.sqlite');
+  const { gateway = '' } = await start('gateway', { listen: '127.0.0.1:0', store, config: configFile });
+  const plugin = { 'plugin-capabilities': advertised.join() || 'none' };
+  const controller = join(dir, 'controller.sock');
+  const cluster = { cluster: devCluster, 'key-file': keyFile };
+  await start('controller', { ...plugin, ...cluster, endpoint: controller, gateway });
+  const places = Object.entries(topology).map(([key, value]) => `${key.replace(/^.*\//, '')}=${value}`);
+  for (const nodeId of nodeIds) {
+    mkdirSync(join(dir, nodeId));
+    await start('node', {
+      ...plugin,
+      ...(places.length > 0 && { topology: places.join() }),
+      endpoint: join(dir, `${nodeId}.sock`),
+      'node-id': nodeId,
+      'state-dir': join(dir, `${nodeId}-state`),
+      'kubelet-dir': join(dir, nodeId),
+    });
+  }
+  await registerNodes(gateway, keyFile, { nodeIds, topology });
+  const nodes = nodeIds.map(nodeId => ({
+    nodeId,
+    endpoint: `unix://${join(dir, `${nodeId}.sock`)}`,
+    directory: join(dir, nodeId),
+  }));
+  return { controller: `unix://${controller}`, nodes };
+}
+
+/** Tells the gateway of nodes, as their cluster does. */
+async function registerNodes(
+  url: string,
+  keyFile: string,
+  { nodeIds, topology = {} }: Pick<TrioOptions, 'nodeIds' | 'topology'>,
+): Promise<void> {
+  const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
+  const client = createClient({ url, token, connections: 1 });
+  try {
+    for (const nodeId of nodeIds)
+      await client.putNode({ nodeId, body: { topology } }, { deadlineMs: Date.now() + 60_000 });
+  } finally {
+    await client.close();
+  }
+}
