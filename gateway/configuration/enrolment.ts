@@ -1,4 +1,5 @@
-import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
+import { createLocalJWKSet } from 'jose/jwks/local';
+import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Enrolment, KeyOwner } from '../http/auth.ts';
 

@@ -17,7 +17,6 @@ export type HttpOptions = {
   readonly url: string;
   /** A bearer token; `renew` asks for a new one because the last was not accepted. */
   readonly token: (renew: boolean) => string | Promise<string>;
-  readonly connections?: number;
 };
 
 /** One request: `body` is sent as JSON, the answer is checked against `answer`; without it no body is expected. */
@@ -55,7 +54,6 @@ type Reply = {
 /** Tries at one request, the first included. All requests of the API may be repeated. */
 const maxTries = 4;
 const firstPauseMs = 50;
-const connectTimeoutMs = 5_000;
 /** The longest that a timer can wait. */
 const longestMs = 2 ** 31 - 1;
 
@@ -87,10 +85,10 @@ export function createHttp(options: HttpOptions): Http {
   const url = new URL(options.url);
   const base = url.pathname.replace(/\/+$/, '');
   const pool = new Pool(url.origin, {
-    connections: options.connections ?? 64,
+    connections: 64,
     // Retries and limits are made for one request at a time on a connection.
     allowH2: false,
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: 5_000 },
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -98,19 +96,22 @@ export function createHttp(options: HttpOptions): Http {
     maxResponseSize: maxBodyBytes,
   });
 
-  async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
-    const token = options.token(renew);
-    const asked = {
-      method: request.method,
-      path: base + request.path,
-      headers: toHeaders(
-        request,
-        call,
-        typeof token === 'string' ? token : await unlessAborted(call.signal, token),
-      ),
-      body: request.body === undefined ? null : JSON.stringify(request.body),
+  async function trySend(
+    { method, path, body }: HttpRequest,
+    call: OpenCall,
+    renew: boolean,
+  ): Promise<Reply> {
+    const given = options.token(renew);
+    const token = typeof given === 'string' ? given : await unlessAborted(call.signal, given);
+    const waitS = Math.max(0, Math.floor((call.deadlineMs - Date.now()) / 1000 - 1));
+    const headers = {
+      authorization: `Bearer ${token}`,
+      prefer: `wait=${waitS}`,
+      ...(call.requestId !== undefined && { 'x-request-id': call.requestId }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
     };
-    return exchange(pool, asked, call.signal);
+    const text = body === undefined ? null : JSON.stringify(body);
+    return exchange(pool, { method, path: base + path, headers, body: text }, call.signal);
   }
 
   async function sendWithRetries(request: HttpRequest, call: OpenCall): Promise<Reply> {
@@ -180,29 +181,14 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
-function toHeaders(
-  { body }: HttpRequest,
-  { deadlineMs, requestId }: Call,
-  token: string,
-): Record<string, string> {
-  const waitS = Math.max(0, Math.floor((deadlineMs - Date.now()) / 1000 - 1));
-  return {
-    authorization: `Bearer ${token}`,
-    prefer: `wait=${waitS}`,
-    ...(requestId !== undefined && { 'x-request-id': requestId }),
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-  };
-}
-
 function readAnswer(reply: Reply, request: HttpRequest): HttpAnswer {
   if (reply.status < 200 || reply.status > 299) throw readProblem(reply);
   const accepted = reply.status === 202;
   if (accepted && reply.text === '') return { value: undefined, accepted };
-  if (!request.answer) {
-    // A page that something in front of the API made up must not pass for a deletion.
-    if (reply.status !== 204 && parseJson(reply) === undefined) throw malformed(request, 'not JSON');
-    return { value: undefined, accepted };
-  }
+  // A page that something in front of the API made up must not pass for a deletion.
+  if (!request.answer && reply.status !== 204 && parseJson(reply) === undefined)
+    throw malformed(request, 'not JSON');
+  if (!request.answer) return { value: undefined, accepted };
   const parsed = request.answer.safeParse(parseJson(reply));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -212,10 +198,8 @@ function readAnswer(reply: Reply, request: HttpRequest): HttpAnswer {
 }
 
 function malformed({ method, path }: HttpRequest, found: string): Problem {
-  return new Problem(
-    'UNAVAILABLE',
-    `the storage API gave a malformed answer to ${method} ${path} (${found})`,
-  );
+  const asked = `${method} ${path}`;
+  return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
 }
 
 /** Codes and statuses that speak of our own token: they say nothing of the operation, which an earlier try may have begun. */
@@ -223,15 +207,14 @@ const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED',
 
 function readProblem(reply: Reply): Problem {
   const { success, data } = problemSchema.safeParse(parseJson(reply));
+  const found = `status ${reply.status}`;
   if (tokenRefused.has(reply.status) || tokenRefused.has(data?.code)) {
-    const reason = data?.detail ?? `status ${reply.status}`;
+    const reason = data?.detail ?? found;
     return new Problem('UNAVAILABLE', `the storage API does not accept this controller's token: ${reason}`);
   }
   if (reply.status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
-  if (!success) {
-    const found = `status ${reply.status}`;
+  if (!success)
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with ${found}`);
-  }
   const { code, detail, requestId } = data;
   return new Problem(code, requestId === undefined ? detail : `${detail} (request ${requestId})`);
 }

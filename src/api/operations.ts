@@ -57,14 +57,10 @@ export type Operation = {
 /** What every operation may answer. */
 export const commonProblems: readonly ProblemCode[] = ['UNAUTHENTICATED', 'UNAVAILABLE'];
 
-const creation = [
-  'INVALID_ARGUMENT',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'RESOURCE_EXHAUSTED',
-] as const;
+const listing = ['INVALID_ARGUMENT', 'ABORTED'] as const;
+const change = ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED'] as const;
+const creation = [...change, 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'] as const;
+const deletion = ['FAILED_PRECONDITION', 'ABORTED'] as const;
 
 /** How many entries a page may have: 0, none, and more than `most` all mean `most`. */
 const limitOf = (most: number, what: string) =>
@@ -76,29 +72,21 @@ const limitOf = (most: number, what: string) =>
     .transform(limit => Math.min(limit || most, most))
     .describe(`Most ${what} in the page; 0: as many as one page holds.`);
 
+/** A text of a query; an empty one is none. */
+const textOf = (description: string, example: string) =>
+  z
+    .string()
+    .optional()
+    .transform(text => text || undefined)
+    .meta({ description, examples: [example] });
+
 const page = z.object({
   limit: limitOf(maxPageEntries, 'entries'),
-  pageToken: z
-    .string()
-    .optional()
-    .transform(token => token || undefined)
-    .meta({ description: 'The `nextPageToken` of the page before.', examples: ['MTplYXN0LnB2Yy0x'] }),
-});
-
-const snapshotPage = page.extend({
-  volumeId: z
-    .string()
-    .optional()
-    .transform(id => id || undefined)
-    .meta({ description: 'Only the snapshots of this volume.', examples: ['east.pvc-1'] }),
+  pageToken: textOf('The `nextPageToken` of the page before.', 'MTplYXN0LnB2Yy0x'),
 });
 
 const blockRange = z.object({
-  base: z
-    .string()
-    .optional()
-    .transform(id => id || undefined)
-    .meta({ description: 'An older snapshot of the same volume.', examples: ['east.snap-0'] }),
+  base: textOf('An older snapshot of the same volume.', 'east.snap-0'),
   offset: z.coerce.number<number>().int().default(0).describe('Only blocks that end after this byte.'),
   limit: limitOf(maxPageBlocks, 'extents'),
 });
@@ -128,7 +116,7 @@ export const operations = {
     doc: 'One page of volumes with their attachments, by id.',
     query: page,
     answers: { 200: volumePageSchema },
-    problems: ['INVALID_ARGUMENT', 'ABORTED'],
+    problems: listing,
   },
   createVolume: {
     method: 'PUT',
@@ -153,7 +141,7 @@ export const operations = {
     tag: 'volumes',
     doc: 'Deletes the volume; an unknown one is fine. FAILED_PRECONDITION while it is attached or needed.',
     answers: { 202: volume, 204: null },
-    problems: ['FAILED_PRECONDITION', 'ABORTED'],
+    problems: deletion,
   },
   validateVolume: {
     method: 'POST',
@@ -171,14 +159,7 @@ export const operations = {
     doc: 'Grows the volume, attached or not, to a size within the bounds. It never shrinks.',
     body: sizeSpecSchema,
     answers: { 200: volume, 202: volume },
-    problems: [
-      'INVALID_ARGUMENT',
-      'NOT_FOUND',
-      'ABORTED',
-      'OUT_OF_RANGE',
-      'RESOURCE_EXHAUSTED',
-      'UNIMPLEMENTED',
-    ],
+    problems: [...change, 'OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
   },
   modifyVolume: {
     method: 'PUT',
@@ -187,7 +168,7 @@ export const operations = {
     doc: 'Changes mutable parameters; those that are not named stay as they are.',
     body: parametersSpecSchema,
     answers: { 200: volume, 202: volume },
-    problems: ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED', 'UNIMPLEMENTED'],
+    problems: [...change, 'UNIMPLEMENTED'],
   },
   getVolumeHealth: {
     method: 'GET',
@@ -204,7 +185,7 @@ export const operations = {
     doc: 'One page of the volumes with which something is wrong.',
     query: page,
     answers: { 200: healthPageSchema },
-    problems: ['INVALID_ARGUMENT', 'ABORTED', 'UNIMPLEMENTED'],
+    problems: [...listing, 'UNIMPLEMENTED'],
   },
   attachVolume: {
     method: 'PUT',
@@ -229,7 +210,7 @@ export const operations = {
     tag: 'attachments',
     doc: 'Detaches the volume from the node, and answers once the node can no longer read or write.',
     answers: { 202: attachment, 204: null },
-    problems: ['FAILED_PRECONDITION', 'ABORTED'],
+    problems: deletion,
   },
   detachVolumeFromAllNodes: {
     method: 'DELETE',
@@ -237,16 +218,16 @@ export const operations = {
     tag: 'attachments',
     doc: 'Detaches the volume from all nodes.',
     answers: { 202: volume, 204: null },
-    problems: ['FAILED_PRECONDITION', 'ABORTED'],
+    problems: deletion,
   },
   listSnapshots: {
     method: 'GET',
     path: '/v1/snapshots',
     tag: 'snapshots',
     doc: 'One page of snapshots that are cut, of one volume or of all, by id.',
-    query: snapshotPage,
+    query: page.extend({ volumeId: textOf('Only the snapshots of this volume.', 'east.pvc-1') }),
     answers: { 200: snapshotPageSchema },
-    problems: ['INVALID_ARGUMENT', 'ABORTED', 'UNIMPLEMENTED'],
+    problems: [...listing, 'UNIMPLEMENTED'],
   },
   createSnapshot: {
     method: 'PUT',
@@ -271,7 +252,7 @@ export const operations = {
     tag: 'snapshots',
     doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
     answers: { 202: snapshot, 204: null },
-    problems: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'ABORTED', 'UNIMPLEMENTED'],
+    problems: [...deletion, 'INVALID_ARGUMENT', 'UNIMPLEMENTED'],
   },
   listBlocks: {
     method: 'GET',
@@ -280,7 +261,7 @@ export const operations = {
     doc: 'One page of the blocks that hold data, or with `base` of those that differ from that snapshot.',
     query: blockRange,
     answers: { 200: blockPageSchema },
-    problems: ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
+    problems: [...change, 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
   },
   createGroup: {
     method: 'PUT',
@@ -305,7 +286,7 @@ export const operations = {
     tag: 'groups',
     doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
     answers: { 202: group, 204: null },
-    problems: ['FAILED_PRECONDITION', 'ABORTED', 'UNIMPLEMENTED'],
+    problems: [...deletion, 'UNIMPLEMENTED'],
   },
   putNode: {
     method: 'PUT',

@@ -90,7 +90,7 @@ function nodeSettings(config: DevConfig, socket: string): Record<string, string 
 async function registerNode(gateway: string, config: DevConfig, { keyFile }: Enrollment): Promise<void> {
   const { 'node-id': nodeId, topology } = config;
   const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
-  const client = createClient({ url: gateway, token, connections: 1 });
+  const client = createClient({ url: gateway, token });
   try {
     await client.putNode(
       { nodeId, body: topology ? { topology: topology.segments } : {} },
