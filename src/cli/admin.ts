@@ -133,7 +133,7 @@ function command<T extends typeof shared>({ doc, settings, ask }: Asked<T>): Adm
         audience: given.audience,
         lifetimeMs: 60_000,
       });
-      const client = createClient({ url: given.gateway, token, connections: 1 });
+      const client = createClient({ url: given.gateway, token });
       try {
         const { data, table, status } = await ask(
           { client, call: { deadlineMs: Date.now() + given.timeout } },

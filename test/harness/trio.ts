@@ -73,7 +73,7 @@ async function registerNodes(
   { nodeIds, topology = {} }: Pick<TrioOptions, 'nodeIds' | 'topology'>,
 ): Promise<void> {
   const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
-  const client = createClient({ url, token, connections: 1 });
+  const client = createClient({ url, token });
   try {
     for (const nodeId of nodeIds)
       await client.putNode({ nodeId, body: { topology } }, { deadlineMs: Date.now() + 60_000 });
