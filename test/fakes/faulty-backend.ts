@@ -4,8 +4,7 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { Step } from '../../gateway/operations/operation.ts';
 import { createDice, type Dice, type Timed } from './faulty-backend/dice.ts';
-import type { Target } from './faulty-backend/methods.ts';
-import type { Fault, Rule } from './faulty-backend/rules.ts';
+import type { Fault, Rule, Target } from './faulty-backend/rules.ts';
 import { wrapBackend, type Around, type Called } from './faulty-backend/wrap.ts';
 
 /** What goes wrong, by which random numbers, and where it is told. */
@@ -55,36 +54,36 @@ function createFaults(dice: Dice, journal: Journal): Around {
     async call(called, run) {
       const end = await enter(called, dice.fateOf(called.target), journal);
       const value = await run();
-      journal(called, { fault: end?.kind, done: true });
-      if (end?.kind === 'wrong-size') return tellWrongSize(value);
-      if (end) throw endOf(end.kind, called);
+      journal(called, { fault: end?.fault, done: true });
+      if (end?.fault === 'wrong-size') return tellWrongSize(value);
+      if (end) throw endOf(end.fault, called);
       return value;
     },
     async *stream(called, run) {
       const end = await enter(called, dice.fateOf(called.target), journal);
-      let left = end?.kind === 'partial-page' ? 1 : Number.POSITIVE_INFINITY;
+      let left = end?.fault === 'partial-page' ? 1 : Number.POSITIVE_INFINITY;
       for await (const entry of run()) {
         if (left-- <= 0) return;
         yield entry;
       }
-      if (end && end.kind !== 'partial-page') throw endOf(end.kind, called);
+      if (end && end.fault !== 'partial-page') throw endOf(end.fault, called);
     },
   };
 }
 
-const before: ReadonlySet<Fault['kind']> = new Set(['fail', 'locked', 'busy']);
+const before: ReadonlySet<Fault['fault']> = new Set(['fail', 'locked', 'busy']);
 
 /** What comes before the storage is asked; what is left is for after it has answered. */
 async function enter(called: Called, fate: readonly Timed[], journal: Journal): Promise<Fault | undefined> {
   for (const { delayMs } of fate) if (delayMs > 0) await sleep(delayMs);
-  const end = fate.find(({ fault }) => fault.kind !== 'latency')?.fault;
-  if (end?.kind !== 'hang' && !(end && before.has(end.kind))) return end;
-  journal(called, { fault: end.kind, done: false });
-  if (end.kind === 'hang') await new Promise<never>(() => undefined);
-  throw endOf(end.kind, called);
+  const end = fate.find(({ fault }) => fault.fault !== 'latency')?.fault;
+  if (end?.fault !== 'hang' && !(end && before.has(end.fault))) return end;
+  journal(called, { fault: end.fault, done: false });
+  if (end.fault === 'hang') await new Promise<never>(() => undefined);
+  throw endOf(end.fault, called);
 }
 
-function endOf(kind: Fault['kind'], { target, id }: Called): Error {
+function endOf(kind: Fault['fault'], { target, id }: Called): Error {
   const what = id === '' ? target : `${target} of "${id}"`;
   if (kind === 'locked') return new Problem('ABORTED', `${what}: the storage has it locked (injected)`);
   if (kind === 'busy')

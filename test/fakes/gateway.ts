@@ -8,15 +8,15 @@ import { runProgram } from '../../src/lib/lifecycle.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { readSettings } from '../../src/lib/settings.ts';
 import { crashAtSteps, layFaults, type FaultOptions } from './faulty-backend.ts';
-import { parseRules } from './faulty-backend/rules.ts';
+import type { Rule } from './faulty-backend/rules.ts';
 
 /**
- * `fairlead gateway` with faults laid around every backend and every step of the work: FAULT_RULES says which,
+ * `fairlead gateway` with faults laid around every backend and every step of the work: FAULT_RULES says which, as JSON,
  * FAULT_JOURNAL where each call is told. Several may serve one image directory, as replicas serve a storage that is
  * reached over a network. All else comes as to the real one.
  */
-const { FAULT_RULES: rules = '', FAULT_JOURNAL: journal, ...env } = process.env;
-const options: FaultOptions = { rules: parseRules(rules), seed: 1, journal };
+const { FAULT_RULES: rules = '[]', FAULT_JOURNAL: journal, ...env } = process.env;
+const options: FaultOptions = { rules: JSON.parse(rules) as readonly Rule[], seed: 1, journal };
 const sharedImages: BackendPlugin<typeof backends.image.settings> = {
   settings: backends.image.settings,
   open: ({ dir, capacity }) => openImages(dir, capacity),

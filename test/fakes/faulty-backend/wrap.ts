@@ -1,5 +1,5 @@
 import type { Backend, Changes, Modification, Snapshots } from '../../../gateway/backend.ts';
-import type { Target } from './methods.ts';
+import type { Target } from './rules.ts';
 
 /** One call of a backend: which method, and the id of what it is about (for a group its volumes' ids). */
 export type Called = { readonly target: Target; readonly id: string };

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../../../src/api/http.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
+import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
 
 const signer = await createSigner('a');
@@ -45,7 +46,7 @@ export function prepareDirectory(t: TestContext): string {
 export async function startProcess(
   t: TestContext,
   directory: string,
-  rules?: string,
+  rules?: readonly Rule[],
 ): Promise<GatewayProcess> {
   const flags = {
     '--listen': '127.0.0.1:0',
@@ -60,7 +61,11 @@ export async function startProcess(
       ? fork(cli, ['gateway', ...argv], { silent: true })
       : fork(fakeGateway, argv, {
           silent: true,
-          env: { ...process.env, FAULT_RULES: rules, FAULT_JOURNAL: join(directory, 'journal') },
+          env: {
+            ...process.env,
+            FAULT_RULES: JSON.stringify(rules),
+            FAULT_JOURNAL: join(directory, 'journal'),
+          },
         });
   const problems: string[] = [];
   child.stderr?.on('data', chunk => problems.push(String(chunk)));

@@ -1,5 +1,5 @@
 import type { Backend } from '../../../gateway/backend.ts';
-import type { Target } from '../../fakes/faulty-backend/methods.ts';
+import type { Target } from '../../fakes/faulty-backend/rules.ts';
 import { wrapBackend, type Called } from '../../fakes/faulty-backend/wrap.ts';
 
 /** What methods that change something are called in tests. */

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { crashPoints, type Target } from '../../../fakes/faulty-backend/methods.ts';
+import { crashPoints, type Target } from '../../../fakes/faulty-backend/rules.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
@@ -85,7 +85,7 @@ test('a gateway that is killed in any mutation, at any step, loses nothing and d
   );
 });
 
-async function crashInEach(t: TestContext, point: string): Promise<void> {
+async function crashInEach(t: TestContext, point: (typeof crashPoints)[number]): Promise<void> {
   const directory = prepareDirectory(t);
   const first = await startProcess(t, directory);
   for (const ask of fixtures) await ask(first.client, callWithin(10_000));
@@ -94,7 +94,7 @@ async function crashInEach(t: TestContext, point: string): Promise<void> {
 
   let unfinished: Ask | undefined;
   for (const { method, ask } of mutations) {
-    const running = await startProcess(t, directory, `${method} call 1 crash ${point}`);
+    const running = await startProcess(t, directory, [{ on: [method], call: 1, fault: 'crash', point }]);
     if (unfinished) await askPatiently(running, unfinished);
     await askAndLose(running, ask);
     unfinished = ask;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Rule } from '../../../fakes/faulty-backend/rules.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { askPatiently, callWithin, effectsOf, prepareDirectory, startProcess, type Ask } from '../process.ts';
 
@@ -57,7 +58,7 @@ const steps: readonly { readonly effect: string; readonly ask: Ask }[] = [
 
 test('two gateways that are asked the same ten times at once, and ten times more, do each thing once', async t => {
   const directory = prepareDirectory(t);
-  const slow = 'all every 1 latency 20ms..80ms';
+  const slow: readonly Rule[] = [{ on: 'all', every: 1, fault: 'latency', leastMs: 20, mostMs: 80 }];
   const processes = [await startProcess(t, directory, slow), await startProcess(t, directory, slow)] as const;
   for (const { effect, ask } of steps) {
     const callers = Array.from({ length: 10 }, (_, index) => processes[index % 2 === 0 ? 0 : 1]);

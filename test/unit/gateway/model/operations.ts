@@ -9,7 +9,7 @@ import {
   tuple,
   type Arbitrary,
 } from 'fast-check';
-import { crashPoints } from '../../../fakes/faulty-backend/methods.ts';
+import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 
 /**
  * What a cluster can ask; sizes in MiB. `from` is the id of what a volume is filled from, `zone` the one in which it must

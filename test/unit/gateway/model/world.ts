@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { layFaults } from '../../../fakes/faulty-backend.ts';
-import { parseRules } from '../../../fakes/faulty-backend/rules.ts';
+import { changing, type Rule } from '../../../fakes/faulty-backend/rules.ts';
 import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../../../gateway/operations/recovery.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
@@ -16,10 +16,17 @@ import { nodeZones, zones } from './model.ts';
 import { crash, watchHangs, type HangWatch } from './hangs.ts';
 
 /** Everything goes wrong now and then. */
-const rules = `
-  all 8% fail; all 8% lost-answer; all 4% fail-after; all 4% locked; all 4% busy;
-  create,delete,attach,detach,expand,modify,snapshot,snapshot-delete,group 1% hang;
-  create,expand 8% wrong-size; list,snapshot-list 20% partial-page; all 5% latency 0ms..2ms`;
+const rules: readonly Rule[] = [
+  { on: 'all', chance: 0.08, fault: 'fail' },
+  { on: 'all', chance: 0.08, fault: 'lost-answer' },
+  { on: 'all', chance: 0.04, fault: 'fail-after' },
+  { on: 'all', chance: 0.04, fault: 'locked' },
+  { on: 'all', chance: 0.04, fault: 'busy' },
+  { on: changing, chance: 0.01, fault: 'hang' },
+  { on: 'all', chance: 0.08, fault: 'wrong-size' },
+  { on: 'all', chance: 0.2, fault: 'partial-page' },
+  { on: 'all', chance: 0.05, fault: 'latency', leastMs: 0, mostMs: 2 },
+];
 const leaseMs = 40;
 
 /** One gateway without its listener. */
@@ -50,7 +57,7 @@ export async function openWorld(store: string, seed: number): Promise<World> {
     await openMemory(zones.map(zone => ({ totalBytes: 2 ** 39, place: { zone } }))),
     ways,
   );
-  let faults = parseRules(rules);
+  let faults = rules;
   let started = 0;
   const watches = new Map<number, HangWatch>();
   const armed = new Map<number, Step['point']>();
