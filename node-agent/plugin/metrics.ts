@@ -1,4 +1,4 @@
-import type { ObserveRpc } from '../../src/csi/server.ts';
+import type { ObserveRpc } from '../../src/csi/call.ts';
 import type { Host } from '../host.ts';
 import type { ObservePhase } from '../host/phases.ts';
 

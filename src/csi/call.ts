@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
-import { Problem, problemTable } from '../api/problem.ts';
+import { asProblem, Problem, problemTable } from '../api/problem.ts';
 import { framesOf } from '../lib/frames.ts';
 import type { Log } from '../lib/log.ts';
 
@@ -16,27 +16,76 @@ export type UnaryCall = {
 
 /** What a call of gRPC has of use here. */
 type GrpcCall = {
+  readonly request: unknown;
   readonly cancelled: boolean;
   getDeadline(): Date | number;
   on(event: 'cancelled', listener: () => void): unknown;
 };
 
-/** What is told of a call in logs. */
-export type CallFields = {
-  readonly rpc: string;
-  readonly requestId: string;
-  readonly volumeId?: string;
-  readonly durationMs: number;
-};
-
 /** Every call ends in `cancelled`, answered ones too: one reason for all costs no stack trace each. */
 const callerGone = new Problem('CANCELLED', 'the caller went away');
+
+/** Told when an RPC begins; what it returns is told the code that the RPC ended with, OK included. */
+export type ObserveRpc = (rpc: string) => (code: string) => void;
+
+/** Which RPC, where it is logged, and who observes it. */
+export type Edge = { readonly rpc: string; readonly log: Log; readonly observe: ObserveRpc | undefined };
+
+/** A call that runs. Exactly one of the functions is called, at its end. */
+export type OpenCall = UnaryCall & {
+  succeed(): void;
+  /** The caller went away before the end. */
+  leave(): void;
+  /** Logs what was thrown, once, where it leaves the program, and returns it as a status. */
+  fail(error: unknown): ServiceError;
+};
+
+/** Begins a call; one without a deadline ends after `defaultTimeoutMs`. */
+export function openCall({ rpc, log, observe }: Edge, call: GrpcCall, defaultTimeoutMs: number): OpenCall {
+  const startMs = performance.now();
+  const ended = observe?.(rpc);
+  const abort = new AbortController();
+  const cancel = (): void => abort.abort(callerGone);
+  call.on('cancelled', cancel);
+  if (call.cancelled) cancel();
+  const deadlineMs = Number(call.getDeadline());
+  const requestId = randomUUID().slice(-12);
+  const describe = () => ({
+    rpc,
+    requestId,
+    ...volumeOf(call.request),
+    durationMs: Math.round(performance.now() - startMs),
+  });
+  return {
+    deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
+    requestId,
+    signal: abort.signal,
+    succeed() {
+      ended?.('OK');
+      log.debug('answered', describe());
+    },
+    leave: () => ended?.('CANCELLED'),
+    fail(error) {
+      const problem = asProblem(error);
+      const { code, detail, cause } = problem;
+      ended?.(code);
+      const stack = code === 'UNAVAILABLE' ? framesOf(cause) : undefined;
+      log.warn('refused', {
+        ...describe(),
+        code,
+        detail: shorten(detail),
+        ...(stack !== undefined && { stack }),
+      });
+      return toStatus(problem, requestId);
+    },
+  };
+}
 
 /** Most characters of an id in a log: no good one has more. */
 const maxIdLength = 128;
 
 /** The volume that a request names, as a field of a log line; none where it names none. */
-export function volumeOf(request: unknown): Pick<CallFields, 'volumeId'> {
+function volumeOf(request: unknown): { readonly volumeId?: string } {
   const { volume_id: volumeId } = request as { readonly volume_id?: unknown };
   if (typeof volumeId !== 'string' || volumeId === '') return {};
   return { volumeId: volumeId.slice(0, maxIdLength) };
@@ -45,22 +94,8 @@ export function volumeOf(request: unknown): Pick<CallFields, 'volumeId'> {
 /** Most characters of a status's message. */
 const maxDetailLength = 1_024;
 
-/** A call as handlers know it; one without a deadline ends after `defaultTimeoutMs`. */
-export function openCall(call: GrpcCall, defaultTimeoutMs: number): UnaryCall {
-  const abort = new AbortController();
-  const cancel = (): void => abort.abort(callerGone);
-  call.on('cancelled', cancel);
-  if (call.cancelled) cancel();
-  const deadlineMs = Number(call.getDeadline());
-  return {
-    deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
-    requestId: randomUUID().slice(-12),
-    signal: abort.signal,
-  };
-}
-
 /** A status of code and message alone. The message travels in a header: it is kept short, and of characters that a header can be made of. */
-export function toStatus(problem: Problem, requestId: string): ServiceError {
+function toStatus(problem: Problem, requestId: string): ServiceError {
   const detail = shorten(problem.detail).toWellFormed();
   const details = problem.detail.includes('(request ') ? detail : `${detail} (request ${requestId})`;
   return Object.assign(new Error(details), {
@@ -68,13 +103,6 @@ export function toStatus(problem: Problem, requestId: string): ServiceError {
     details,
     metadata: new Metadata(),
   });
-}
-
-/** Logs an error, once, where it leaves the program. */
-export function logProblem(log: Log, problem: Problem, fields: CallFields): void {
-  const { code, detail, cause } = problem;
-  const stack = code === 'UNAVAILABLE' ? framesOf(cause) : undefined;
-  log.warn('refused', { ...fields, code, detail: shorten(detail), ...(stack !== undefined && { stack }) });
 }
 
 /** The middle of what is too long is left out, so that a request's id at its end stays. */

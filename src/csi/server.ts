@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
-import { asProblem } from '../api/problem.ts';
 import type { Log } from '../lib/log.ts';
 import { clearSocketPath, fileIdentity } from '../lib/unix-socket.ts';
+import type { Edge, ObserveRpc } from './call.ts';
 import type { Definition } from './protocol.ts';
 import { toGrpcStream, type Streaming } from './streaming.ts';
 import { toGrpcHandler, type Unary } from './unary.ts';
@@ -15,9 +15,6 @@ export type Service = {
   readonly handlers?: Readonly<Record<string, Unary<never, unknown> | undefined>>;
   readonly streams?: Readonly<Record<string, Streaming<never, unknown> | undefined>>;
 };
-
-/** Told when an RPC begins; what it returns is told the code that the RPC ended with, OK included. */
-export type ObserveRpc = (rpc: string) => (code: string) => void;
 
 /** Where to listen, and what to serve. `socketPath` is an absolute path. */
 export type ServeOptions = {
@@ -84,56 +81,15 @@ async function bind(server: Server, socketPath: string): Promise<string> {
   return address;
 }
 
-type Edge = { readonly log: Log; readonly observe: ObserveRpc | undefined };
-
 function toImplementation(
   { handlers = {}, streams = {} }: Service,
-  { log, observe }: Edge,
+  edge: Omit<Edge, 'rpc'>,
 ): UntypedServiceImplementation {
   const unary = Object.entries(handlers).flatMap(([rpc, handler]) =>
-    handler ? [[rpc, toGrpcHandler(rpc, observe ? observed(rpc, handler, observe) : handler, log)]] : [],
+    handler ? [[rpc, toGrpcHandler({ ...edge, rpc }, handler)]] : [],
   );
   const streaming = Object.entries(streams).flatMap(([rpc, handler]) =>
-    handler ? [[rpc, toGrpcStream(rpc, observe ? observedStream(rpc, handler, observe) : handler, log)]] : [],
+    handler ? [[rpc, toGrpcStream({ ...edge, rpc }, handler)]] : [],
   );
   return Object.fromEntries([...unary, ...streaming]) as UntypedServiceImplementation;
-}
-
-function observed<Request>(
-  rpc: string,
-  handler: Unary<Request, unknown>,
-  observe: ObserveRpc,
-): Unary<Request, unknown> {
-  return async (request, call) => {
-    const ended = observe(rpc);
-    try {
-      const response = await handler(request, call);
-      ended('OK');
-      return response;
-    } catch (error) {
-      ended(asProblem(error).code);
-      throw error;
-    }
-  };
-}
-
-function observedStream<Request>(
-  rpc: string,
-  handler: Streaming<Request, unknown>,
-  observe: ObserveRpc,
-): Streaming<Request, unknown> {
-  return async function* (request, call) {
-    const ended = observe(rpc);
-    // What a caller that goes away leaves it at.
-    let code = 'CANCELLED';
-    try {
-      yield* handler(request, call);
-      code = 'OK';
-    } catch (error) {
-      ({ code } = asProblem(error));
-      throw error;
-    } finally {
-      ended(code);
-    }
-  };
 }

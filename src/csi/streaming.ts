@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
-import { asProblem } from '../api/problem.ts';
-import type { Log } from '../lib/log.ts';
-import { logProblem, openCall, toStatus, type UnaryCall } from './call.ts';
+import { openCall, type Edge, type UnaryCall } from './call.ts';
 
 /** One RPC that answers with a stream: its regular end says that everything was told, a `Problem` that it was not. */
 export type Streaming<Request, Response> = (request: Request, call: UnaryCall) => AsyncIterable<Response>;
@@ -21,39 +19,23 @@ const defaultTimeoutMs = 24 * 60 * 60 * 1_000;
 
 /** The gRPC edge of a stream: waits for a slow reader, and ends with a status when the handler throws. */
 export function toGrpcStream<Request, Response>(
-  rpc: string,
+  edge: Edge,
   handler: Streaming<Request, Response>,
-  log: Log,
 ): handleServerStreamingCall<Request, Response> {
-  return call => {
-    void answer({ rpc, handler, log }, call);
-  };
-}
-
-type Edge<Request, Response> = {
-  readonly rpc: string;
-  readonly handler: Streaming<Request, Response>;
-  readonly log: Log;
-};
-
-async function answer<Request, Response>(
-  { rpc, handler, log }: Edge<Request, Response>,
-  call: ServerWritableStream<Request, Response>,
-): Promise<void> {
-  const startMs = performance.now();
-  const opened = openCall(call, defaultTimeoutMs);
-  const { requestId, signal } = opened;
-  try {
-    for await (const response of handler(call.request, opened)) {
-      if (signal.aborted) return;
-      if (!call.write(response)) await once(call, 'drain', { signal });
+  const answer = async (call: ServerWritableStream<Request, Response>): Promise<void> => {
+    const opened = openCall(edge, call, defaultTimeoutMs);
+    const { signal } = opened;
+    try {
+      for await (const response of handler(call.request, opened)) {
+        signal.throwIfAborted();
+        if (!call.write(response)) await once(call, 'drain', { signal });
+      }
+      call.end();
+      opened.succeed();
+    } catch (error) {
+      if (signal.aborted) opened.leave();
+      else call.emit('error', opened.fail(error));
     }
-    call.end();
-    log.debug('answered', { rpc, requestId, durationMs: Math.round(performance.now() - startMs) });
-  } catch (error) {
-    if (signal.aborted) return;
-    const problem = asProblem(error);
-    call.emit('error', toStatus(problem, requestId));
-    logProblem(log, problem, { rpc, requestId, durationMs: Math.round(performance.now() - startMs) });
-  }
+  };
+  return call => void answer(call);
 }

@@ -1,7 +1,5 @@
 import type { handleUnaryCall, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
-import { asProblem } from '../api/problem.ts';
-import type { Log } from '../lib/log.ts';
-import { logProblem, openCall, toStatus, volumeOf, type UnaryCall } from './call.ts';
+import { openCall, type Edge, type UnaryCall } from './call.ts';
 
 export type { UnaryCall } from './call.ts';
 
@@ -25,41 +23,20 @@ const defaultTimeoutMs = 30_000;
  * alone (CSI spec, "Error Scheme").
  */
 export function toGrpcHandler<Request, Response>(
-  rpc: string,
+  edge: Edge,
   handler: Unary<Request, Response>,
-  log: Log,
 ): handleUnaryCall<Request, Response> {
-  return (call, callback) => {
-    void answer({ rpc, handler, log }, call, callback);
+  const answer = async (
+    call: ServerUnaryCall<Request, Response>,
+    callback: sendUnaryData<Response>,
+  ): Promise<void> => {
+    const opened = openCall(edge, call, defaultTimeoutMs);
+    try {
+      callback(null, await handler(call.request, opened));
+      opened.succeed();
+    } catch (error) {
+      callback(opened.fail(error));
+    }
   };
-}
-
-type Edge<Request, Response> = {
-  readonly rpc: string;
-  readonly handler: Unary<Request, Response>;
-  readonly log: Log;
-};
-
-async function answer<Request, Response>(
-  { rpc, handler, log }: Edge<Request, Response>,
-  call: ServerUnaryCall<Request, Response>,
-  callback: sendUnaryData<Response>,
-): Promise<void> {
-  const startMs = performance.now();
-  const opened = openCall(call, defaultTimeoutMs);
-  const { requestId } = opened;
-  const told = () => ({
-    rpc,
-    requestId,
-    ...volumeOf(call.request),
-    durationMs: Math.round(performance.now() - startMs),
-  });
-  try {
-    callback(null, await handler(call.request, opened));
-    log.debug('answered', told());
-  } catch (error) {
-    const problem = asProblem(error);
-    callback(toStatus(problem, requestId));
-    logProblem(log, problem, told());
-  }
+  return (call, callback) => void answer(call, callback);
 }
