@@ -26,13 +26,11 @@ export const gatewaySettings = {
     doc: 'PEM file with the certificate chain; without it plain HTTP is served',
     parse: text,
     optional: true,
-    with: 'tls-key-file',
   },
   'tls-key-file': {
     doc: "PEM file with the certificate's key",
     parse: text,
     optional: true,
-    with: 'tls-cert-file',
   },
   'keep-deleted': {
     doc: 'how long a deleted volume keeps its data and what it reserves, so that it can be restored; 0s: not at all',

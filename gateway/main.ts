@@ -80,6 +80,8 @@ function listen(
   { listen: { host, port }, 'tls-cert-file': certFile, 'tls-key-file': keyFile }: GatewayConfig,
   fetch: (request: Request) => Response | Promise<Response>,
 ): Promise<Server> {
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new Error('--tls-cert-file and --tls-key-file need each other');
   const tls = certFile !== undefined &&
     keyFile !== undefined && { cert: readFileSync(certFile), key: readFileSync(keyFile) };
   const server = (

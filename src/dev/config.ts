@@ -3,7 +3,7 @@ import { parseSegments, type Segments } from '../api/topology.ts';
 import { defaultDriverName } from '../csi/identity.ts';
 import { advertisedSetting } from '../csi/plugin-capabilities.ts';
 import { logLevels } from '../lib/log.ts';
-import { absolutePath, bytes, choice, hostPort, text, unixSocket } from '../lib/parsers.ts';
+import { absolutePath, bytes, choice, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { resolve } from 'node:path';
 
@@ -15,11 +15,11 @@ export const devSettings = {
   },
   listen: {
     doc: 'where the gateway listens; port 0 takes a free one',
-    parse: checkedHostPort,
+    parse: text,
     default: '127.0.0.1:0',
   },
   'kubelet-dir': { doc: 'directory below which targets may lie', parse: absolutePath, default: '/' },
-  'node-id': { doc: "this machine's name as a node", parse: nodeId, default: hostname() },
+  'node-id': { doc: "this machine's name as a node", parse: text, default: hostname() },
   'default-fs': {
     doc: 'filesystem of volumes that name none: ext4, xfs or btrfs',
     parse: choice('ext4', 'xfs', 'btrfs'),
@@ -61,15 +61,4 @@ function directory(value: string): string {
   const path = resolve(text(value));
   unixSocket(`${path}/controller.sock`);
   return path;
-}
-
-function nodeId(value: string): string {
-  if (Buffer.byteLength(text(value)) > 256)
-    throw new Error('has more than the 256 bytes that a node id may have');
-  return value;
-}
-
-function checkedHostPort(value: string): string {
-  hostPort(value);
-  return value;
 }

@@ -18,8 +18,6 @@ export type Setting<T> = {
   readonly file?: boolean;
   /** The flag may stand alone: then it means `true`. */
   readonly isSwitch?: boolean;
-  /** Another setting of the table that must be given when this one is. */
-  readonly with?: string;
 };
 
 /** A program's settings, keyed by flag name without its dashes. */
@@ -50,7 +48,6 @@ export function readSettings<T extends SettingsTable>(table: T, source: Settings
   const { flags, faulty, faults } = readFlags(table, source.argv);
   faults.push(...unknownVariables(table, source.env));
   const values: Record<string, unknown> = {};
-  const given = new Set(faulty);
   for (const [name, setting] of Object.entries(table)) {
     if (faulty.has(name)) continue;
     try {
@@ -58,16 +55,11 @@ export function readSettings<T extends SettingsTable>(table: T, source: Settings
       if (text === undefined && !setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
       if (text === undefined) continue;
-      given.add(name);
       values[name] = setting.parse(text);
     } catch (error) {
-      given.add(name);
       faults.push(`--${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  for (const [name, { with: other }] of Object.entries(table))
-    if (other !== undefined && given.has(name) && !given.has(other))
-      faults.push(`--${name} is given without --${other}`);
   return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
 }
 

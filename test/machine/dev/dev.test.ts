@@ -108,6 +108,36 @@ test('a directory that cannot be written is one clear line and exit status 1', a
   assert.match(stderr, /^fairlead dev: .*file/);
 });
 
+test('dev serves the pools of a file of your own', { skip: noRoot }, async t => {
+  const dir = temporaryDirectory(t);
+  const config = join(dir, 'pools.yaml');
+  writeFileSync(config, 'pools: { one: { backend: memory }, two: { backend: memory } }');
+  const dev = await startDev({ dir: join(dir, 'dev'), config });
+  const { controller, close } = connectCsi(dev.controller);
+  t.after(async () => {
+    close();
+    await dev.end();
+  });
+  const request = { name: 'a', volume_capabilities: [capability] };
+  await assert.rejects(controller.CreateVolume(request), { code: 'INVALID_ARGUMENT' });
+  const { volume } = await controller.CreateVolume({ ...request, parameters: { pool: 'two' } });
+  assert.equal(volume?.volume_id, 'dev.a');
+});
+
+test('all faults of a file of your own are told, one on a line', { skip: noRoot }, async t => {
+  const dir = temporaryDirectory(t);
+  const config = join(dir, 'pools.yaml');
+  writeFileSync(config, 'pools: { one: { backend: floppy }, two: { backend: image } }');
+  const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', '--dir', dir, '--config', config], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 1);
+  assert.match(
+    stderr,
+    /gateway\.yaml:\d+: pools\.one\.backend: .*\n.*gateway\.yaml:\d+: pools\.two\.dir: .*\n$/,
+  );
+});
+
 test('the demo proves what it says and leaves nothing behind', { skip: noRoot }, async t => {
   const dir = temporaryDirectory(t);
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'demo'], {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { startDev } from '../../harness/dev.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../harness/machine.ts';
 
@@ -77,8 +77,8 @@ test(
     assert.deepEqual(volume?.accessible_topology, []);
     assert.match(stderr(), /--topology is not told: --plugin-capabilities does not have/);
     const warned = /the storage has \\"topology\\", and --plugin-capabilities does not/;
-    for (let tries = 0; tries < 500 && !warned.test(stderr()); tries++) await sleep(20);
-    assert.match(stderr(), warned);
+    const told = await poll(() => warned.test(stderr()) || undefined, { everyMs: 20, timeoutMs: 30_000 });
+    assert.ok(told, stderr());
     await controller.controller.DeleteVolume({ volume_id: volume?.volume_id ?? '' });
   },
 );
