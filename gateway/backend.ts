@@ -81,8 +81,8 @@ export type VolumeSizes = {
   readonly maximumBytes?: number;
 };
 
-/** What a pool has in all; `availableBytes` as long as a backend counts by itself what is left. */
-export type PoolCapacity = { readonly totalBytes: number; readonly availableBytes?: number };
+/** What a pool has in all, in bytes. */
+export type PoolCapacity = { readonly totalBytes: number };
 
 /** Changing a volume's mutable parameters (a VolumeAttributesClass's parameters). */
 export interface Modification {

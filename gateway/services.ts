@@ -1,5 +1,6 @@
 import { createAttachments, type Attachments } from './attachments/attachments.ts';
 import { createBlocks, type Blocks } from './snapshots/changed-blocks.ts';
+import { createCapacities, type Capacities } from './volumes/capacity.ts';
 import { createExpansion, type Expansion } from './volumes/expand.ts';
 import { createGroups, type Groups } from './snapshots/groups.ts';
 import { createVolumesHealth, type VolumesHealth } from './volumes/health.ts';
@@ -12,6 +13,7 @@ import { createVolumes, type Volumes } from './volumes/volumes.ts';
 /** All that the API serves, one member for each noun. */
 export type Services = {
   readonly volumes: Volumes;
+  readonly capacities: Capacities;
   readonly expansion: Expansion;
   readonly modification: Modification;
   readonly health: VolumesHealth;
@@ -26,6 +28,7 @@ export type Services = {
 export function createServices(options: ServiceOptions): Services {
   return {
     volumes: createVolumes(options),
+    capacities: createCapacities(options),
     expansion: createExpansion(options),
     modification: createModification(options),
     health: createVolumesHealth(options),

@@ -53,7 +53,10 @@ async function bury(sql: Sql, orphan: Orphan): Promise<Intended<Orphan, void>> {
           state: 'deleting',
         })
       : await snapshotTable.insert(sql, {
-          ...newSnapshotRecord({ ...known, volumeId: '', parameters: {} }, { pool, place: undefined }),
+          ...newSnapshotRecord(
+            { ...known, volumeId: '', parameters: {} },
+            { pool, place: undefined, sizeBytes: 0 },
+          ),
           state: 'deleting',
         });
   if (!isNew) throw new Problem('ABORTED', `${kind} "${id}" of cluster "${cluster}" is known now`);

@@ -5,16 +5,15 @@ import type {
   Backend,
   BackendPlugin,
   Changes,
-  CreatedVolume,
   CutSnapshot,
   NewSnapshot,
   NewVolume,
   Snapshots,
 } from '../backend.ts';
+import type { Segments } from '../../src/api/topology.ts';
+import { sameJson } from '../../src/lib/json.ts';
 import { byteCount } from '../configuration/schemas.ts';
-import { chooseSize } from '../volumes/size.ts';
 import { allocated, changed, heldBytes, read, write, type Disk } from './memory/disk.ts';
-import { createRooms, type Room } from './memory/rooms.ts';
 
 const settings = z.strictObject({
   capacity: byteCount.default(2 ** 40).describe('bytes that all volumes together may have'),
@@ -32,7 +31,13 @@ export interface MemoryBackend extends Backend {
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
-type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>>; readonly room: Room };
+/** So many bytes, in a place or anywhere. */
+export type Room = { readonly totalBytes: number; readonly place?: Segments };
+
+type Volume = Disk & {
+  readonly mutableParameters: Readonly<Record<string, string>>;
+  readonly place: Segments | undefined;
+};
 type Snapshot = Disk & CutSnapshot;
 type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<string, Snapshot> };
 
@@ -42,47 +47,36 @@ const empty: Disk = { sizeBytes: 0, blocks: new Map() };
 export function openMemory({ capacity }: { readonly capacity: number | readonly Room[] }): MemoryBackend {
   const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
   const { volumes } = shelf;
-  const rooms = createRooms(capacity);
-  const places = rooms.all.flatMap(({ place }) => (place ? [place] : []));
-  const bounds = { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 };
+  const rooms: readonly Room[] = typeof capacity === 'number' ? [{ totalBytes: capacity }] : capacity;
+  const places = rooms.flatMap(({ place }) => (place ? [place] : []));
   return {
     name: 'memory',
     accessModes,
     accessTypes,
     parameters: z.strictObject({}),
-    sizes: { ...bounds, maximumBytes: rooms.largestBytes },
+    sizes: { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 },
     sources: ['snapshot', 'volume'],
     ...(places.length > 0 && { places }),
     async create(volume) {
-      const { id, mutableParameters = {} } = volume;
-      const known = volumes.get(id);
-      if (known) return tell(known);
-      const sizeBytes = chooseSize(volume, { ...bounds, maximumBytes: rooms.largestBytes });
-      const room = rooms.choose(sizeBytes, volume.places);
-      const made = { ...sourceOf(shelf, volume), sizeBytes, mutableParameters, room };
+      const { id, requiredBytes: sizeBytes, mutableParameters = {} } = volume;
+      const place = (volume.places ?? places)[0];
+      const made = volumes.get(id) ?? { ...sourceOf(shelf, volume), sizeBytes, mutableParameters, place };
       volumes.set(id, made);
-      rooms.use(room, sizeBytes);
-      return tell(made);
+      return { sizeBytes: made.sizeBytes, ...(made.place && { place: made.place }) };
     },
     async delete({ id }) {
-      const known = volumes.get(id);
-      if (known && volumes.delete(id)) rooms.use(known.room, -known.sizeBytes);
+      volumes.delete(id);
     },
     async attach({ id }) {
       return { protocol: 'loop', path: `/dev/shm/${id}.img` };
     },
     detach: async () => {},
-    async expand({ id }, asked) {
+    async expand({ id }, { requiredBytes, limitBytes }) {
       const volume = requireThere(volumes.get(id), id);
-      const least = Math.max(asked.requiredBytes, volume.sizeBytes);
-      const { room } = volume;
-      const sizeBytes = chooseSize(
-        { ...asked, requiredBytes: least },
-        { ...bounds, maximumBytes: room.totalBytes },
-      );
-      rooms.choose(sizeBytes - volume.sizeBytes, room.place && [room.place]);
+      const sizeBytes = Math.max(requiredBytes, volume.sizeBytes);
+      if (limitBytes > 0 && sizeBytes > limitBytes)
+        throw new Problem('OUT_OF_RANGE', `volume "${id}" has ${sizeBytes} bytes`);
       volumes.set(id, { ...volume, sizeBytes });
-      rooms.use(room, sizeBytes - volume.sizeBytes);
       return { sizeBytes, nodeExpansionRequired: true };
     },
     modification: {
@@ -102,8 +96,8 @@ export function openMemory({ capacity }: { readonly capacity: number | readonly 
       return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
     },
     async capacity(place) {
-      const room = rooms.find(place);
-      return { totalBytes: room?.totalBytes ?? 0, availableBytes: room ? rooms.freeBytes(room) : 0 };
+      const room = rooms.find(one => one.place === undefined || sameJson(one.place, place));
+      return { totalBytes: room?.totalBytes ?? 0 };
     },
     async *list() {
       yield* volumes.keys();
@@ -157,10 +151,6 @@ function createChanges({ snapshots }: Shelf): Changes {
       yield* changed(pair, fromOffset);
     },
   };
-}
-
-function tell({ sizeBytes, room: { place } }: Volume): CreatedVolume {
-  return { sizeBytes, ...(place && { place }) };
 }
 
 function sourceOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk {

@@ -4,7 +4,6 @@ import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
-import { findCapacity } from '../volumes/capacity.ts';
 import type { Handler } from './handle.ts';
 
 /** What the handlers work with. */
@@ -19,10 +18,10 @@ export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> }
 
 /** Makes the handlers: each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {
-  const { pools, version, volumes, expansion, modification, health } = deps;
+  const { pools, version, capacities, volumes, expansion, modification, health } = deps;
   return {
     getCapabilities: async ({ cluster }) => ({ version, ...capabilitiesOf(pools, cluster) }),
-    getCapacity: ({ cluster, body }) => findCapacity(pools, cluster, body),
+    getCapacity: ({ cluster, body }) => capacities.find(cluster, body),
 
     listVolumes: ({ cluster, ...page }) => volumes.list(cluster, page),
     async createVolume({ cluster, volumeId, body }) {

@@ -2,27 +2,29 @@ import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
-import type { Reader } from '../store.ts';
-import type { SnapshotRecord } from '../tables/snapshots.ts';
+import { requireRoom, type Room } from '../pools/room.ts';
+import type { Reader, Sql } from '../store.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
 import { isWritable } from '../volumes/sources.ts';
 
-/** A snapshot as it is recorded at first, in the pool and the place of its volume. */
+/** A snapshot as it is recorded at first, in the pool and the place of its volume, and as large in all. */
 export function newSnapshotRecord(
   asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
-  { pool, place }: Pick<VolumeRecord, 'pool' | 'place'>,
+  volume: Pick<VolumeRecord, 'pool' | 'place' | 'sizeBytes'>,
   group?: Pick<SnapshotRecord, 'groupId' | 'member'>,
 ): SnapshotRecord {
   return {
     ...asked,
-    pool,
-    place,
+    pool: volume.pool,
+    place: volume.place,
     groupId: group?.groupId,
     member: group?.member ?? 0,
     state: 'cutting',
     sizeBytes: 0,
-    reservedBytes: 0,
+    reservedBytes: volume.sizeBytes,
     createdAtMs: Date.now(),
   };
 }
@@ -43,12 +45,44 @@ export function requireSnapshots(pool: Pool): BackendSnapshots {
 }
 
 /** What changes in the record of a snapshot that was cut. */
-export function afterCut({
+function afterCut({
   sizeBytes,
+  reservedBytes = sizeBytes,
   createdAtMs,
   ready,
-}: CutSnapshot): Pick<SnapshotRecord, 'sizeBytes' | 'createdAtMs' | 'state'> {
-  return { sizeBytes, createdAtMs, state: ready ? 'ready' : 'processing' };
+}: CutSnapshot): Pick<SnapshotRecord, 'sizeBytes' | 'reservedBytes' | 'createdAtMs' | 'state'> {
+  return { sizeBytes, reservedBytes, createdAtMs, state: ready ? 'ready' : 'processing' };
+}
+
+/** Records a new snapshot; RESOURCE_EXHAUSTED when there is no room for as much as its volume has. */
+export async function recordSnapshot(
+  sql: Sql,
+  snapshot: SnapshotRecord,
+  where: { readonly pool: Pool; readonly rooms: readonly Room[] | undefined },
+): Promise<void> {
+  const { reservedBytes: bytes, place } = snapshot;
+  await requireRoom(sql, where, { bytes, places: place && [place] });
+  await moveReservation(sql, undefined, snapshot);
+  await snapshotTable.insert(sql, snapshot);
+}
+
+/** Records what was cut; the snapshot as it is then. */
+export async function recordCut(
+  sql: Sql,
+  snapshot: SnapshotRecord,
+  cut: CutSnapshot,
+): Promise<SnapshotRecord> {
+  const changes = afterCut(cut);
+  const after = { ...snapshot, ...changes };
+  await moveReservation(sql, snapshot, after);
+  await snapshotTable.update(sql, snapshot, changes);
+  return after;
+}
+
+/** Forgets the snapshot, and what it takes of its pool. */
+export async function forgetSnapshot(sql: Sql, snapshot: SnapshotRecord): Promise<void> {
+  await moveReservation(sql, snapshot, undefined);
+  await snapshotTable.remove(sql, snapshot);
 }
 
 /** Cuts. After a failure that is final nothing is left behind, also of what an earlier try may have done. */

@@ -7,17 +7,26 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
+import { measureRooms, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
-import { groupTable, removeGroup, type GroupRecord } from '../tables/groups.ts';
+import { groupTable, type GroupRecord } from '../tables/groups.ts';
 import { findMembers, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import type { VolumeRecord } from '../tables/volumes.ts';
+import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
-import { afterCut, cutOrUndo, newSnapshotRecord, requireSnapshots, toNewSnapshot } from './cut.ts';
+import {
+  cutOrUndo,
+  forgetSnapshot,
+  newSnapshotRecord,
+  recordCut,
+  recordSnapshot,
+  requireSnapshots,
+  toNewSnapshot,
+} from './cut.ts';
 import { toGroup } from './documents.ts';
 
 /** Snapshots of several volumes at one point in time; another cluster's are not there for the one that asks. */
@@ -56,13 +65,17 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
     return group?.cluster === cluster.name ? toGroup(group, await findMembers(engine.reader, id)) : undefined;
   }
 
-  async function intendCut(sql: Sql, asked: Asked): Promise<Intended<Cutting, Cut>> {
+  async function intendCut(
+    sql: Sql,
+    asked: Asked,
+    rooms: readonly Room[] | undefined,
+  ): Promise<Intended<Cutting, Cut>> {
     const known = await recall(sql, asked.id);
     if (known) requireSame(known, withParameters(asked, known.group.pool));
     if (known?.group.state === 'ready') return { result: { ...known, created: false } };
     const volumes = new Map<string, VolumeRecord>();
     for (const id of asked.volumeIds) volumes.set(id, await requireReadyVolume(sql, id));
-    const { group, members } = known ?? (await record(sql, asked, [...volumes.values()]));
+    const { group, members } = known ?? (await record(sql, asked, { volumes: [...volumes.values()], rooms }));
     const snapshots: NewSnapshot[] = [];
     for (const member of members) {
       const volume = volumes.get(member.volumeId);
@@ -72,7 +85,14 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
   }
 
   /** Members' ids say nothing, so that none is another snapshot's. */
-  async function record(sql: Sql, asked: Asked, volumes: readonly VolumeRecord[]): Promise<Recorded> {
+  async function record(
+    sql: Sql,
+    asked: Asked,
+    {
+      volumes,
+      rooms,
+    }: { readonly volumes: readonly VolumeRecord[]; readonly rooms: readonly Room[] | undefined },
+  ): Promise<Recorded> {
     const pool = requireOnePool(asked.id, volumes);
     const { id, cluster, name, parameters } = withParameters(asked, pool);
     const group: GroupRecord = {
@@ -89,7 +109,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       const ids = { id: `${cluster}.member-${crypto.randomUUID()}`, volumeId: volume.id };
       return newSnapshotRecord({ ...ids, cluster, name, parameters }, volume, { groupId: id, member });
     });
-    for (const member of members) await snapshotTable.insert(sql, member);
+    for (const member of members) await recordSnapshot(sql, member, { pool: pools.get(pool), rooms });
     return { group, members };
   }
 
@@ -118,25 +138,29 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       requireOwnNew(cluster, resource);
       for (const source of sources) requireOwn(cluster, source);
       const asked: Asked = { id, cluster: cluster.name, name, volumeIds, parameters };
+      const first = await findVolume(engine.reader, volumeIds[0] ?? '');
+      const rooms = first && (await measureRooms(pools.get(first.pool)));
       const done = await operations.run<Cutting, readonly CutSnapshot[], Cut>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, ...sources],
-        intend: sql => intendCut(sql, asked),
+        intend: sql => intendCut(sql, asked, rooms),
         act: intent =>
           cutOrUndo(
             async () => requireAll(intent, await offered(intent.group.pool).createGroup(intent.snapshots)),
             async () => intent.group.state === 'cutting' && removeAll(intent),
           ),
         async succeed(sql, { intent, effect }) {
-          const cut = afterGroupCut(intent, effect);
+          const members: SnapshotRecord[] = [];
+          for (const [index, member] of intent.members.entries())
+            members.push(await recordCut(sql, member, effect[index] ?? unready));
+          const cut = { group: afterGroupCut(intent.group, members), members };
           await groupTable.put(sql, cut.group);
-          for (const member of cut.members) await snapshotTable.put(sql, member);
           return { ...cut, created: intent.group.state === 'cutting' };
         },
         async fail(sql, { intent, problem }) {
           if (problemTable[problem.code].final && intent.group.state === 'cutting')
-            await removeGroup(sql, id);
+            await forgetAll(sql, intent);
         },
       });
       return { group: toGroup(done.group, done.members), created: done.created };
@@ -151,7 +175,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
         claims: [{ kind: 'group', id }],
         intend: sql => intendDelete(sql, id),
         act: removeAll,
-        succeed: sql => removeGroup(sql, id),
+        succeed: (sql, { intent }) => forgetAll(sql, intent),
         // What is being deleted stays so, and is gone on with.
         fail: async () => {},
       });
@@ -166,6 +190,11 @@ async function intendDelete(sql: Sql, id: string): Promise<Intended<Recorded, vo
   await groupTable.update(sql, { id }, { state: 'deleting' });
   for (const member of known.members) await snapshotTable.update(sql, member, { state: 'deleting' });
   return { intent: known };
+}
+
+async function forgetAll(sql: Sql, { group, members }: Recorded): Promise<void> {
+  for (const member of members) await forgetSnapshot(sql, member);
+  await groupTable.remove(sql, group);
 }
 
 async function recall(sql: Sql, id: string): Promise<Recorded | undefined> {
@@ -192,11 +221,10 @@ function requireAll({ group, members }: Recorded, cuts: readonly CutSnapshot[]):
   );
 }
 
-function afterGroupCut({ group, members }: Recorded, cuts: readonly CutSnapshot[]): Recorded {
-  const cut = members.map((member, index) => ({ ...member, ...afterCut(cuts[index] ?? unready) }));
+function afterGroupCut(group: GroupRecord, cut: readonly SnapshotRecord[]): GroupRecord {
   const ready = cut.every(({ state }) => state === 'ready');
   const createdAtMs = Math.min(...cut.map(member => member.createdAtMs));
-  return { group: { ...group, createdAtMs, state: ready ? 'ready' : 'processing' }, members: cut };
+  return { ...group, createdAtMs, state: ready ? 'ready' : 'processing' };
 }
 
 const unready: CutSnapshot = { sizeBytes: 0, createdAtMs: 0, ready: false };

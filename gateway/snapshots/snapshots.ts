@@ -8,17 +8,27 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers } from '../pools/features.ts';
+import { measureRooms, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { cutEntries, fromPageToken, type PageQuery } from '../tables/paging.ts';
 import { listSnapshots, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { findVolume } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { meets, readRequirement, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
-import { afterCut, cutOrUndo, newSnapshotRecord, requireSnapshots, toNewSnapshot } from './cut.ts';
+import {
+  cutOrUndo,
+  forgetSnapshot,
+  newSnapshotRecord,
+  recordCut,
+  recordSnapshot,
+  requireSnapshots,
+  toNewSnapshot,
+} from './cut.ts';
 import { toSnapshot } from './documents.ts';
 
 /** The snapshots of all clusters; another cluster's are not there for the one that asks. */
@@ -55,7 +65,11 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
   }
 
   /** The volume stays claimed until the snapshot is cut, and is not deleted before the snapshot is ready. */
-  async function intendCut(sql: Sql, { requirement, ...asked }: Asked): Promise<Intended<Cutting, Cut>> {
+  async function intendCut(
+    sql: Sql,
+    { requirement, ...asked }: Asked,
+    rooms: readonly Room[] | undefined,
+  ): Promise<Intended<Cutting, Cut>> {
     const known = await snapshotTable.find(sql, asked);
     if (known && !meets(known.place, requirement)) throw elsewhereProblem('ALREADY_EXISTS', known);
     if (known) requireSame(known, readAsked(asked, known.pool));
@@ -63,7 +77,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
     const volume = await requireReadyVolume(sql, asked.volumeId);
     const record = known ?? newSnapshotRecord(readAsked(asked, volume.pool), volume);
     if (!meets(record.place, requirement)) throw elsewhereProblem('RESOURCE_EXHAUSTED', record);
-    if (!known) await snapshotTable.insert(sql, record);
+    if (!known) await recordSnapshot(sql, record, { pool: pools.get(record.pool), rooms });
     return { intent: { record, snapshot: await toNewSnapshot(sql, record, volume) } };
   }
 
@@ -92,11 +106,13 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
       requireOwn(cluster, source);
       const requirement = readRequirement(topology);
       const asked: Asked = { id, cluster: cluster.name, name, volumeId, parameters, requirement };
+      const volume = await findVolume(engine.reader, volumeId);
+      const rooms = volume && (await measureRooms(pools.get(volume.pool)));
       const { record, created } = await operations.run<Cutting, CutSnapshot, Cut>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, source],
-        intend: sql => intendCut(sql, asked),
+        intend: sql => intendCut(sql, asked, rooms),
         act({ record: before, snapshot }) {
           const backend = requireSnapshots(pools.get(before.pool));
           return cutOrUndo(
@@ -105,14 +121,13 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
           );
         },
         async succeed(sql, { intent, effect }) {
-          const cut = { ...intent.record, ...afterCut(effect) };
-          await snapshotTable.update(sql, { id }, afterCut(effect));
+          const cut = await recordCut(sql, intent.record, effect);
           return { record: cut, created: intent.record.state === 'cutting' };
         },
         async fail(sql, { intent, problem }) {
           // One that was cut stays, so that whoever knows of it can delete it.
           if (problemTable[problem.code].final && intent.record.state === 'cutting')
-            await snapshotTable.remove(sql, { id });
+            await forgetSnapshot(sql, intent.record);
         },
       });
       return { snapshot: toSnapshot(record), created };
@@ -137,7 +152,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
         claims: [{ kind: 'snapshot', id }],
         intend: sql => intendDelete(sql, id),
         act: ({ pool }) => requireSnapshots(pools.get(pool)).delete({ id }),
-        succeed: async sql => void (await snapshotTable.remove(sql, { id })),
+        succeed: (sql, { intent }) => forgetSnapshot(sql, intent),
         async fail(sql, { intent: { state }, problem }) {
           if (problem.code === 'FAILED_PRECONDITION') await snapshotTable.update(sql, { id }, { state });
         },

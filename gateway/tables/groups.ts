@@ -1,5 +1,5 @@
 import type { Group } from '../../src/api/snapshot.ts';
-import type { Reader, Sql } from '../store.ts';
+import type { Reader } from '../store.ts';
 import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { integer, json, table, text } from './table.ts';
 
@@ -33,10 +33,4 @@ export const groupTable = table<GroupRecord, 'id'>('snapshot_groups', {
 /** One page of the groups that are unfinished and claimed by nobody now, by id. */
 export function listUnfinishedGroups(sql: Reader, query: UnfinishedQuery): Promise<readonly GroupRecord[]> {
   return groupTable.select(sql, ...unfinished('group', `state <> 'ready'`, query));
-}
-
-/** Forgets the group and all its members. */
-export async function removeGroup(sql: Sql, id: string): Promise<void> {
-  await sql.run('delete from snapshots where group_id = ?', id);
-  await groupTable.remove(sql, { id });
 }

@@ -1,4 +1,5 @@
 import type { Engine } from '../store.ts';
+import { recountReservations } from './reservations.ts';
 
 /**
  * The tables, as steps that are only ever added to. A store at version N has had the first N steps. The SQL is what
@@ -105,7 +106,7 @@ const steps: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Brings the tables up to date. A store that a newer gateway has changed is refused with one clear line. */
+/** Brings the tables up to date and sums up what is reserved. A store that a newer gateway has changed is refused with one clear line. */
 export async function migrate(engine: Engine): Promise<void> {
   await engine.transaction(async sql => {
     await sql.run('create table if not exists schema_version (version integer not null)');
@@ -116,8 +117,10 @@ export async function migrate(engine: Engine): Promise<void> {
         `the store has schema version ${version}, but this gateway knows none after ${steps.length}`,
       );
     for (const statement of steps.slice(version).flat()) await sql.run(statement);
-    if (version === steps.length) return;
-    await sql.run('delete from schema_version');
-    await sql.run('insert into schema_version (version) values (?)', steps.length);
+    if (version < steps.length) {
+      await sql.run('delete from schema_version');
+      await sql.run('insert into schema_version (version) values (?)', steps.length);
+    }
+    await recountReservations(sql);
   });
 }

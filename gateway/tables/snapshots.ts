@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, SqlValue } from '../store.ts';
+import { placeColumn } from './places.ts';
 import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { integer, json, optional, table, text } from './table.ts';
 
@@ -50,7 +51,7 @@ export const snapshotTable = table<SnapshotRecord, 'id'>('snapshots', {
     sizeBytes: integer('size_bytes'),
     reservedBytes: integer('reserved_bytes'),
     createdAtMs: integer('created_at'),
-    place: optional(json('place')),
+    place: optional(placeColumn('place')),
   },
 });
 

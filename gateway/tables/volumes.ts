@@ -2,6 +2,7 @@ import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
 import type { Reader } from '../store.ts';
+import { placeColumn } from './places.ts';
 import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { boolean, integer, json, optional, table, text, type Column } from './table.ts';
 
@@ -65,7 +66,7 @@ export const volumeTable = table<VolumeRecord, 'id'>('volumes', {
     nodeExpansionRequired: boolean('node_expansion'),
     usedRaw: boolean('used_raw'),
     pending: pendingColumn('pending'),
-    place: optional(json('place')),
+    place: optional(placeColumn('place')),
     restorableUntilMs: optional(integer('restorable_until')),
   },
 });

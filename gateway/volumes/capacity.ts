@@ -1,39 +1,46 @@
 import type { Capacity, CapacitySpec } from '../../src/api/storage.ts';
-import type { Segments } from '../../src/api/topology.ts';
-import type { PoolCapacity, VolumeSizes } from '../backend.ts';
+import type { VolumeSizes } from '../backend.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
 import { choosePool, poolsOf } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
-import type { Pools } from '../pools/pools.ts';
+import { leftIn, measureRooms } from '../pools/room.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { choosePlaces, readRequirement } from './placement.ts';
+import { choosePlaces, isOneOf, readRequirement } from './placement.ts';
 import { canUse, readVolumeParameters } from './validate.ts';
 
 const none: Capacity = { availableBytes: 0 };
 
-/**
- * The room for new volumes of a kind, over all places that are meant; none for what the backend does not offer, and
- * where it has no place. INVALID_ARGUMENT for parameters that no volume can have.
- */
-export async function findCapacity(pools: Pools, cluster: Cluster, spec: CapacitySpec): Promise<Capacity> {
-  const { capabilities = [], parameters, topology } = spec;
-  const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);
-  const { backend } = pool;
-  const capacity = requireOffered(pool, backend.capacity, 'capacity');
-  readVolumeParameters(pool, own, capabilities);
-  if (!capabilities.every(capability => canUse(backend, capability))) return none;
-  const left = async (place?: Segments): Promise<Capacity> =>
-    toCapacity(await capacity(place), backend.sizes);
-  if (!backend.places) return left();
-  const asked = readRequirement(topology && { requisite: [topology] });
-  const places = choosePlaces(backend.places, asked);
-  const found = await Promise.all(places.map(left));
-  return found.length === 0 ? none : found.reduce(add);
+/** The room left for new volumes. */
+export interface Capacities {
+  /**
+   * Over all places that are meant; none for what the backend does not offer, and where it has no place.
+   * INVALID_ARGUMENT for parameters that no volume can have.
+   */
+  find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity>;
 }
 
-function toCapacity(
-  { totalBytes, availableBytes = totalBytes }: PoolCapacity,
-  sizes: VolumeSizes | undefined,
-): Capacity {
+/** Makes the service. */
+export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>): Capacities {
+  return {
+    async find(cluster, spec) {
+      const { capabilities = [], parameters, topology } = spec;
+      const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);
+      const { backend } = pool;
+      const rooms = requireOffered(pool, await measureRooms(pool), 'capacity');
+      readVolumeParameters(pool, own, capabilities);
+      if (!capabilities.every(capability => canUse(backend, capability))) return none;
+      const asked = readRequirement(topology && { requisite: [topology] });
+      const places = backend.places && choosePlaces(backend.places, asked);
+      const meant = rooms.filter(({ place }) => !place || (places && isOneOf(place, places)));
+      const found = await Promise.all(
+        meant.map(async room => toCapacity(await leftIn(engine.reader, pool, room), backend.sizes)),
+      );
+      return found.length === 0 ? none : found.reduce(add);
+    },
+  };
+}
+
+function toCapacity(availableBytes: number, sizes: VolumeSizes | undefined): Capacity {
   if (!sizes) return { availableBytes };
   const { minimumBytes, stepBytes, maximumBytes = Infinity } = sizes;
   return {

@@ -8,8 +8,10 @@ import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { choosePool, poolsOf, type Choice } from '../pools/choice.ts';
 import type { Pool } from '../pools/pools.ts';
+import { measureRooms, requireRoom, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
+import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, volumeTable, type RecordedSpec, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
@@ -50,21 +52,27 @@ export async function createVolume(
   if (spec.source) requireOwn(cluster, toResource(spec.source));
   const requirement = readRequirement(spec.topology);
   const choice = await choosePoolFor({ engine, pools }, asked);
+  const { pool } = choice;
   const asNew = newVolumeRecord({ asked, choice, requirement });
+  const rooms = await measureRooms(pool);
   const operation: Operation<Making, CreatedVolume, Made> = {
     operation: 'create',
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
     claims: [resource, ...claimsOfSource(spec.source)],
-    intend: sql => intendCreate(sql, asNew, choice.pool),
-    act: intent => makeWithin(choice.pool.backend, intent),
+    intend: sql => intendCreate(sql, asNew, { pool, rooms }),
+    act: intent => makeWithin(pool.backend, intent),
     async succeed(sql, { intent, effect: { sizeBytes, context = {}, place } }) {
       const told = { ...context, ...formatOptionsOf(intent.record.spec.parameters ?? {}) };
-      const made = { state: 'ready', sizeBytes, context: told, place } as const;
+      const made = { state: 'ready', sizeBytes, reservedBytes: sizeBytes, context: told, place } as const;
+      const record = { ...intent.record, ...made };
+      await moveReservation(sql, intent.record, record);
       await volumeTable.update(sql, { id }, made);
-      return { record: { ...intent.record, ...made }, created: true };
+      return { record, created: true };
     },
-    async fail(sql, { problem }) {
-      if (problemTable[problem.code].final) await volumeTable.remove(sql, { id });
+    async fail(sql, { intent: { record }, problem }) {
+      if (!problemTable[problem.code].final) return;
+      await moveReservation(sql, record, undefined);
+      await volumeTable.remove(sql, { id });
     },
   };
   const made = await operations.run(operation);
@@ -97,13 +105,19 @@ async function choosePoolFor(
 async function intendCreate(
   sql: Sql,
   record: VolumeRecord,
-  { backend }: Pool,
+  where: { readonly pool: Pool; readonly rooms: readonly Room[] | undefined },
 ): Promise<Intended<Making, Made>> {
   if (await volumeTable.insert(sql, record)) {
     const source = await findSource(sql, record);
     requireNotSmaller(record, source);
-    requirePlaces(backend, { record, source });
-    return { intent: { record, source } };
+    const { backend } = where.pool;
+    const places = requirePlaces(backend, { record, source });
+    const reservedBytes = sizeWithin(backend, record, source);
+    const room = await requireRoom(sql, where, { bytes: reservedBytes, places });
+    const reserved = { ...record, reservedBytes, place: room?.place };
+    await moveReservation(sql, undefined, reserved);
+    await volumeTable.update(sql, record, { reservedBytes, place: room?.place });
+    return { intent: { record: reserved, source } };
   }
   const known = await volumeTable.find(sql, record);
   if (!known || known.state === 'deleted') throw takenProblem(record.id, known);
@@ -201,12 +215,13 @@ function requireNotSmaller({ spec }: VolumeRecord, source: VolumeSource | undefi
  */
 function requirePlaces(
   { places: known }: Backend,
-  { record: { id, spec }, source }: Making,
+  { record: { id, spec, place }, source }: Making,
 ): readonly Segments[] | undefined {
   if (!known) return undefined;
   const beside = placeOfSource(source);
-  const asked = spec.places?.filter(place => isOneOf(place, known)) ?? known;
-  const places = beside ? asked.filter(place => isOneOf(place, [beside])) : asked;
+  const wanted = place ? [place] : spec.places;
+  const asked = wanted?.filter(one => isOneOf(one, known)) ?? known;
+  const places = beside ? asked.filter(one => isOneOf(one, [beside])) : asked;
   if (places.length > 0) return places;
   const besideIt = beside ? `, and its ${source?.kind} is in "${showSegments(beside)}"` : '';
   throw new Problem(
@@ -237,17 +252,21 @@ async function findPlaces(backend: Backend, making: Making): Promise<readonly Se
   }
 }
 
+/** What is asked of the backend, and reserved: the size itself where the gateway knows the sizes, else the least. */
+function sizeWithin(backend: Backend, { spec }: VolumeRecord, source: VolumeSource | undefined): number {
+  const { limitBytes = 0 } = spec;
+  const requiredBytes = Math.max(spec.requiredBytes ?? 0, sizeOfSource(source));
+  return backend.sizes ? chooseSize({ requiredBytes, limitBytes }, backend.sizes) : requiredBytes;
+}
+
 async function create(
   backend: Backend,
-  { record: { id, spec }, source }: Making,
+  { record, source }: Making,
   places: readonly Segments[] | undefined,
 ): Promise<CreatedVolume> {
+  const { id, spec, reservedBytes: requiredBytes } = record;
   const { limitBytes = 0, mutableParameters = {}, capabilities } = spec;
   const { pool: _, ...parameters } = spec.parameters ?? {};
-  const leastBytes = Math.max(spec.requiredBytes ?? 0, sizeOfSource(source));
-  const requiredBytes = backend.sizes
-    ? chooseSize({ requiredBytes: leastBytes, limitBytes }, backend.sizes)
-    : leastBytes;
   const made = await backend.create({
     id,
     requiredBytes,

@@ -6,9 +6,12 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
+import type { Pool } from '../pools/pools.ts';
+import { measureRooms, requireRoom, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
-import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn } from '../tenancy/ownership.ts';
 import { toKnownVolume, toVolume } from './documents.ts';
@@ -22,6 +25,12 @@ export interface Expansion {
   expand(cluster: Cluster, id: string, spec: SizeSpec): Promise<Volume>;
 }
 
+type Asked = {
+  readonly id: string;
+  readonly bounds: SizeBounds;
+  readonly rooms: readonly Room[] | undefined;
+};
+
 /** Makes the service. */
 export function createExpansion({ engine, pools, operations }: ServiceOptions): Expansion {
   function offered({ pool: name }: VolumeRecord): NonNullable<Backend['expand']> {
@@ -31,8 +40,7 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
 
   async function intend(
     sql: Sql,
-    id: string,
-    bounds: SizeBounds,
+    { id, bounds, rooms }: Asked,
   ): Promise<Intended<VolumeRecord, VolumeRecord>> {
     const volume = await requireReadyVolume(sql, id);
     offered(volume);
@@ -40,14 +48,17 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
       requireBelow(volume, bounds);
       return { result: volume };
     }
-    await volumeTable.update(sql, volume, { pending: { ...volume.pending, expansion: bounds } });
-    return { intent: volume };
+    const intent = sameJson(volume.pending.expansion, bounds)
+      ? volume
+      : await reserveGrowth(sql, volume, { pool: pools.get(volume.pool), rooms, bounds });
+    const pending = { ...volume.pending, expansion: bounds };
+    await volumeTable.update(sql, volume, { pending, reservedBytes: intent.reservedBytes });
+    return { intent };
   }
 
   async function grow(volume: VolumeRecord, bounds: SizeBounds): Promise<ExpandedVolume> {
     const known = toKnownVolume(volume);
-    const { sizes } = pools.get(volume.pool).backend;
-    const requiredBytes = sizes ? chooseSize(bounds, sizes) : bounds.requiredBytes;
+    const requiredBytes = sizeWithin(pools.get(volume.pool).backend, bounds);
     return requireGrown(known, bounds, await offered(volume)(known, { ...bounds, requiredBytes }));
   }
 
@@ -57,29 +68,55 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
       requireOwn(cluster, { kind: 'volume', id });
       requireRange(spec);
       const bounds = { requiredBytes: spec.requiredBytes ?? 0, limitBytes: spec.limitBytes ?? 0 };
+      const known = await findVolume(engine.reader, id);
+      const rooms = known && (await measureRooms(pools.get(known.pool)));
       const grown = await operations.run<VolumeRecord, ExpandedVolume, VolumeRecord>({
         operation: 'expand',
         subject: bounds,
         claims: [{ kind: 'volume', id }],
-        intend: sql => intend(sql, id, bounds),
+        intend: sql => intend(sql, { id, bounds, rooms }),
         act: volume => grow(volume, bounds),
         async succeed(sql, { intent, effect: { sizeBytes, nodeExpansionRequired } }) {
           const pending = { ...intent.pending, expansion: undefined };
-          const changes = { sizeBytes, nodeExpansionRequired, pending };
+          const changes = { sizeBytes, reservedBytes: sizeBytes, nodeExpansionRequired, pending };
+          const volume = { ...intent, ...changes };
+          await moveReservation(sql, intent, volume);
           await volumeTable.update(sql, { id }, changes);
-          return { ...intent, ...changes };
+          return volume;
         },
-        async fail(sql, { intent: { pending }, problem }) {
+        async fail(sql, { intent, problem }) {
           if (!problemTable[problem.code].final) return;
           // What was begun before with other bounds may have been done, and is still to be finished.
-          const expansion = sameJson(pending.expansion, bounds) ? undefined : pending.expansion;
-          await volumeTable.update(sql, { id }, { pending: { ...pending, expansion } });
+          const { expansion: before } = intent.pending;
+          const expansion = sameJson(before, bounds) ? undefined : before;
+          const reservedBytes = expansion ? intent.reservedBytes : intent.sizeBytes;
+          await moveReservation(sql, intent, { ...intent, reservedBytes });
+          await volumeTable.update(sql, { id }, { pending: { ...intent.pending, expansion }, reservedBytes });
         },
       });
       requireBelow(grown, bounds);
       return toVolume(grown, await findAttachments(engine.reader, id));
     },
   };
+}
+
+/** The volume as it was, with what it is to take of its pool, which is reserved now. */
+async function reserveGrowth(
+  sql: Sql,
+  volume: VolumeRecord,
+  { bounds, ...where }: Omit<Asked, 'id'> & { readonly pool: Pool },
+): Promise<VolumeRecord> {
+  const { place, reservedBytes: heldBytes } = volume;
+  const bytes = Math.max(heldBytes, sizeWithin(where.pool.backend, bounds));
+  await requireRoom(sql, where, { bytes, heldBytes, places: place && [place] });
+  const grown = { ...volume, reservedBytes: bytes };
+  await moveReservation(sql, volume, grown);
+  return grown;
+}
+
+/** The size itself where the gateway knows the sizes, else the least. */
+function sizeWithin({ sizes }: Backend, bounds: SizeBounds): number {
+  return sizes ? chooseSize(bounds, sizes) : bounds.requiredBytes;
 }
 
 /** A volume is never reported as grown to less than it had, or less than was asked for. */

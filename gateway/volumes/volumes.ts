@@ -7,6 +7,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { findAttachments, listAttachments } from '../tables/attachments.ts';
 import { cutPage, fromPageToken, type PageQuery } from '../tables/paging.ts';
+import { moveReservation } from '../tables/reservations.ts';
 import { softDelete } from '../tables/soft-deleted.ts';
 import { findVolume, listVolumes, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -121,7 +122,10 @@ export function createVolumes(options: ServiceOptions): Volumes {
         },
         async succeed(sql, { intent }) {
           if (canKeep(intent)) await softDelete(sql, id, Date.now() + keepDeletedMs);
-          else await volumeTable.remove(sql, { id });
+          else {
+            await moveReservation(sql, intent, undefined);
+            await volumeTable.remove(sql, { id });
+          }
         },
         async fail(sql, { intent: { state }, problem }) {
           if (problem.code === 'FAILED_PRECONDITION') await volumeTable.update(sql, { id }, { state });

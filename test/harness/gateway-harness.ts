@@ -9,8 +9,11 @@ import { createApp } from '../../gateway/http/app.ts';
 import { createEnrolment, type PublicKey } from '../../gateway/configuration/enrolment.ts';
 import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
 import type { Backend } from '../../gateway/backend.ts';
-import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
-import type { Room } from '../../gateway/backends/memory/rooms.ts';
+import {
+  openMemory as openMemoryBackend,
+  type MemoryBackend,
+  type Room,
+} from '../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices, type Services } from '../../gateway/services.ts';

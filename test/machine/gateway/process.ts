@@ -120,7 +120,7 @@ export function effectsOf(directory: string): readonly string[] {
   const lines = readFileSync(join(directory, 'journal'), 'utf8').trim().split('\n');
   return lines
     .map(line => JSON.parse(line) as { method: string; id: string; done: boolean })
-    .filter(({ done }) => done)
+    .filter(({ method, done }) => done && method !== 'capacity')
     .map(({ method, id }) => `${method} ${id}`);
 }
 

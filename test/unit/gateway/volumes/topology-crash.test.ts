@@ -21,10 +21,10 @@ const [a, b] = [{ zone: 'a' }, { zone: 'b' }];
 const rooms = [a, b].map(place => ({ totalBytes: mebibyte, place }));
 const leaseMs = 50;
 const topology = { requisite: [b, a], preferred: [a] };
-/** Where the volume is in the end: once the storage has made it, it stays there. */
+/** Where the volume is in the end: once it is recorded where it is to be, it stays there. */
 const outcomes = [
   ['before-intent', a],
-  ['after-intent', a],
+  ['after-intent', b],
   ['after-commit', b],
   ['before-answer', b],
 ] as const satisfies readonly (readonly [Step['point'], object])[];
@@ -34,8 +34,8 @@ for (const [point, place] of outcomes) {
     const store = join(temporaryDirectory(t), 'store.sqlite');
     const backend = await openMemory(rooms);
     const spec = volumeSpec('one', { topology });
-    const other = { id: 'a.other', requiredBytes: mebibyte, limitBytes: 0, parameters: {}, capabilities: [] };
-    await backend.create({ ...other, places: [a] });
+    const other = await makeGateway(t, { store, backend, leaseMs });
+    await other.volumes.create(clusters.a, 'a.other', volumeSpec('other', { topology }));
 
     const engine = openSqlite(store);
     await migrate(engine);
@@ -48,7 +48,7 @@ for (const [point, place] of outcomes) {
     const dying = createServices({ engine, pools, operations });
     await assert.rejects(dying.volumes.create(clusters.a, 'a.one', spec), died);
     await engine.close();
-    await backend.delete({ id: 'a.other' });
+    await other.volumes.delete(clusters.a, 'a.other');
     await sleep(leaseMs + 5);
 
     const { volumes } = await makeGateway(t, { store, backend, leaseMs });

@@ -1,0 +1,60 @@
+import type { Segments } from '../../src/api/topology.ts';
+import type { Reader, Sql, SqlValue } from '../store.ts';
+import { placeText } from './places.ts';
+
+/** What a volume or snapshot takes of its pool; undefined `place`: it is in none, or nobody knows where yet. */
+export type Reserved = {
+  readonly pool: string;
+  readonly place: Segments | undefined;
+  readonly cluster: string;
+  readonly reservedBytes: number;
+};
+
+/**
+ * Counts that what was reserved as `before` is reserved as `after` from now on; undefined is nothing. It belongs into the
+ * transaction that changes the record.
+ */
+export async function moveReservation(
+  sql: Sql,
+  before: Reserved | undefined,
+  after: Reserved | undefined,
+): Promise<void> {
+  if (before && after && keyOf(before).join() === keyOf(after).join())
+    return add(sql, after, after.reservedBytes - before.reservedBytes);
+  if (before) await add(sql, before, -before.reservedBytes);
+  if (after) await add(sql, after, after.reservedBytes);
+}
+
+/** How many bytes are reserved in the pool by all clusters, in one place or, without `place`, in all. */
+export async function sumReserved(sql: Reader, pool: string, place: Segments | undefined): Promise<number> {
+  const where = place === undefined ? 'pool = ?' : 'pool = ? and place = ?';
+  const values = place === undefined ? [pool] : [pool, placeText(place)];
+  const [row] = await sql.all(`select sum(bytes) as bytes from reservations where ${where}`, ...values);
+  return Number(row?.bytes ?? 0);
+}
+
+/** Sums up anew what the records say. */
+export async function recountReservations(sql: Sql): Promise<void> {
+  await sql.run('delete from reservations');
+  await sql.run(
+    `insert into reservations (pool, place, cluster, bytes)
+     select pool, coalesce(place, ''), cluster, sum(reserved_bytes) from (
+       select pool, place, cluster, reserved_bytes from volumes
+       union all select pool, place, cluster, reserved_bytes from snapshots
+     ) as reserved group by pool, coalesce(place, ''), cluster`,
+  );
+}
+
+async function add(sql: Sql, reserved: Reserved, bytes: number): Promise<void> {
+  if (bytes === 0) return;
+  await sql.run(
+    `insert into reservations (pool, place, cluster, bytes) values (?, ?, ?, ?)
+     on conflict (pool, place, cluster) do update set bytes = reservations.bytes + excluded.bytes`,
+    ...keyOf(reserved),
+    bytes,
+  );
+}
+
+function keyOf({ pool, place, cluster }: Reserved): readonly SqlValue[] {
+  return [pool, place ? placeText(place) : '', cluster];
+}

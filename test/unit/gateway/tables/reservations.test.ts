@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { Engine } from '../../../../gateway/store.ts';
+import { recountReservations } from '../../../../gateway/tables/reservations.ts';
+import { Problem } from '../../../../src/api/problem.ts';
+import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
+import {
+  clusters,
+  makeGateway,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+
+const mebibyte = 2 ** 20;
+const { a, b } = clusters;
+
+async function open(t: TestContext): Promise<Gateway & { readonly backend: FaultyBackend }> {
+  const backend = createFaultyBackend(await openMemory(10 * mebibyte));
+  return { ...(await makeGateway(t, { backend })), backend };
+}
+
+async function left({ capacities }: Gateway): Promise<number> {
+  return (await capacities.find(a, {})).availableBytes / mebibyte;
+}
+
+function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> {
+  return volumes.create(a, `a.${name}`, volumeSpec(name, { requiredBytes: size * mebibyte }));
+}
+
+/** What is summed up agrees with the records. */
+async function assertCounted(engine: Engine): Promise<void> {
+  const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by pool, place');
+  const counted = await sums();
+  await engine.transaction(recountReservations);
+  assert.deepEqual(counted, await sums());
+}
+
+test('what volumes and snapshots take is not left, until they are gone', async t => {
+  const gateway = await open(t);
+  await create(gateway, 'one', 4);
+  assert.equal(await left(gateway), 6);
+  await gateway.expansion.expand(a, 'a.one', { requiredBytes: 5 * mebibyte });
+  await gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  // Nothing was written to the volume, so that the snapshot takes nothing.
+  assert.equal(await left(gateway), 5);
+  await gateway.groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] });
+  await assertCounted(gateway.engine);
+  await gateway.groups.delete(a, 'a.both');
+  await gateway.snapshots.delete(a, 'a.cut');
+  await gateway.volumes.delete(a, 'a.one');
+  assert.equal(await left(gateway), 10);
+  await assertCounted(gateway.engine);
+});
+
+test('of volumes that are asked for at once only as many are made as fit, over all clusters', async t => {
+  const gateway = await open(t);
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, at) => {
+      const cluster = at % 2 === 0 ? a : b;
+      return gateway.volumes.create(cluster, `${cluster.name}.v${at}`, volumeSpec(`v${at}`));
+    }),
+  );
+  const refused = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  assert.equal(refused.length, 10);
+  assert.ok(refused.every(isProblem('RESOURCE_EXHAUSTED')));
+  assert.equal(await left(gateway), 0);
+  await assertCounted(gateway.engine);
+});
+
+const tooLarge: readonly (readonly [what: string, ask: (gateway: Gateway) => Promise<unknown>])[] = [
+  ['a volume', gateway => create(gateway, 'two', 5)],
+  [
+    'an expansion',
+    ({ expansion }) => expansion.expand(a, 'a.one', { requiredBytes: 10.5 * mebibyte - mebibyte }),
+  ],
+  ['a snapshot', ({ snapshots }) => snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' })],
+  ['a group', ({ groups }) => groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] })],
+];
+for (const [what, ask] of tooLarge)
+  test(`${what} that does not fit is RESOURCE_EXHAUSTED, and the backend is not asked`, async t => {
+    const gateway = await open(t);
+    await create(gateway, 'one', 6);
+    if (what === 'an expansion') await create(gateway, 'other', 1);
+    gateway.backend.calls.length = 0;
+    await assert.rejects(ask(gateway), isProblem('RESOURCE_EXHAUSTED'));
+    assert.deepEqual(gateway.backend.calls, []);
+    assert.equal(await gateway.recovery.sweep(), 0);
+    await assertCounted(gateway.engine);
+  });
+
+test('what is larger than the pool is OUT_OF_RANGE', async t => {
+  await assert.rejects(create(await open(t), 'one', 11), isProblem('OUT_OF_RANGE'));
+});
+
+for (const moment of ['before', 'after'] as const)
+  test(`what fails for good ${moment} the storage acts takes nothing, and what may be running does`, async t => {
+    const gateway = await open(t);
+    const { backend, expansion, engine } = gateway;
+    await create(gateway, 'one', 2);
+    for (const method of ['create', 'expand', 'cut'] as const)
+      backend.failNext(method, moment, new Problem('INTERNAL', 'broken'));
+    await assert.rejects(create(gateway, 'two', 2), isProblem('INTERNAL'));
+    await assert.rejects(
+      expansion.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }),
+      isProblem('INTERNAL'),
+    );
+    await assert.rejects(
+      gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' }),
+      isProblem('INTERNAL'),
+    );
+    assert.equal(await left(gateway), 8);
+    for (const method of ['create', 'expand'] as const)
+      backend.failNext(method, moment, new Error('unreachable'));
+    await assert.rejects(create(gateway, 'two', 2), isProblem('UNAVAILABLE'));
+    await assert.rejects(
+      expansion.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }),
+      isProblem('UNAVAILABLE'),
+    );
+    assert.equal(await left(gateway), 3);
+    await gateway.recovery.sweep();
+    assert.equal(await left(gateway), 3);
+    await assertCounted(engine);
+  });
