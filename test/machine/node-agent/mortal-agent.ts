@@ -1,8 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../src/api/problem.ts';
+import { pause } from '../../../src/lib/concurrency.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { TestNode } from '../../harness/agent.ts';
 
@@ -13,7 +13,7 @@ const patienceMs = 60_000;
 export interface MortalAgent {
   kill(): Promise<void>;
   client(): Promise<CsiClient>;
-  /** True when the call was done before the step at which the agent was to die. */
+  /** True when the call was done, and repeated as kubelet does, before the step at which the agent was to die. */
   tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean>;
 }
 
@@ -65,8 +65,10 @@ export function createMortalAgent(
       const isAlive =
         ended === null && (await Promise.race([disarmed, once(child, 'exit').then(() => false)]));
       if (!isAlive) await kill();
-      if (isAlive && error !== undefined) throw error;
-      return isAlive;
+      if (!isAlive || error === undefined) return isAlive;
+      if (!isTemporary(error)) throw error;
+      await untilDone({ client: async () => client }, call);
+      return true;
     },
   };
 }
@@ -82,8 +84,12 @@ export async function untilDone(
       await call(await agent.client());
       return;
     } catch (error) {
-      const isTemporary = error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
-      if (!isTemporary || Date.now() > deadlineMs) throw error;
-      await sleep(50);
+      if (!isTemporary(error) || Date.now() > deadlineMs) throw error;
+      await pause(50);
     }
+}
+
+/** What says that the work may go on, or be done by the next call. */
+function isTemporary(error: unknown): boolean {
+  return error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
 }

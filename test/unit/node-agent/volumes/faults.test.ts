@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
-import type { FakeFault, FakeHost, FakeImage } from '../../../fakes/host.ts';
+import type { FakeFault, FakeImage } from '../../../fakes/host.ts';
 import {
   defaultImageBytes,
   openFakeBench,
@@ -20,7 +20,6 @@ const undo: readonly Operation[] = [unpublish, unstage];
 type Case = {
   readonly content: string;
   readonly isGrown?: boolean;
-  readonly prepare?: (host: FakeHost) => void;
   change: (request: Request) => Request;
 };
 
@@ -45,11 +44,6 @@ const cases: Readonly<Record<string, Case>> = {
     content: 'ext4',
     change: request => ({ ...request, attachment: { ...request.attachment, readonly: true } }),
   },
-  'a volume for a group': {
-    content: 'ext4',
-    prepare: addOwners,
-    change: request => ({ ...request, group: 4_242 }),
-  },
   'a volume with options for its filesystem': {
     content: 'blank',
     change: request => ({ ...request, formatOptions: { 'fs.label': 'data' } }),
@@ -62,21 +56,6 @@ const cases: Readonly<Record<string, Case>> = {
     }),
   },
 };
-
-/** The tools by which a volume's root is given to a group. */
-function addOwners({ state: { extra } }: FakeHost): void {
-  let [group, mode] = ['0', 0o755];
-  extra.set('stat', () => ({ stdout: `${group} ${mode.toString(16)}\n` }));
-  extra.set('find', () => 0);
-  extra.set('chmod', () => {
-    mode = 0o2775;
-    return 0;
-  });
-  extra.set('chgrp', args => {
-    group = args[1] ?? '';
-    return 0;
-  });
-}
 
 function withFilesystem(fsType: string): Pick<Request, 'capability'> {
   return { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType } };
@@ -109,10 +88,9 @@ async function everyStep(
   heal: (world: World, failed: number) => Promise<void>,
 ): Promise<void> {
   for (let step = 1; ; step++) {
-    const { how, when, content, isGrown, prepare, change } = options;
+    const { how, when, content, isGrown, change } = options;
     const bench = openFakeBench();
     const path = bench.makeImage('image', { content });
-    prepare?.(bench.host);
     if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
     const request = change(requestFor(bench, path));
     const image = bench.host.state.images.get(path);

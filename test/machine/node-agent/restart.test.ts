@@ -3,12 +3,12 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectCsi } from '../../../../src/csi/client.ts';
-import { assertNothingLeft, driverName, openNode, type TestNode } from '../../../harness/agent.ts';
-import { startDev } from '../../../harness/dev.ts';
-import { mountsBelow, noRoot } from '../../../harness/machine.ts';
-import type { VolumeSpec } from '../../../fakes/kubelet/paths.ts';
-import { startWriting } from '../../../fakes/kubelet/pod-process.ts';
+import { connectCsi } from '../../../src/csi/client.ts';
+import { assertNothingLeft, driverName, openNode, type TestNode } from '../../harness/agent.ts';
+import { startDev } from '../../harness/dev.ts';
+import { mountsBelow, noRoot } from '../../harness/machine.ts';
+import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
+import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 
 const skip = noRoot;
 

@@ -4,11 +4,11 @@ import { readFileSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertNothingLeft, driverName, openNode, type TestNode } from '../../../harness/agent.ts';
-import { noRoot } from '../../../harness/machine.ts';
-import type { VolumeSpec } from '../../../fakes/kubelet/paths.ts';
-import { startWriting } from '../../../fakes/kubelet/pod-process.ts';
-import { findMissing } from '../../../harness/node-agent-bench.ts';
+import { assertNothingLeft, driverName, openNode, type TestNode } from '../../harness/agent.ts';
+import { noRoot } from '../../harness/machine.ts';
+import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
+import { startWriting } from '../../fakes/kubelet/pod-process.ts';
+import { findMissing } from '../../harness/node-agent-bench.ts';
 
 const MiB = 1024 * 1024;
 const skip = noRoot;

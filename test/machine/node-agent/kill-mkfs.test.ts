@@ -3,11 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { CsiClient } from '../../../../src/csi/client.ts';
-import { assertNothingLeft, openNode } from '../../../harness/agent.ts';
-import { noRoot } from '../../../harness/machine.ts';
-import { createMortalAgent, untilDone } from '../mortal-agent.ts';
+import type { CsiClient } from '../../../src/csi/client.ts';
+import { assertNothingLeft, openNode } from '../../harness/agent.ts';
+import { noRoot } from '../../harness/machine.ts';
+import { findMissing } from '../../harness/node-agent-bench.ts';
+import { sample } from '../../harness/sample.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { createMortalAgent, untilDone } from './mortal-agent.ts';
 
 const MiB = 2 ** 20;
 const sizes = { ext4: 32 * MiB, xfs: 300 * MiB, btrfs: 256 * MiB } as const;
@@ -56,7 +58,8 @@ exit $status
 }
 
 async function untilThere(path: string): Promise<void> {
-  while (!existsSync(path)) await sleep(20);
+  const isThere = await poll(() => existsSync(path) || undefined, { everyMs: 20, timeoutMs: 120_000 });
+  assert.ok(isThere, `"${path}" did not come`);
 }
 
 /** When the mkfs of the dead agent goes on: before the next agent stages the volume, or when its pod has written. */
@@ -65,48 +68,49 @@ const moments = [
   'while a pod has its data on the volume',
 ] as const;
 
-for (const fsType of Object.keys(sizes) as FsType[])
-  for (const moment of moments)
-    test(
-      `an mkfs.${fsType} that outlives its agent and goes on ${moment} harms nothing`,
-      { skip: noRoot },
-      async t => {
-        const node = openNode(t);
-        const mkfs = makeSlowMkfs(node.dir, fsType);
-        const agent = createMortalAgent(node, {}, mkfs.commandDir);
-        t.after(() => agent.kill());
-        const volume = node.makeVolume('v', { sizeBytes: sizes[fsType] });
-        const calls = callsFor(join(node.root, 'pods', 'v'), volume, fsType);
+const cases = (Object.keys(sizes) as FsType[]).flatMap(fsType => moments.map(moment => ({ fsType, moment })));
 
-        const cut = calls.stage(await agent.client()).catch(() => 'cut off');
-        await mkfs.waits();
-        await agent.kill();
-        assert.equal(await cut, 'cut off');
+for (const { fsType, moment } of sample('mkfs that outlives', cases, 2))
+  test(
+    `an mkfs.${fsType} that outlives its agent and goes on ${moment} harms nothing`,
+    { skip: noRoot || findMissing([`mkfs.${fsType}`]) || false },
+    async t => {
+      const node = openNode(t);
+      const mkfs = makeSlowMkfs(node.dir, fsType);
+      const agent = createMortalAgent(node, {}, mkfs.commandDir);
+      t.after(() => agent.kill());
+      const volume = node.makeVolume('v', { sizeBytes: sizes[fsType] });
+      const calls = callsFor(join(node.root, 'pods', 'v'), volume, fsType);
 
-        if (moment === moments[0]) mkfs.letGo();
-        await untilDone(agent, calls.stage);
-        await calls.publish(await agent.client());
-        writeFileSync(calls.file, 'data', { flush: true });
-        mkfs.letGo();
-        const status = await mkfs.firstStatus();
-        if (moment === moments[1]) assert.notEqual(status, 0, 'it made a filesystem anew');
-        const runs = begun(node.dir);
+      const cut = calls.stage(await agent.client()).catch(() => 'cut off');
+      await mkfs.waits();
+      await agent.kill();
+      assert.equal(await cut, 'cut off');
 
-        for (let times = 0; times < 2; times++) {
-          assert.equal(readFileSync(calls.file, 'utf8'), 'data');
-          await calls.unpublish(await agent.client());
-          await calls.unstage(await agent.client());
-          await agent.kill();
-          await calls.stage(await agent.client());
-          await calls.publish(await agent.client());
-        }
+      if (moment === moments[0]) mkfs.letGo();
+      await untilDone(agent, calls.stage);
+      await untilDone(agent, calls.publish);
+      writeFileSync(calls.file, 'data', { flush: true });
+      mkfs.letGo();
+      const status = await mkfs.firstStatus();
+      if (moment === moments[1]) assert.notEqual(status, 0, 'it made a filesystem anew');
+      const runs = begun(node.dir);
+
+      for (let times = 0; times < 2; times++) {
         assert.equal(readFileSync(calls.file, 'utf8'), 'data');
-        assert.deepEqual(begun(node.dir), runs);
-        await calls.unpublish(await agent.client());
-        await calls.unstage(await agent.client());
-        assertNothingLeft(node);
-      },
-    );
+        await untilDone(agent, calls.unpublish);
+        await untilDone(agent, calls.unstage);
+        await agent.kill();
+        await untilDone(agent, calls.stage);
+        await untilDone(agent, calls.publish);
+      }
+      assert.equal(readFileSync(calls.file, 'utf8'), 'data');
+      assert.deepEqual(begun(node.dir), runs);
+      await untilDone(agent, calls.unpublish);
+      await untilDone(agent, calls.unstage);
+      assertNothingLeft(node);
+    },
+  );
 
 /** The runs of mkfs on a device. */
 function begun(dir: string): readonly string[] {
