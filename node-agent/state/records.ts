@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  fromPublishContext,
-  isSameReach,
-  toPublishContext,
-  type Attachment,
-} from '../../src/api/attachment.ts';
+import { isSameReach, type Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
@@ -70,7 +65,7 @@ export interface Records {
   remove(volumeId: string): Promise<void>;
 }
 
-const formatVersion = 1;
+const formatVersion = 2;
 
 /**
  * Reads all records of a directory, which is made when it is not there. What cannot be read as one is logged and left as
@@ -156,7 +151,7 @@ function uses({ stagingPath, targets }: VolumeRecord, path: string): boolean {
 }
 
 async function write(path: string, record: VolumeRecord, host: Host): Promise<void> {
-  const stored = { version: formatVersion, ...record, attachment: toPublishContext(record.attachment) };
+  const stored: Stored = { version: formatVersion, digest: digestOf(record), record };
   try {
     await host.writeDurably(path, `${JSON.stringify(stored)}\n`);
   } catch (error) {
@@ -176,60 +171,20 @@ function fileNameOf(volumeId: string): string {
   return `${readable}-${hash}.json`;
 }
 
+/** What a file holds; the digest tells a record that was damaged from one that was written. */
+type Stored = { readonly version: number; readonly digest: string; readonly record: VolumeRecord };
+
 /** The record, or what is wrong with it. */
 function readRecord(text: string): VolumeRecord | string {
   try {
-    const { version, ...record } = JSON.parse(text) as StoredRecord;
+    const { version, digest, record } = JSON.parse(text) as Stored;
     if (version !== formatVersion) return `it has version ${String(version)}`;
-    const misfit = findMisfit(record, shapeOfRecord, []);
-    if (misfit !== undefined) return `its ${misfit} is malformed`;
-    return { ...record, attachment: fromPublishContext(record.attachment) };
-  } catch (error) {
-    return error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message;
+    return digest === digestOf(record) ? record : 'it does not have its digest';
+  } catch {
+    return 'it is not JSON';
   }
 }
 
-type StoredRecord = Omit<VolumeRecord, 'attachment'> & {
-  readonly version: number;
-  readonly attachment: Readonly<Record<string, string>>;
-};
-
-/** What a value must be; a key that ends with `?` may be absent, and `[…]` is a list. */
-type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [key: string]: Shape };
-
-const shapeOfRecord: Shape = {
-  volumeId: 'string',
-  attachment: {},
-  stagingPath: 'string',
-  capability: { accessType: 'string', accessMode: 'string', 'fsType?': 'string', 'mountFlags?': ['string'] },
-  targets: [{ path: 'string', readonly: 'boolean' }],
-  'formatOptions?': {},
-  'device?': {
-    path: 'string',
-    number: 'string',
-    sizeBytes: 'number',
-    readonly: 'boolean',
-    identity: 'string',
-    'diskseq?': 'string',
-  },
-  'formatting?': { attachmentId: 'string', identity: 'string', sizeBytes: 'number' },
-};
-
-/** Where a value does not have its shape, such as `targets.0.path`; undefined when it has. */
-function findMisfit(value: unknown, shape: Shape, path: readonly string[]): string | undefined {
-  const name = path.join('.') || 'record';
-  if (typeof shape === 'string') return typeof value === shape ? undefined : name;
-  if (typeof value !== 'object' || value === null || Array.isArray(value) !== Array.isArray(shape))
-    return name;
-  const entries: readonly (readonly [string, Shape])[] = Array.isArray(shape)
-    ? Object.keys(value).map(key => [key, shape[0]])
-    : Object.entries(shape);
-  for (const [key, inner] of entries) {
-    const field = key.replace(/\?$/, '');
-    const found = (value as Readonly<Record<string, unknown>>)[field];
-    const misfit =
-      found === undefined && key !== field ? undefined : findMisfit(found, inner, [...path, field]);
-    if (misfit !== undefined) return misfit;
-  }
-  return undefined;
+function digestOf(record: VolumeRecord): string {
+  return createHash('sha256').update(JSON.stringify(record)).digest('hex');
 }

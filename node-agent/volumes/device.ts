@@ -9,14 +9,24 @@ import { deviceNumberOf } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import { holdsDevice, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
-import type { Located } from './carrier.ts';
+import type { Carrier, Located } from './carrier.ts';
 
 const growth = { everyMs: 100, timeoutMs: 2_000 };
 
-/** FAILED_PRECONDITION when another volume is reached in the very same way: both would format, grow and disconnect one device. */
-export function requireUnshared({ records }: Agent, { attachment, volumeId }: VolumeRecord): void {
-  const holder = records.holderOfDevice(attachment, volumeId);
-  if (holder !== undefined) throw sharedDeviceProblem(volumeId, holder);
+/** What every volume has that is a device, mounted or not. Two volumes on one device would both format, grow and disconnect it. */
+export function deviceMembers(
+  agent: Agent,
+  record: VolumeRecord,
+): Pick<Carrier, 'unmountOptions' | 'requireUnshared' | 'disconnect'> {
+  const { attachment, volumeId } = record;
+  return {
+    unmountOptions: deviceConnectorFor(attachment).unmountOptions,
+    requireUnshared() {
+      const holder = agent.records.holderOfDevice(attachment, volumeId);
+      if (holder !== undefined) throw sharedDeviceProblem(volumeId, holder);
+    },
+    disconnect: () => disconnectDevice(agent, record),
+  };
 }
 
 /** Connects a volume's device, with the secrets of the call that asks, and notes which use of its device number this is. */
@@ -49,7 +59,7 @@ export async function connectUnshared(agent: Agent, record: VolumeRecord, secret
 }
 
 /** Disconnects a volume's device, unless that is another volume's by now. */
-export async function disconnectDevice(agent: Agent, record: VolumeRecord): Promise<void> {
+async function disconnectDevice(agent: Agent, record: VolumeRecord): Promise<void> {
   const { host, records } = agent;
   const { attachment, volumeId, isDown } = record;
   if (isDown && (await isHeldByOther(agent, record))) return;

@@ -22,13 +22,12 @@ import type { Carrier, NamedDisk } from '../carrier.ts';
 import {
   connectDevice,
   connectUnshared,
-  disconnectDevice,
+  deviceMembers,
   findOwnNumber,
   isOwnNumber,
   isStillConnected,
   judgeDevice,
   locateDevice,
-  requireUnshared,
 } from '../device.ts';
 import {
   isMountedReadonly,
@@ -40,13 +39,11 @@ import { mountedMembers } from './mounted.ts';
 
 /** A filesystem on a device: proved blank before it is made, checked and grown before and after it is mounted. */
 export function createFilesystem(agent: Agent, record: VolumeRecord): Carrier {
-  const { capability, attachment } = record;
-  const { unmountOptions } = deviceConnectorFor(attachment);
+  const { capability } = record;
   return {
     ...mountedMembers(agent, record, mount => judgeDevice(agent, record, mount)),
-    unmountOptions,
+    ...deviceMembers(agent, record),
     requireUsable: () => requireFilesystemUsable(record),
-    requireUnshared: () => requireUnshared(agent, record),
     async connect(secrets) {
       const device = await connectUnshared(agent, record, secrets);
       return { device, prepare: () => prepare(agent, record, device) };
@@ -57,7 +54,6 @@ export function createFilesystem(agent: Agent, record: VolumeRecord): Carrier {
       if (filesystem) await fitMounted(agent, { record, device, found: { filesystem, isNew: false } });
       return device;
     },
-    disconnect: () => disconnectDevice(agent, record),
     isAsAsked: mount =>
       mount.options.includes('ro') === isMountedReadonly(record) && hasContext(mount, capability),
     async locate({ path, mounts }) {

@@ -1,6 +1,5 @@
 import { Problem } from '../../../src/api/problem.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
-import { deviceConnectorFor } from '../../connectors/index.ts';
 import { deviceNumberOf } from '../../host/mount.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
@@ -8,12 +7,11 @@ import { inaccessible, type At, type Carrier, type Source } from '../carrier.ts'
 import {
   connectDevice,
   connectUnshared,
-  disconnectDevice,
+  deviceMembers,
   findOwnNumber,
   isOwnNumber,
   judgeDevice,
   locateDevice,
-  requireUnshared,
 } from '../device.ts';
 import { requireNoFormatOptions } from '../request-checks.ts';
 
@@ -24,14 +22,12 @@ export function createRawDevice(agent: Agent, record: VolumeRecord): Carrier {
   const isConnected = async () => device && (await isOwnNumber(attachment, device.number, host));
   return {
     isMounted: false,
-    unmountOptions: deviceConnectorFor(attachment).unmountOptions,
+    ...deviceMembers(agent, record),
     requireUsable: () => requireNoFormatOptions(record, 'block volume'),
-    requireUnshared: () => requireUnshared(agent, record),
     connect: async secrets => ({
       device: await connectUnshared(agent, record, secrets),
       prepare: async () => undefined,
     }),
-    disconnect: () => disconnectDevice(agent, record),
     judge: mount => judgeDevice(agent, record, mount),
     // Nothing is ever mounted where it is staged.
     isAsAsked: () => false,
