@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks a Debian kernel and the programs that tests in a virtual machine use, below node_modules/.cache/fairlead/.
+# Unpacks a Debian kernel and the programs that tests in a virtual machine use, below .cache/.
 # Nothing is installed on this machine, and no service of theirs starts. Where they cannot be had it says why and
 # succeeds: the tests in virtual machines are then skipped.
 set -eu
@@ -10,7 +10,7 @@ packages='qemu-system-x86 busybox-static kmod linux-image-amd64
   iproute2 nfs-kernel-server nfs-common
   nbd-server nbd-client open-iscsi nvme-cli multipath-tools secilc'
 
-cache=node_modules/.cache/fairlead
+cache=.cache
 # Another list is another directory; test/vm/packages.ts knows this name.
 target=$cache/vm-$(sha256sum test/vm/packages.sh | cut -c1-12)
 

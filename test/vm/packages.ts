@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const list = fileURLToPath(new URL('packages.sh', import.meta.url));
-const cache = fileURLToPath(new URL('../../node_modules/.cache/fairlead', import.meta.url));
+const cache = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 /** Where `packages.sh` unpacks what the virtual machine needs; it is laid over this machine's root. */
 export const packages: string = join(
