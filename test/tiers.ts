@@ -11,8 +11,8 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
 };
 
-/** The tiers that `npm test` runs. */
-const usual = ['unit', 'machine', 'conformance'];
+/** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */
+const usual = ['conformance', 'machine', 'unit'];
 
 /** Test files that are asked for, by tier, folder or file; throws when a name matches none. */
 export function findTests(names: readonly string[]): readonly string[] {
@@ -27,7 +27,7 @@ export function usualTests(): readonly string[] {
 /** What takes longer at full length, and what runs in virtual machines: all that `npm test` leaves out. */
 export function fullTests(): readonly string[] {
   const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
-  return [...sampled, ...findTests(['vm'])];
+  return [...findTests(['vm']), ...sampled];
 }
 
 /** Fetches what these tests need and nothing else. */
