@@ -1,11 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Enrolment } from '../http/auth.ts';
 import { createOpenPools } from '../pools/open-pools.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Plugins, PoolEntry } from './file.ts';
-import { readConfiguration, type Configuration } from './read.ts';
+import { readConfiguration, stampOf, type Configuration } from './read.ts';
 
 /** What is served: the pools that are open, and who may call. */
 export interface ServedConfiguration {
@@ -31,7 +30,6 @@ export async function openConfiguration(
   const opened = new Map(first.configuration.pools);
   let { enrolment } = first.configuration;
   let { files } = first;
-  let signature = await signatureOf(files);
   let reported = '';
 
   async function apply(configuration: Configuration): Promise<void> {
@@ -46,11 +44,9 @@ export async function openConfiguration(
     pools,
     enrolment: () => enrolment,
     async readAgain() {
-      const found = await signatureOf(files);
-      if (found === signature && reported === '') return;
+      if (reported === '' && (await areUnchanged(files))) return;
       const read = await readConfiguration(path, plugins);
       files = read.files;
-      signature = await signatureOf(files);
       const faults = read.configuration ? await faultsOf(apply(read.configuration)) : read.faults;
       const text = faults.join('\n');
       if (text !== reported)
@@ -85,11 +81,7 @@ async function faultsOf(work: Promise<void>): Promise<readonly string[]> {
   }
 }
 
-/** Changes when a file does; a file that cannot be looked at is left to whoever reads it. */
-async function signatureOf(files: readonly string[]): Promise<string> {
-  const parts = files.map(async path => {
-    const found = await stat(path).catch(() => undefined);
-    return found ? `${path}:${found.mtimeMs}:${found.size}:${found.ino}` : `${path}: none`;
-  });
-  return (await Promise.all(parts)).join(' ');
+async function areUnchanged(files: ReadonlyMap<string, string>): Promise<boolean> {
+  for (const [path, stamp] of files) if ((await stampOf(path)) !== stamp) return false;
+  return true;
 }

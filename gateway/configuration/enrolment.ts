@@ -6,7 +6,7 @@ import type { Enrolment, KeyOwner } from '../http/auth.ts';
 /** One caller, the public keys that sign its tokens, and the path of its entry in the configuration file. */
 export type Enrolled = KeyOwner & {
   readonly keys: readonly PublicKey[];
-  readonly entry?: readonly string[];
+  readonly entry: readonly string[];
 };
 
 const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
@@ -37,31 +37,28 @@ export const keySetSchema = z.object({ keys: z.array(publicKeySchema) });
 /** A public key. */
 export type PublicKey = z.infer<typeof publicKeySchema>;
 
-/** What cannot be enrolled: the path of the entry, and why. */
-export type EnrolmentFault = { readonly entry: readonly string[]; readonly detail: string };
-
-/** Enrols all callers. A `kid` or a key that is there twice, and a key that cannot be used, is a fault. */
+/**
+ * Enrols all callers. A `kid` or a key that is there twice, and a key that cannot be used, is reported with the path of
+ * the entry that it came by.
+ */
 export async function createEnrolment(
   enrolled: readonly Enrolled[],
-): Promise<{ readonly enrolment: Enrolment; readonly faults: readonly EnrolmentFault[] }> {
-  const faults: EnrolmentFault[] = [];
+  report: (entry: readonly string[], fault: string) => void,
+): Promise<Enrolment> {
   const owners = new Map<string, KeyOwner>();
   const materials = new Set<string>();
-  const all = enrolled.flatMap(({ keys, entry = [], caller, issuer }) =>
-    keys.map(key => ({ key, entry, owner: { caller, issuer } })),
-  );
+  const all = enrolled.flatMap(({ keys, ...owner }) => keys.map(key => ({ key, ...owner })));
   const keySet = createLocalJWKSet({ keys: all.map(({ key }) => key) } as JSONWebKeySet);
-  for (const { key, entry, owner } of all) {
+  for (const { key, entry, caller, issuer } of all) {
     const material = `${key.crv} ${key.x}`;
-    const report = (what: string): void =>
-      void faults.push({ entry, detail: `the key with kid "${key.kid}" ${what}` });
-    if (owners.has(key.kid)) report('is enrolled twice');
-    else if (materials.has(material)) report('is enrolled under another kid too');
-    else if (!(await isUsable(keySet, key))) report('is malformed');
-    owners.set(key.kid, owner);
+    const reportKey = (what: string): void => report(entry, `the key with kid "${key.kid}" ${what}`);
+    if (owners.has(key.kid)) reportKey('is enrolled twice');
+    else if (materials.has(material)) reportKey('is enrolled under another kid too');
+    else if (!(await isUsable(keySet, key))) reportKey('is malformed');
+    owners.set(key.kid, { caller, issuer });
     materials.add(material);
   }
-  return { enrolment: { keySet, owners }, faults };
+  return { keySet, owners };
 }
 
 async function isUsable(keySet: Enrolment['keySet'], key: PublicKey): Promise<boolean> {

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument, type Document } from 'yaml';
 import type { z } from 'zod';
 import type { Enrolment } from '../http/auth.ts';
-import { createEnrolment, keySetSchema, type Enrolled, type PublicKey } from './enrolment.ts';
+import { createEnrolment, keySetSchema, type Enrolled } from './enrolment.ts';
 import { configFileSchema, type ConfigFile, type Plugins, type PoolEntry } from './file.ts';
 
 /** What the configuration file and the key files that it names say. */
@@ -12,56 +12,69 @@ export type Configuration = {
   readonly enrolment: Enrolment;
 };
 
-/** The configuration, or every fault together, each with its place; and the files that were read. */
+/** The configuration, or every fault together, each with its place; and the stamps of the files that were read. */
 export type ConfigurationResult = {
   readonly configuration?: Configuration;
   readonly faults: readonly string[];
-  readonly files: readonly string[];
+  readonly files: ReadonlyMap<string, string>;
 };
 
 /** Reads the file and all that it names. Never rejects. */
 export async function readConfiguration(path: string, plugins: Plugins): Promise<ConfigurationResult> {
-  const { file, faults = [], placeOf } = await readConfigFile(path, plugins);
-  if (!file) return { faults, files: [path] };
-  const sets = await Promise.all(callersOf(file, path).map(readKeys));
-  const files = [path, ...sets.map(set => set.path)];
-  const { enrolment, faults: unusable } = await createEnrolment(sets);
-  const all = [
-    ...sets.flatMap(set => set.faults),
-    ...unusable.map(({ entry, detail }) => `${placeOf(entry)}: ${detail}`),
-  ];
-  if (all.length > 0) return { faults: all, files };
-  return { configuration: { pools: new Map(Object.entries(file.pools)), enrolment }, faults: [], files };
+  const reading: Reading = { faults: [], files: new Map() };
+  const { faults, files } = reading;
+  const read = await readConfigFile(path, plugins, reading);
+  if (!read) return { faults, files };
+  const { file, placeOf } = read;
+  const callers = callersOf(file, path);
+  const enrolled = await Promise.all(callers.map(caller => readKeys(caller, reading)));
+  const enrolment = await createEnrolment(enrolled, (entry, fault) =>
+    faults.push(`${placeOf(entry)}: ${fault}`),
+  );
+  if (faults.length > 0) return { faults, files };
+  return { configuration: { pools: new Map(Object.entries(file.pools)), enrolment }, faults, files };
 }
 
-type Path = readonly PropertyKey[];
-type FileResult = {
-  readonly file?: ConfigFile;
-  readonly faults?: readonly string[];
-  readonly placeOf: (path: Path) => string;
-};
+/** What tells one state of a file from another. */
+export async function stampOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  return found ? `${found.mtimeMs}:${found.size}:${found.ino}` : 'none';
+}
 
-async function readConfigFile(path: string, plugins: Plugins): Promise<FileResult> {
+type Reading = { readonly faults: string[]; readonly files: Map<string, string> };
+type Path = readonly PropertyKey[];
+type PlaceOf = (path: Path) => string;
+
+async function readConfigFile(
+  path: string,
+  plugins: Plugins,
+  reading: Reading,
+): Promise<{ readonly file: ConfigFile; readonly placeOf: PlaceOf } | undefined> {
+  const { faults } = reading;
+  const text = await readText(path, reading);
+  if (text === undefined) return undefined;
   const lines = new LineCounter();
-  const { text, fault } = await readText(path);
-  if (text === undefined) return { faults: [fault], placeOf: () => path };
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const lineAt = (offset: number | undefined): string =>
-    offset === undefined ? path : `${path}:${lines.linePos(offset).line}`;
-  const placeOf = (at: Path): string =>
-    [lineAt(offsetOf(document, at)), ...(at.length > 0 ? [at.map(String).join('.')] : [])].join(': ');
+  const lineAt = (offset: number): string => `${path}:${lines.linePos(offset).line}`;
+  const placeOf: PlaceOf = at => {
+    const offset = offsetOf(document, at);
+    return [offset === undefined ? path : lineAt(offset), at.map(String).join('.')]
+      .filter(Boolean)
+      .join(': ');
+  };
   const malformed = [...document.errors, ...document.warnings];
-  if (malformed.length > 0)
-    return { faults: malformed.map(({ pos, message }) => `${lineAt(pos[0])}: ${message}`), placeOf };
-  let data: { readonly pools?: unknown } | null;
+  faults.push(...malformed.map(({ pos, message }) => `${lineAt(pos[0])}: ${message}`));
+  if (malformed.length > 0) return undefined;
   try {
-    data = document.toJS({ reviver: requireOwnKey }) as typeof data;
+    const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as { readonly pools?: unknown };
+    const poolNames = Object.keys(Object(data.pools) as object);
+    const parsed = configFileSchema(plugins, poolNames).safeParse(data);
+    if (parsed.success) return { file: parsed.data, placeOf };
+    faults.push(...describeIssues(parsed.error, placeOf));
   } catch (error) {
-    return { faults: [`${path}: ${(error as Error).message}`], placeOf };
+    faults.push(`${path}: ${(error as Error).message}`);
   }
-  const parsed = configFileSchema(plugins, Object.keys(Object(data?.pools) as object)).safeParse(data ?? {});
-  if (!parsed.success) return { faults: describeIssues(parsed.error, placeOf), placeOf };
-  return { file: parsed.data, placeOf };
+  return undefined;
 }
 
 /** A schema would drop such a key instead of reporting it. */
@@ -72,13 +85,9 @@ function requireOwnKey(key: unknown, value: unknown): unknown {
 
 /** Where the value at the path begins, or the nearest that is there around it. */
 function offsetOf(document: Document, path: Path): number | undefined {
-  for (let depth = path.length; depth > 0; depth--) {
-    const node = document.getIn(path.slice(0, depth), true) as
-      | { readonly range?: readonly number[] }
-      | undefined;
-    if (node?.range) return node.range[0];
-  }
-  return undefined;
+  const around = path.map((_, index) => document.getIn(path.slice(0, path.length - index), true));
+  return (around.find(node => node !== undefined) as { readonly range?: readonly number[] } | undefined)
+    ?.range?.[0];
 }
 
 type Caller = Omit<Enrolled, 'keys'> & { readonly path: string };
@@ -96,37 +105,33 @@ function callersOf({ clusters, operators }: ConfigFile, path: string): readonly 
   return [...callers, { caller: 'operator', issuer, entry: ['operators'], path: beside(keys) }];
 }
 
-type KeyFile = Caller & { readonly keys: readonly PublicKey[]; readonly faults: readonly string[] };
-
-async function readKeys(caller: Caller): Promise<KeyFile> {
-  const { path } = caller;
-  const { text, fault } = await readText(path);
-  if (text === undefined) return { ...caller, keys: [], faults: [fault] };
-  let data: unknown;
+async function readKeys({ path, ...caller }: Caller, reading: Reading): Promise<Enrolled> {
+  const { faults } = reading;
+  const text = await readText(path, reading);
+  if (text === undefined) return { ...caller, keys: [] };
   try {
-    data = JSON.parse(text);
+    const parsed = keySetSchema.safeParse(JSON.parse(text));
+    if (parsed.success) return { ...caller, keys: parsed.data.keys };
+    faults.push(...describeIssues(parsed.error, at => [path, at.join('.')].filter(Boolean).join(': ')));
   } catch {
-    return { ...caller, keys: [], faults: [`${path}: is not JSON`] };
+    faults.push(`${path}: is not JSON`);
   }
-  const parsed = keySetSchema.safeParse(data);
-  if (parsed.success) return { ...caller, keys: parsed.data.keys, faults: [] };
-  return { ...caller, keys: [], faults: describeIssues(parsed.error, at => [path, at.join('.')].join(': ')) };
+  return { ...caller, keys: [] };
 }
 
-async function readText(
-  path: string,
-): Promise<
-  { readonly text: string; readonly fault?: never } | { readonly text?: never; readonly fault: string }
-> {
+async function readText(path: string, { faults, files }: Reading): Promise<string | undefined> {
   try {
-    return { text: await readFile(path, 'utf8') };
+    // Before it is read: a change while it is read shows later.
+    files.set(path, await stampOf(path));
+    return await readFile(path, 'utf8');
   } catch (error) {
-    return { fault: `${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})` };
+    faults.push(`${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
+    return undefined;
   }
 }
 
 /** All that is wrong, each with its place. Values are not shown: some may be secret. */
-function describeIssues(error: z.ZodError, placeOf: (path: Path) => string): readonly string[] {
+function describeIssues(error: z.ZodError, placeOf: PlaceOf): readonly string[] {
   return error.issues.flatMap(issue => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map(key => `${placeOf([...issue.path, key])}: is not known`);

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 import { createAdmin } from '../../gateway/admin/admin.ts';
 import { createApp } from '../../gateway/http/app.ts';
-import { createEnrolment, type PublicKey } from '../../gateway/configuration/enrolment.ts';
+import { createEnrolment, type Enrolled, type PublicKey } from '../../gateway/configuration/enrolment.ts';
 import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import {
@@ -78,16 +78,15 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
   };
 }
 
-/** The enrolment of clusters that are named like their issuers; `any` accepts any node, `operator` is no cluster. */
-export async function enrol(signers: Readonly<Record<string, Signer>>): Promise<Enrolment> {
-  const { enrolment } = await createEnrolment(
-    Object.entries(signers).map(([name, { publicJwk }]) => ({
-      caller: name === 'operator' ? name : { name, acceptAnyNode: name === 'any', pools: undefined },
-      issuer: name,
-      keys: [publicJwk as PublicKey],
-    })),
-  );
-  return enrolment;
+/** The enrolment of clusters, whose issuer is their name unless told; `any` accepts any node, `operator` is no cluster. */
+export function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string): Promise<Enrolment> {
+  const enrolled = Object.entries(signers).map(([name, { publicJwk }]): Enrolled => ({
+    caller: name === 'operator' ? name : { name, acceptAnyNode: name === 'any', pools: undefined },
+    issuer: issuer ?? name,
+    keys: [publicJwk as PublicKey],
+    entry: [],
+  }));
+  return createEnrolment(enrolled, (_, fault) => assert.fail(fault));
 }
 
 /** What a gateway answered. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
-import { createEnrolment, type PublicKey } from '../../../../gateway/configuration/enrolment.ts';
 import { createAuthenticate, type Authenticate, type Enrolment } from '../../../../gateway/http/auth.ts';
 import { createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
@@ -110,20 +109,14 @@ for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 
 
 test('clusters that share an issuer are told apart by their keys', async () => {
   const [first, second] = [await createSigner('kubernetes'), await createSigner('kubernetes', 'ES256')];
-  const enrolled = Object.entries({ one: first, two: second }).map(([name, { publicJwk }]) => ({
-    caller: { name, acceptAnyNode: false, pools: undefined },
-    issuer: 'kubernetes',
-    keys: [publicJwk as PublicKey],
-  }));
-  const authenticate = authenticateWith((await createEnrolment(enrolled)).enrolment);
+  const authenticate = authenticateWith(await enrol({ one: first, two: second }, 'kubernetes'));
   assert.equal(await nameOf(authenticate, await first.sign()), 'one');
   assert.equal(await nameOf(authenticate, await second.sign()), 'two');
 });
 
 test('an operator is no cluster', async () => {
-  const signer = await createSigner('operators');
-  const keys = [signer.publicJwk as PublicKey];
-  const { enrolment } = await createEnrolment([{ caller: 'operator', issuer: 'operators', keys }]);
+  const signer = await createSigner('operator');
+  const enrolment = await enrol({ operator: signer });
   assert.equal(await authenticateWith(enrolment)(`Bearer ${await signer.sign()}`), 'operator');
 });
 
