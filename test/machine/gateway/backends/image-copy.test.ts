@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
-import { openDrafts, publishDraft } from '../../../../gateway/backends/image/drafts.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { makeVolume } from '../../../suites/backend-members.ts';
 import { allocatedOf, hashOf, MiB, openPool, poolFilesystems, whyNoPool, type Pool } from './image-pool.ts';
@@ -42,22 +41,6 @@ for (const filesystem of poolFilesystems) {
       }
     },
   );
-
-  check('what a copy that was killed left is removed at the next start', async pool => {
-    writeFileSync(join(pool.directory, 'drafts', 'a.clone.img.1'), 'half');
-    await pool.reopen();
-    assert.deepEqual(readdirSync(join(pool.directory, 'drafts')), []);
-  });
-
-  check('a copy that comes too late does not replace the file that is there', async ({ directory }) => {
-    const target = join(directory, 'a.clone.img');
-    const draft = openDrafts(directory)(target);
-    writeFileSync(draft.path, 'too late');
-    writeFileSync(target, 'in use');
-    assert.equal(await publishDraft(draft), false);
-    assert.equal(readFileSync(target, 'utf8'), 'in use');
-    assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
-  });
 }
 
 const skipExt4 = whyNoPool('ext4');
@@ -141,33 +124,3 @@ function draftSizes(drafts: string): readonly number[] {
     return [];
   }
 }
-
-test('the image of a clone is readable by its owner alone', needsExt4, async t => {
-  const { backend, directory } = await openPool(t, 'ext4');
-  const volume = await makeVolume(backend);
-  const source = { kind: 'volume', volume, attachedForWriting: false } as const;
-  await makeVolume(backend, { id: 'a.clone', source });
-  assert.equal(statSync(join(directory, 'a.clone.img')).mode & 0o777, 0o600);
-  assert.equal(readFileSync(join(directory, 'a.clone.img')).length, MiB);
-});
-
-test('an image without a size gives way to a filled one', needsExt4, async t => {
-  const { backend, directory } = await openPool(t, 'ext4');
-  const volume = await makeVolume(backend, { requiredBytes: 2 * MiB });
-  writeFileSync(join(directory, 'a.clone.img'), '');
-  const source = { kind: 'volume', volume, attachedForWriting: false } as const;
-  assert.equal((await makeVolume(backend, { id: 'a.clone', source })).sizeBytes, 2 * MiB);
-});
-
-test('a source that is not there is NOT_FOUND, and nothing is left', needsExt4, async t => {
-  const { backend } = await openPool(t, 'ext4');
-  const volume = { id: 'a.never', sizeBytes: MiB, parameters: {} };
-  const snapshot = { id: 'a.never', volumeId: 'a.volume', sizeBytes: MiB };
-  for (const source of [
-    { kind: 'volume', volume, attachedForWriting: false },
-    { kind: 'volume', volume, attachedForWriting: true },
-    { kind: 'snapshot', snapshot },
-  ] as const)
-    await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isProblem('NOT_FOUND'));
-  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
-});

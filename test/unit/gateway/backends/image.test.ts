@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -11,9 +12,10 @@ import {
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
+import { openDrafts, publishDraft } from '../../../../gateway/backends/image/drafts.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { newVolume, testBackend } from '../../../suites/backend.ts';
-import { contentOf, testBackendMembers } from '../../../suites/backend-members.ts';
+import { contentOf, makeVolume, testBackendMembers } from '../../../suites/backend-members.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
@@ -42,6 +44,9 @@ function imagesIn(directory: string): readonly string[] {
   return readdirSync(directory).filter(name => name.endsWith('.img'));
 }
 
+const known = { id: 'a.volume', sizeBytes: mebibyte, parameters: {} };
+const source = { kind: 'volume', volume: known, attachedForWriting: false } as const;
+
 test('a volume is one sparse file that only its owner can read', async t => {
   const { backend, directory } = await openImages(t);
   await backend.create(newVolume({ requiredBytes: 100 * mebibyte }));
@@ -67,7 +72,7 @@ test('a size that the filesystem cannot hold is OUT_OF_RANGE, and nothing is lef
   const made = backend.create(newVolume(tooLarge)).then(() => assert.ok(true), isOutOfRange);
   await made;
   if (imagesIn(directory).length > 0) return t.skip('this filesystem holds files of any size');
-  const known = { id: 'a.volume', ...(await backend.create(newVolume())), parameters: {} };
+  await makeVolume(backend);
   await assert.rejects(
     async () => backend.expand?.(known, { ...tooLarge, limitBytes: 0 }),
     isProblem('OUT_OF_RANGE'),
@@ -133,14 +138,80 @@ test('a link in the place of an image is not followed', async t => {
 
 test('attaching tells the path of the image, and fails when the image is gone', async t => {
   const { backend, directory } = await openImages(t);
-  const { sizeBytes } = await backend.create(newVolume());
-  const known = { id: 'a.volume', sizeBytes, parameters: {} };
+  await makeVolume(backend);
   assert.deepEqual(await backend.attach(known, access), {
     protocol: 'loop',
     path: join(directory, 'a.volume.img'),
   });
   await backend.delete(known);
   await assert.rejects(backend.attach(known, access), isProblem('FAILED_PRECONDITION'));
+});
+
+test('a volume that grew and was not recorded yet can be attached', async t => {
+  const { backend } = await openImages(t);
+  await makeVolume(backend);
+  await backend.expand?.(known, { requiredBytes: 2 * mebibyte, limitBytes: 0 });
+  assert.equal((await backend.attach(known, access)).protocol, 'loop');
+  const larger = { ...known, sizeBytes: 3 * mebibyte };
+  await assert.rejects(backend.attach(larger, access), isProblem('FAILED_PRECONDITION'));
+});
+
+test('a volume that is missing neither grows nor is copied, and nothing is left', async t => {
+  const { backend, directory } = await openImages(t);
+  const bounds = { requiredBytes: mebibyte, limitBytes: 0 };
+  await assert.rejects(async () => backend.expand?.(known, bounds), isProblem('NOT_FOUND'));
+  const snapshot = { id: 'a.never', volumeId: 'a.volume', sizeBytes: mebibyte };
+  for (const missing of [
+    source,
+    { ...source, attachedForWriting: true },
+    { kind: 'snapshot', snapshot } as const,
+  ])
+    await assert.rejects(makeVolume(backend, { id: 'a.clone', source: missing }), isProblem('NOT_FOUND'));
+  assert.deepEqual(imagesIn(directory), []);
+  assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
+});
+
+test('an image that is cut off or gone is DATA_LOSS, and one that is no file INACCESSIBLE', async t => {
+  const { backend, directory } = await openImages(t);
+  const volume = await makeVolume(backend, { requiredBytes: 4 * mebibyte });
+  const path = join(directory, 'a.volume.img');
+  const found = async () =>
+    (await backend.volumeHealth?.(volume))?.map(({ status, reason }) => `${status} ${reason}`);
+  assert.deepEqual(await found(), []);
+  truncateSync(path, mebibyte);
+  assert.deepEqual(await found(), ['DATA_LOSS ImageTruncated']);
+  rmSync(path);
+  assert.deepEqual(await found(), ['DATA_LOSS ImageMissing']);
+  mkdirSync(path);
+  assert.deepEqual(await found(), ['INACCESSIBLE ImageUnreadable']);
+});
+
+test('a clone is readable by its owner alone, and an image without a size gives way to it', async t => {
+  const { backend, directory } = await openImages(t);
+  await makeVolume(backend);
+  writeFileSync(join(directory, 'a.clone.img'), '');
+  await makeVolume(backend, { id: 'a.clone', source });
+  const { mode, size } = statSync(join(directory, 'a.clone.img'));
+  assert.deepEqual([mode & 0o777, size], [0o600, mebibyte]);
+});
+
+test('a copy never replaces a file that has its name', async t => {
+  const { directory } = await openImages(t);
+  const target = join(directory, 'a.clone.img');
+  const draft = openDrafts(directory)(target);
+  writeFileSync(draft.path, 'too late');
+  writeFileSync(target, 'in use');
+  assert.equal(await publishDraft(draft), false);
+  assert.equal(readFileSync(target, 'utf8'), 'in use');
+  assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
+});
+
+test('an interrupted copy is removed at the next start', async t => {
+  const { backend, directory } = await openImages(t);
+  writeFileSync(join(directory, 'drafts', 'a.clone.img.1'), 'half');
+  await backend.close?.();
+  await openImages(t, directory);
+  assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
 });
 
 const unusable = [
@@ -170,7 +241,6 @@ test('a link to the directory is resolved, as the kernel shows the files of loop
   mkdirSync(join(directory, 'real'));
   symlinkSync(join(directory, 'real'), join(directory, 'link'));
   const { backend } = await openImages(t, join(directory, 'link'));
-  const { sizeBytes } = await backend.create(newVolume());
-  const reach = await backend.attach({ id: 'a.volume', sizeBytes, parameters: {} }, access);
+  const reach = await backend.attach(await makeVolume(backend), access);
   assert.deepEqual(reach, { protocol: 'loop', path: join(directory, 'real', 'a.volume.img') });
 });
