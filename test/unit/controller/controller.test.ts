@@ -238,9 +238,3 @@ test('the capabilities are those of the storage behind', async t => {
     assert.deepEqual(answer.capabilities.map(({ rpc }) => rpc?.type).sort(), [...expected].sort());
   }
 });
-
-test('GetCapacity is UNIMPLEMENTED where the backend does not tell its capacity', async t => {
-  const { csi, asked } = await serveController(t, {}, { ...offered, features: [] });
-  await assert.rejects(csi.controller.GetCapacity({}), { code: 'UNIMPLEMENTED' });
-  assert.deepEqual(asked, []);
-});

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StorageClient } from '../../../src/api/client.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { everything, offered, serveController } from './serving.ts';
+import { everything, serveController } from './serving.ts';
 
 const sizeBytes = 1_000_000;
 
@@ -101,42 +101,4 @@ test('a caller that goes away is asked for no more', async t => {
   const { length } = asked;
   await sleep(100);
   assert.equal(asked.length, length);
-});
-
-const bad = [
-  { what: 'no snapshot', request: {}, code: 'INVALID_ARGUMENT' },
-  { what: 'a negative offset', request: { snapshot_id: 'a.s', starting_offset: -1 }, code: 'OUT_OF_RANGE' },
-  {
-    what: 'an offset beyond all snapshots',
-    request: { snapshot_id: 'a.s', starting_offset: '9223372036854775807' },
-    code: 'OUT_OF_RANGE',
-  },
-  {
-    what: 'a negative number of results',
-    request: { snapshot_id: 'a.s', max_results: -1 },
-    code: 'INVALID_ARGUMENT',
-  },
-];
-for (const { what, request, code } of bad) {
-  test(`GetMetadataAllocated with ${what} is ${code}, and the gateway hears nothing of it`, async t => {
-    const { csi, asked } = await serveController(t, {}, everything);
-    const stream = csi.snapshotMetadata.GetMetadataAllocated(request);
-    await assert.rejects(Array.fromAsync(stream), { code });
-    assert.deepEqual(asked, []);
-  });
-}
-
-test('GetMetadataDelta without a base or a target is INVALID_ARGUMENT', async t => {
-  const { csi } = await serveController(t, {}, everything);
-  for (const request of [{ base_snapshot_id: 'a.b' }, { target_snapshot_id: 'a.t' }]) {
-    const stream = csi.snapshotMetadata.GetMetadataDelta(request);
-    await assert.rejects(Array.fromAsync(stream), { code: 'INVALID_ARGUMENT' });
-  }
-});
-
-test('without changes both RPCs are UNIMPLEMENTED', async t => {
-  const { csi } = await serveController(t, {}, offered);
-  const { GetMetadataAllocated, GetMetadataDelta } = csi.snapshotMetadata;
-  for (const stream of [GetMetadataAllocated({}), GetMetadataDelta({})])
-    await assert.rejects(Array.fromAsync(stream), { code: 'UNIMPLEMENTED' });
 });
