@@ -10,99 +10,44 @@ import {
   volumeSpec,
 } from '../../../harness/gateway-harness.ts';
 
-const attachmentSpec = { capability: mounted, readonly: false };
-
 /** JSON that no object can be written as. */
 function bodyWith(member: string): string {
   return JSON.stringify(volumeSpec('x')).replace(/}$/, `,${member}}`);
 }
 
-const badInput = [
-  { route: 'PUT /v1/volumes/a.x', body: 'not json', says: /^body: not JSON$/ },
-  { route: 'PUT /v1/volumes/a.x', body: '', says: /^body: not JSON$/ },
-  { route: 'PUT /v1/volumes/a.x', body: [], says: /^body: expected object, received array$/ },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: { ...volumeSpec('x'), name: undefined },
-    says: /^body.name: expected string/,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: volumeSpec('x'.repeat(129)),
-    says: /^body.name: must have at most 128 bytes/,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: volumeSpec('x', { requiredBytes: -1 }),
-    says: /^body.requiredBytes: /,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: volumeSpec('x', { requiredBytes: 1.5 }),
-    says: /^body.requiredBytes: /,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: volumeSpec('x', { limitBytes: 2 ** 60 }),
-    says: /^body.limitBytes: /,
-  },
-  { route: 'PUT /v1/volumes/a.x', body: volumeSpec('x', { capabilities: [] }), says: /^body.capabilities: / },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: { ...volumeSpec('x'), capabilities: [{ accessType: 'nfs', accessMode: mounted.accessMode }] },
-    says: /^body.capabilities.0.accessType: /,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: { ...volumeSpec('x'), size: 1 },
-    says: /^body: "size" is not known$/,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: volumeSpec('x', { parameters: { k: 'x'.repeat(4_096) } }),
-    says: /^body.parameters: must have at most 4096 bytes$/,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: volumeSpec('x', { parameters: { k: 'v' } }),
-    says: /^parameters: "k" is not known$/,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: bodyWith('"parameters":{"__proto__":"x"}'),
-    says: /^body: "__proto__" is not known$/,
-  },
-  {
-    route: 'PUT /v1/volumes/a.x',
-    body: bodyWith('"topology":{"requisite":[{"\\u005f_proto__":"x"}]}'),
-    says: /^body: "__proto__" is not known$/,
-  },
-  {
-    route: 'PUT /v1/volumes/nodot',
-    body: volumeSpec('x'),
-    says: /^"nodot" is not a volume id such as "a.name"$/,
-  },
-  { route: 'PUT /v1/volumes/a.x%2F..%2Fy', body: volumeSpec('x'), says: /is not a volume id/ },
-  { route: 'PUT /v1/volumes/a.x/attachments/n1', body: { readonly: false }, says: /^body.capability: / },
-  {
-    route: 'PUT /v1/volumes/a.x/attachments/n1',
-    body: { ...attachmentSpec, readonly: 'no' },
-    says: /^body.readonly: /,
-  },
-  { route: 'PUT /v1/nodes/n1', body: { maxVolumes: 0 }, says: /^body.maxVolumes: / },
-  { route: 'PUT /v1/nodes/n1', body: { topology: { zone: 1 } }, says: /^body.topology.zone: / },
-  {
-    route: 'PUT /v1/nodes/n%0A1',
-    body: {},
-    says: /^a node id has 1 to 256 bytes and no control characters$/,
-  },
-  { route: 'POST /v1/capacity', body: { capabilities: [{}] }, says: /^body.capabilities.0.accessType: / },
-  { route: 'POST /v1/capacity', body: { parameters: { k: 'v' } }, says: /^parameters: "k" is not known$/ },
-  { route: 'POST /v1/volumes/a.x/validate', body: {}, says: /^body.capabilities: / },
-  { route: 'GET /v1/volumes?limit=-1', says: /^query.limit: / },
-  { route: 'GET /v1/volumes?limit=ten', says: /^query.limit: / },
+const volume = 'PUT /v1/volumes/a.x';
+const attach = 'PUT /v1/volumes/a.x/attachments/n1';
+const asked = { ...volumeSpec('x') };
+const badInput: readonly (readonly [route: string, body: unknown, says: RegExp])[] = [
+  [volume, 'not json', /^body: not JSON$/],
+  [volume, '', /^body: not JSON$/],
+  [volume, [], /^body: expected object, received array$/],
+  [volume, { ...asked, name: undefined }, /^body.name: expected string/],
+  [volume, { ...asked, name: 'x'.repeat(129) }, /^body.name: must have at most 128 bytes/],
+  [volume, { ...asked, requiredBytes: -1 }, /^body.requiredBytes: /],
+  [volume, { ...asked, requiredBytes: 1.5 }, /^body.requiredBytes: /],
+  [volume, { ...asked, limitBytes: 2 ** 60 }, /^body.limitBytes: /],
+  [volume, { ...asked, capabilities: [] }, /^body.capabilities: /],
+  [volume, { ...asked, capabilities: [{ ...mounted, accessType: 'nfs' }] }, /capabilities.0.accessType: /],
+  [volume, { ...asked, size: 1 }, /^body: "size" is not known$/],
+  [volume, { ...asked, parameters: { k: 'x'.repeat(4_096) } }, /^body.parameters: must have at most 4096/],
+  [volume, { ...asked, parameters: { k: 'v' } }, /^parameters: "k" is not known$/],
+  [volume, bodyWith('"parameters":{"__proto__":"x"}'), /^body: "__proto__" is not known$/],
+  [volume, bodyWith('"topology":{"requisite":[{"\\u005f_proto__":"x"}]}'), /"__proto__" is not known$/],
+  ['PUT /v1/volumes/nodot', asked, /^"nodot" is not a volume id such as "a.name"$/],
+  ['PUT /v1/volumes/a.x%2F..%2Fy', asked, /is not a volume id/],
+  [attach, { readonly: false }, /^body.capability: /],
+  [attach, { capability: mounted, readonly: 'no' }, /^body.readonly: /],
+  ['PUT /v1/nodes/n1', { maxVolumes: 0 }, /^body.maxVolumes: /],
+  ['PUT /v1/nodes/n1', { topology: { zone: 1 } }, /^body.topology.zone: /],
+  ['PUT /v1/nodes/n%0A1', {}, /^a node id has 1 to 256 bytes and no control characters$/],
+  ['POST /v1/capacity', { capabilities: [{}] }, /^body.capabilities.0.accessType: /],
+  ['POST /v1/capacity', { parameters: { k: 'v' } }, /^parameters: "k" is not known$/],
+  ['POST /v1/volumes/a.x/validate', {}, /^body.capabilities: /],
+  ['GET /v1/volumes?limit=-1', undefined, /^query.limit: /],
+  ['GET /v1/volumes?limit=ten', undefined, /^query.limit: /],
 ];
-for (const { route, body, says } of badInput) {
+for (const [route, body, says] of badInput) {
   test(`${route} with ${JSON.stringify(body)?.slice(0, 60)} is INVALID_ARGUMENT and says where`, async t => {
     const backend = createFaultyBackend(await openMemory());
     const { ask } = await makeGateway(t, { backend });
