@@ -1,11 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Problem } from '../../../src/api/problem.ts';
 import type { Reach } from '../../../src/api/attachment.ts';
 import type { KnownVolume, VolumeRef } from '../../backend.ts';
 import { sizeOf } from './files.ts';
 import { imagePath } from './paths.ts';
-
-const blockDevices = '/sys/block';
 
 /** How a node reaches the image; FAILED_PRECONDITION when it is missing or smaller than the volume. */
 export async function reachImage(root: string, { id, sizeBytes }: KnownVolume): Promise<Reach> {
@@ -43,19 +41,20 @@ function loopDevicesOf(path: string): readonly string[] {
   });
 }
 
+/** Those that have a file. The kernel keeps many more that are free, and each look at one is a file of its own. */
 function listLoops(): readonly string[] {
-  try {
-    return readdirSync(blockDevices).filter(name => name.startsWith('loop'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  const partitions = readText('/proc/partitions') ?? '';
+  return [...partitions.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
 }
 
-/** Without its newline; undefined when the device has gone or is not set up. */
+/** Undefined when the device has gone or is not set up. */
 function readAttribute(name: string): string | undefined {
+  return readText(`/sys/block/${name}`)?.replace(/\n$/, '');
+}
+
+function readText(path: string): string | undefined {
   try {
-    return readFileSync(`${blockDevices}/${name}`, 'utf8').replace(/\n$/, '');
+    return readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENXIO' || code === 'ENODEV') return undefined;
