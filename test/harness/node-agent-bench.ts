@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
+import { poll } from '../../src/lib/concurrency.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import type { Agent } from '../../node-agent/volumes/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
@@ -144,4 +146,10 @@ export function requestFor(bench: Bench, imagePath: string): LoopRequest {
 /** Measures a volume as the node does for its first caller. */
 export function measure(agent: Agent, at: PathOfVolume): Promise<Usage> {
   return measureWith(agent, createReadings(agent), at);
+}
+
+/** Waits for a state, for as long as a busy machine may need. */
+export async function until(holds: () => boolean): Promise<void> {
+  const held = await poll(() => holds() || undefined, { everyMs: 50, timeoutMs: 120_000 });
+  assert.ok(held, `it never came to ${holds}`);
 }

@@ -3,12 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { assertNothingLeft, driverName, openNode, type TestNode } from '../../harness/agent.ts';
 import { noRoot } from '../../harness/machine.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
-import { findMissing } from '../../harness/node-agent-bench.ts';
+import { findMissing, until } from '../../harness/node-agent-bench.ts';
 
 const MiB = 1024 * 1024;
 const skip = noRoot;
@@ -95,7 +94,7 @@ test('an expansion waits until the device shows the new size', { skip }, async t
   const volume = node.makeVolume('raw', { mode: 'Block' });
   await kubelet.runPod({ uid: 'pod', volumes: [volume] });
   const expanded = kubelet.expandVolume(volume, 96 * MiB);
-  while (expansionsIn(kubelet.failures).length === 0) await sleep(10);
+  await until(() => expansionsIn(kubelet.failures).length > 0);
   assert.match(
     expansionsIn(kubelet.failures)[0] ?? '',
     /has 67108864 bytes and not yet the 100663296 asked for/,

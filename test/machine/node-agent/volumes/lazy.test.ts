@@ -3,12 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { findUser } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { MiB, openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+import { MiB, openRealBench, until, whyNoMachine } from '../../../harness/node-agent-bench.ts';
 import { mountFuse } from '../../../harness/node-agent-fuse.ts';
 import { serveBench, volumeOf } from '../served.ts';
 
@@ -36,8 +35,7 @@ async function openHung(t: TestContext, settings: Readonly<Record<string, string
   await client.node.NodeGetVolumeStats(volume);
   await fuse.hang();
   await client.node.NodeGetVolumeStats(volume);
-  for (let tries = 0; tries < 100 && countAbandoned() === 0; tries++) await sleep(100);
-  assert.equal(countAbandoned(), 1);
+  await until(() => countAbandoned() === 1);
   const endUse = async (): Promise<void> => {
     user.stdin.end();
     await ended;
