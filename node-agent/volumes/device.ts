@@ -146,9 +146,8 @@ async function findHolder(
 ): Promise<string | undefined> {
   for (const other of records.all()) {
     if (other.volumeId === volumeId || shareConnectorFor(other.attachment) || !holdsDevice(other)) continue;
-    const protocols = [attachment.protocol, other.attachment.protocol];
     const mayBeOne = other.device === undefined || other.device.number === number;
-    if (!mayBeOne || !protocols.some(hasSeveralNames)) continue;
+    if (!mayBeOne || ![attachment, other.attachment].some(hasSeveralNames)) continue;
     if (await isOwnNumber(other.attachment, number, host)) return other.volumeId;
   }
   return undefined;

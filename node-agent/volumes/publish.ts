@@ -11,7 +11,7 @@ import { carrierOf } from './carriers/index.ts';
 import { isNumberThere } from './device.ts';
 import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
-import { lookAt, removeLeftover, type Place } from './target-path.ts';
+import { inspectPath, removeLeftover, type PathState } from './target-path.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -41,7 +41,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const record = requireStaged(agent, request);
   const carrier = carrierOf(agent, record);
   const mounts = await host.mounts();
-  const place = await lookAt(targetPath, { host, base, mounts, field: 'target_path' });
+  const place = await inspectPath(targetPath, { host, base, mounts, field: 'target_path' });
   requireSame(record, request, mounts);
   const source = await carrier.findSource(mounts);
   const publishing = { agent, record, request, source, mounts };
@@ -61,7 +61,8 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
   const { host, records, base } = agent;
   const record = records.get(volumeId);
   requireNotOthers(agent, record, { volumeId, targetPath });
-  const look = (mounts: readonly Mount[]) => lookAt(targetPath, { host, base, mounts, field: 'target_path' });
+  const look = (mounts: readonly Mount[]) =>
+    inspectPath(targetPath, { host, base, mounts, field: 'target_path' });
   const before = await host.mounts();
   let place = await look(before);
   if (place.kind === 'mountpoint') {
@@ -176,7 +177,7 @@ async function isPublished({ agent, record, request, source, mounts }: Publishin
   return false;
 }
 
-function requireUsable({ kind, missingParent }: Place, path: string, needed: 'file' | 'directory'): void {
+function requireUsable({ kind, missingParent }: PathState, path: string, needed: 'file' | 'directory'): void {
   if (missingParent !== undefined)
     throw new Problem('FAILED_PRECONDITION', `target_path "${path}": "${missingParent}" is not there`);
   if (!['nothing', 'mountpoint', needed].includes(kind))

@@ -12,7 +12,7 @@ import type { Carrier } from './carrier.ts';
 import { carrierOf } from './carriers/index.ts';
 import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
-import { lookAt, type Place } from './target-path.ts';
+import { inspectPath, type PathState } from './target-path.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
 export type StageRequest = {
@@ -45,7 +45,7 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
   volume.carrier.requireUsable();
   await requireSelinux(record.capability, host);
   const mounts = await host.mounts();
-  const place = await lookAtStaging(agent, record.stagingPath, mounts);
+  const place = await inspectStaging(agent, record.stagingPath, mounts);
   volume.carrier.requireUnshared();
   if (known) await replaceFormer(volume, known, mounts);
   if (place.kind === 'mountpoint') await adopt(volume, mounts, secrets);
@@ -62,7 +62,7 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
 export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRequest): Promise<void> {
   const { host, records } = agent;
   const mounts = await host.mounts();
-  await lookAtStaging(agent, stagingPath, mounts);
+  await inspectStaging(agent, stagingPath, mounts);
   const mount = topMount(mounts, stagingPath);
   const known = records.get(volumeId);
   if (!known) {
@@ -92,11 +92,11 @@ async function bringUp({ agent, record, carrier }: Volume, { secrets, isMissing 
 async function takeDown(volume: Volume): Promise<void> {
   const { agent, record, carrier } = volume;
   await unmountAll(agent, record.stagingPath, carrier.unmountOptions);
-  await letGo(volume);
+  await disconnect(volume);
 }
 
 /** Disconnects a volume that is mounted nowhere, and forgets it. */
-async function letGo({ agent, record, carrier }: Volume): Promise<void> {
+async function disconnect({ agent, record, carrier }: Volume): Promise<void> {
   const { records, cache } = agent;
   const { volumeId, formatting } = record;
   records.setLeaving(volumeId, true);
@@ -138,7 +138,7 @@ async function replaceFormer(
   const former = { agent, record: known, carrier: carrierOf(agent, known) };
   if (isInEffect(former, record, mounts))
     throw new Problem('ALREADY_EXISTS', `volume "${record.volumeId}" is staged: ${differences.join('; ')}`);
-  await letGo(former);
+  await disconnect(former);
 }
 
 /** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */
@@ -201,11 +201,11 @@ function requireStagedAt({ volumeId, stagingPath, isDown }: VolumeRecord, path: 
     );
 }
 
-function lookAtStaging({ host, base }: Agent, path: string, mounts: readonly Mount[]): Promise<Place> {
-  return lookAt(path, { host, base, mounts, field: 'staging_target_path' });
+function inspectStaging({ host, base }: Agent, path: string, mounts: readonly Mount[]): Promise<PathState> {
+  return inspectPath(path, { host, base, mounts, field: 'staging_target_path' });
 }
 
-function requireDirectory({ kind, missingParent }: Place, path: string): void {
+function requireDirectory({ kind, missingParent }: PathState, path: string): void {
   const what = `staging_target_path "${path}"`;
   if (missingParent !== undefined)
     throw new Problem('FAILED_PRECONDITION', `${what}: "${missingParent}" is not there`);

@@ -6,7 +6,7 @@ import { mountsAt, type Mount } from '../../src/lib/linux/mountinfo.ts';
 export type Base = { readonly named: string; readonly real: string };
 
 /** What lies at a path. A mountpoint is not looked at, since its volume may hang. */
-export type Place = {
+export type PathState = {
   readonly kind: PathKind | 'mountpoint';
   /** The first directory above it that is not there. */
   readonly missingParent?: string;
@@ -48,7 +48,7 @@ function withoutSlash(path: string): string {
 }
 
 /** What is needed to look at a path. */
-export type Look = {
+export type Inspection = {
   readonly host: Host;
   readonly base: Base;
   readonly mounts: readonly Mount[];
@@ -59,7 +59,10 @@ export type Look = {
  * Looks at every component from the base down: a symbolic link is INVALID_ARGUMENT, a component that is another
  * mount FAILED_PRECONDITION, because what lies below it is not the agent's.
  */
-export async function lookAt(path: string, { host, base, mounts, field }: Look): Promise<Place> {
+export async function inspectPath(
+  path: string,
+  { host, base, mounts, field }: Inspection,
+): Promise<PathState> {
   for (const component of componentsOf(path, base)) {
     const isLast = component === path;
     if (mountsAt(mounts, component).length > 0) {
@@ -85,7 +88,7 @@ export async function lookAt(path: string, { host, base, mounts, field }: Look):
 }
 
 /** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
-export async function removeLeftover(host: Host, path: string, { kind }: Place): Promise<void> {
+export async function removeLeftover(host: Host, path: string, { kind }: PathState): Promise<void> {
   if (kind === 'directory') await removeEmptyDirectory(host, path);
   else if (kind === 'file') await host.removeFile(path);
   else if (kind !== 'nothing')

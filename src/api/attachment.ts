@@ -130,8 +130,8 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
   return Object.entries(kinds).every(([key, kind]) => kind === 'addresses' || a?.[key] === b?.[key]);
 }
 
-/** True when one device may be named in several ways over the protocol, so that only the device itself tells. */
-export function hasSeveralNames(protocol: Protocol): boolean {
+/** True when a device that is reached so may have other names too, so that only the device itself tells which it is. */
+export function hasSeveralNames({ protocol }: Attachment): boolean {
   return Object.values<FieldKind>(attachmentFields[protocol]).includes('text?');
 }
 

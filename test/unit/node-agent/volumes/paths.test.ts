@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { test } from 'node:test';
-import { lookAt, readPath, realOf } from '../../../../node-agent/volumes/target-path.ts';
+import { inspectPath, readPath, realOf } from '../../../../node-agent/volumes/target-path.ts';
 import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { openFakeBench, openRealBench } from '../../../harness/node-agent-bench.ts';
 
@@ -59,7 +59,7 @@ test('a symbolic link in any component is INVALID_ARGUMENT and is named', async 
     field: 'target_path',
   };
   for (const path of [`${directory}/pods/link`, `${directory}/pods/link/x`]) {
-    await assert.rejects(lookAt(path, look), {
+    await assert.rejects(inspectPath(path, look), {
       code: 'INVALID_ARGUMENT',
       message: `target_path "${path}" has the symbolic link "${directory}/pods/link" in it`,
     });
@@ -85,6 +85,8 @@ test('a mountpoint is not looked at, and what lies below one is refused', async 
     ...host,
     kindOf: (asked: string) => (asked === path ? assert.fail() : host.kindOf(asked)),
   };
-  assert.deepEqual(await lookAt(path, { ...look, host: untouched }), { kind: 'mountpoint' });
-  await assert.rejects(lookAt(`${path}/x`, { ...look, host: untouched }), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(await inspectPath(path, { ...look, host: untouched }), { kind: 'mountpoint' });
+  await assert.rejects(inspectPath(`${path}/x`, { ...look, host: untouched }), {
+    code: 'FAILED_PRECONDITION',
+  });
 });
