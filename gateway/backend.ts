@@ -32,20 +32,19 @@ export interface Backend {
    */
   readonly sizes?: VolumeSizes;
   /**
-   * Makes the volume and returns once it is durable. A volume with this id that is there already, in whole or in
-   * part, is completed, and its size and its place are told. OUT_OF_RANGE: no size within the bounds is possible,
-   * whatever is freed. RESOURCE_EXHAUSTED: there is no room now in any of the places. After either, nothing is left
-   * behind.
+   * Makes the volume and returns once it is durable. A volume with this id that exists already, in whole or in part, is
+   * completed. OUT_OF_RANGE: the storage can make no volume of this size. RESOURCE_EXHAUSTED: it has no space for it
+   * now. After either, nothing is left behind.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
   /**
-   * Removes the volume and what an unfinished create left; one that is not there is fine. FAILED_PRECONDITION, and
+   * Removes the volume and what an unfinished create left; a missing one is fine. FAILED_PRECONDITION, and
    * nothing is changed, when the storage sees that a node uses it.
    */
   delete(volume: VolumeRef): Promise<void>;
-  /** Opens the way from the node to the volume; returns once it is open. */
+  /** Lets the node reach the volume; returns once it can. */
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
-  /** Closes the way; returns once the node can no longer read or write. One that is not open is fine. */
+  /** Returns once the node can no longer read or write. A volume that is not attached is fine. */
   detach(volume: VolumeRef, nodeId: string): Promise<void>;
   /** What a new volume may be filled from; absent means that volumes always start empty. */
   readonly sources?: readonly VolumeSource['kind'][];
@@ -64,7 +63,7 @@ export interface Backend {
    * are such. What is left of it, the gateway knows.
    */
   capacity?(place?: Segments): Promise<PoolCapacity>;
-  /** All volumes that are there, by id; what the gateway does not know is an orphan. */
+  /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
   /** Throws a `Problem` that says why the storage cannot be used now. */
   health?(): Promise<void>;
@@ -97,16 +96,16 @@ export interface Snapshots {
   /** The parameters of a snapshot (a VolumeSnapshotClass's parameters); strict. */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
   /**
-   * Returns once the snapshot is cut: what is written to the volume from then on is not in it. `ready` is false while it
-   * cannot be used yet; the same call later tells how it goes on. FAILED_PRECONDITION, with the reason, when a cut
-   * would be torn, as when the volume is written meanwhile.
+   * Returns once the snapshot is taken: what is written to the volume from then on is not in it. `ready` is false while
+   * it cannot be used yet; the same call later answers how it is. FAILED_PRECONDITION, with the reason, when the
+   * snapshot would not be of one point in time, as when the volume is written meanwhile.
    */
-  create(snapshot: NewSnapshot): Promise<CutSnapshot>;
-  /** Removes the snapshot and what an unfinished create left; one that is not there is fine. */
+  create(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
+  /** Removes the snapshot and what an unfinished create left; a missing one is fine. */
   delete(snapshot: SnapshotRef): Promise<void>;
-  /** Cuts all members at one point in time or none, with the reason. Absent: groups are not offered. */
-  createGroup?(members: readonly NewSnapshot[]): Promise<readonly CutSnapshot[]>;
-  /** All snapshots that are there, by id. */
+  /** Takes all members at one point in time or none, with the reason. Absent: groups are not offered. */
+  createGroup?(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]>;
+  /** The ids of all snapshots. */
   list?(): AsyncIterable<string>;
 }
 
@@ -127,20 +126,20 @@ export type Extent = { readonly offset: number; readonly length: number };
 /** At least `requiredBytes` (0: no bound), at most `limitBytes` (0: no bound). */
 export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: number };
 
-/** The size there is now, and whether the node must grow the filesystem. */
+/** The size that the volume has now, and whether the node must grow the filesystem. */
 export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansionRequired: boolean };
 
 /** Names a snapshot. */
 export type SnapshotRef = { readonly id: string };
 
-/** A snapshot that was cut. It is where its volume was; without a place it is reached from everywhere. */
+/** A snapshot that was taken. It is where its volume was; without a place it is reached from everywhere. */
 export type KnownSnapshot = SnapshotRef & {
   readonly volumeId: string;
   readonly sizeBytes: number;
   readonly place?: Segments;
 };
 
-/** A snapshot to cut. */
+/** A snapshot to take. */
 export type NewSnapshot = SnapshotRef & {
   readonly volume: KnownVolume;
   /** Some node may write to the volume now. */
@@ -148,8 +147,8 @@ export type NewSnapshot = SnapshotRef & {
   readonly parameters: Readonly<Record<string, string>>;
 };
 
-/** What was cut: the volume's size at the cut, and when that was, in milliseconds since the epoch. */
-export type CutSnapshot = {
+/** The volume's size when the snapshot was taken, and when that was, in milliseconds since the epoch. */
+export type CreatedSnapshot = {
   /** What the snapshot takes of the pool; absent: its size. */
   readonly reservedBytes?: number;
   readonly sizeBytes: number;
@@ -179,7 +178,7 @@ export type NewVolume = VolumeRef &
     readonly parameters: Readonly<Record<string, string>>;
     /** Given only when `sources` names its kind. */
     readonly source?: VolumeSource;
-    /** Given only when `modification` is there. */
+    /** Given only when the backend has `modification`. */
     readonly mutableParameters?: Readonly<Record<string, string>>;
     readonly capabilities: readonly Capability[];
     /** Those of the backend's `places` in which the volume may be, best first, at least one; absent as they are. */
@@ -187,8 +186,8 @@ export type NewVolume = VolumeRef &
   };
 
 /**
- * What was made: the size allocated, what nodes are told at every mount (not secret), and in which place it is, which
- * goes without saying where there is only one.
+ * What was made: its size, what nodes are given at every mount (not secret), and in which place it is, which may be left
+ * out where there is only one.
  */
 export type CreatedVolume = {
   readonly sizeBytes: number;
@@ -212,7 +211,7 @@ export type NodeAccess = {
   readonly readonly: boolean;
 };
 
-/** What a backend is told when it is opened: the name of its pool, and where it may log. */
+/** What a backend is given when it is opened: the name of its pool, and a log. */
 export type PoolContext = { readonly name: string; readonly log: Log };
 
 /** What a backend's file gives to the registry. */

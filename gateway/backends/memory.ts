@@ -5,13 +5,11 @@ import type {
   Backend,
   BackendPlugin,
   Changes,
-  CutSnapshot,
+  CreatedSnapshot,
   NewSnapshot,
   NewVolume,
   Snapshots,
 } from '../backend.ts';
-import type { Segments } from '../../src/api/topology.ts';
-import { sameJson } from '../../src/lib/json.ts';
 import { byteCount } from '../configuration/schemas.ts';
 import { allocated, changed, heldBytes, read, write, type Disk } from './memory/disk.ts';
 
@@ -31,24 +29,16 @@ export interface MemoryBackend extends Backend {
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
-/** So many bytes, in a place or anywhere. */
-export type Room = { readonly totalBytes: number; readonly place?: Segments };
-
-type Volume = Disk & {
-  readonly mutableParameters: Readonly<Record<string, string>>;
-  readonly place: Segments | undefined;
-};
-type Snapshot = Disk & CutSnapshot;
+type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>> };
+type Snapshot = Disk & CreatedSnapshot;
 type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<string, Snapshot> };
 
 const empty: Disk = { sizeBytes: 0, blocks: new Map() };
 
 /** Opens a backend that holds nothing. */
-export function openMemory({ capacity }: { readonly capacity: number | readonly Room[] }): MemoryBackend {
+export function openMemory({ capacity }: z.output<typeof settings>): MemoryBackend {
   const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
   const { volumes } = shelf;
-  const rooms: readonly Room[] = typeof capacity === 'number' ? [{ totalBytes: capacity }] : capacity;
-  const places = rooms.flatMap(({ place }) => (place ? [place] : []));
   return {
     name: 'memory',
     accessModes,
@@ -56,13 +46,11 @@ export function openMemory({ capacity }: { readonly capacity: number | readonly 
     parameters: z.strictObject({}),
     sizes: { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 },
     sources: ['snapshot', 'volume'],
-    ...(places.length > 0 && { places }),
     async create(volume) {
       const { id, requiredBytes: sizeBytes, mutableParameters = {} } = volume;
-      const place = (volume.places ?? places)[0];
-      const made = volumes.get(id) ?? { ...sourceOf(shelf, volume), sizeBytes, mutableParameters, place };
+      const made = volumes.get(id) ?? { ...sourceOf(shelf, volume), sizeBytes, mutableParameters };
       volumes.set(id, made);
-      return { sizeBytes: made.sizeBytes, ...(made.place && { place: made.place }) };
+      return { sizeBytes: made.sizeBytes };
     },
     async delete({ id }) {
       volumes.delete(id);
@@ -95,10 +83,7 @@ export function openMemory({ capacity }: { readonly capacity: number | readonly 
       if (volumes.has(id)) return [];
       return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
     },
-    async capacity(place) {
-      const room = rooms.find(one => one.place === undefined || sameJson(one.place, place));
-      return { totalBytes: room?.totalBytes ?? 0 };
-    },
+    capacity: async () => ({ totalBytes: capacity }),
     async *list() {
       yield* volumes.keys();
     },
@@ -111,7 +96,7 @@ export function openMemory({ capacity }: { readonly capacity: number | readonly 
 }
 
 function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
-  const cut = ({ id, volume }: NewSnapshot): CutSnapshot => {
+  const cut = ({ id, volume }: NewSnapshot): CreatedSnapshot => {
     const { sizeBytes, blocks } = requireThere(volumes.get(volume.id), volume.id);
     const snapshot = snapshots.get(id) ?? { sizeBytes, blocks, createdAtMs: Date.now(), ready: true };
     snapshots.set(id, snapshot);

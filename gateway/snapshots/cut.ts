@@ -1,5 +1,5 @@
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
+import type { CreatedSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
 import { requireRoom, type Room } from '../pools/room.ts';
@@ -50,7 +50,7 @@ function afterCut({
   reservedBytes = sizeBytes,
   createdAtMs,
   ready,
-}: CutSnapshot): Pick<SnapshotRecord, 'sizeBytes' | 'reservedBytes' | 'createdAtMs' | 'state'> {
+}: CreatedSnapshot): Pick<SnapshotRecord, 'sizeBytes' | 'reservedBytes' | 'createdAtMs' | 'state'> {
   return { sizeBytes, reservedBytes, createdAtMs, state: ready ? 'ready' : 'processing' };
 }
 
@@ -70,7 +70,7 @@ export async function recordSnapshot(
 export async function recordCut(
   sql: Sql,
   snapshot: SnapshotRecord,
-  cut: CutSnapshot,
+  cut: CreatedSnapshot,
 ): Promise<SnapshotRecord> {
   const changes = afterCut(cut);
   const after = { ...snapshot, ...changes };

@@ -2,7 +2,7 @@ import { clusterOf } from '../../src/api/ids.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { Group, GroupSpec } from '../../src/api/snapshot.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { CutSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
+import type { CreatedSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
@@ -140,7 +140,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       const asked: Asked = { id, cluster: cluster.name, name, volumeIds, parameters };
       const first = await findVolume(engine.reader, volumeIds[0] ?? '');
       const rooms = first && (await measureRooms(pools.get(first.pool)));
-      const done = await operations.run<Cutting, readonly CutSnapshot[], Cut>({
+      const done = await operations.run<Cutting, readonly CreatedSnapshot[], Cut>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, ...sources],
@@ -213,7 +213,10 @@ function requireOnePool(id: string, volumes: readonly VolumeRecord[]): string {
   );
 }
 
-function requireAll({ group, members }: Recorded, cuts: readonly CutSnapshot[]): readonly CutSnapshot[] {
+function requireAll(
+  { group, members }: Recorded,
+  cuts: readonly CreatedSnapshot[],
+): readonly CreatedSnapshot[] {
   if (cuts.length === members.length) return cuts;
   throw new Problem(
     'UNAVAILABLE',
@@ -227,7 +230,7 @@ function afterGroupCut(group: GroupRecord, cut: readonly SnapshotRecord[]): Grou
   return { ...group, createdAtMs, state: ready ? 'ready' : 'processing' };
 }
 
-const unready: CutSnapshot = { sizeBytes: 0, createdAtMs: 0, ready: false };
+const unready: CreatedSnapshot = { sizeBytes: 0, createdAtMs: 0, ready: false };
 
 /** The order of the volumes makes no difference. */
 function requireSame(

@@ -3,7 +3,7 @@ import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
 import { showSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { CutSnapshot, NewSnapshot } from '../backend.ts';
+import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
@@ -108,7 +108,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
       const asked: Asked = { id, cluster: cluster.name, name, volumeId, parameters, requirement };
       const volume = await findVolume(engine.reader, volumeId);
       const rooms = volume && (await measureRooms(pools.get(volume.pool)));
-      const { record, created } = await operations.run<Cutting, CutSnapshot, Cut>({
+      const { record, created } = await operations.run<Cutting, CreatedSnapshot, Cut>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, source],

@@ -9,14 +9,11 @@ import { createApp } from '../../gateway/http/app.ts';
 import { createEnrolment, type Enrolled, type PublicKey } from '../../gateway/configuration/enrolment.ts';
 import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
 import type { Backend } from '../../gateway/backend.ts';
-import {
-  openMemory as openMemoryBackend,
-  type MemoryBackend,
-  type Room,
-} from '../../gateway/backends/memory.ts';
+import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
+import { openPlaced, type Room } from '../fakes/placed-backend.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { createOperations, type Operations } from '../../gateway/operations/operation.ts';
@@ -190,7 +187,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
 
 /** A memory backend with nothing in it, with so many bytes, or so many in each of several places. */
 export async function openMemory(capacity: number | readonly Room[] = 2 ** 40): Promise<MemoryBackend> {
-  return openMemoryBackend({ capacity });
+  return typeof capacity === 'number' ? openMemoryBackend({ capacity }) : openPlaced(capacity);
 }
 
 /** The usual way to use a volume. */

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import type {
   Backend,
-  CutSnapshot,
+  CreatedSnapshot,
   Extent,
   KnownSnapshot,
   KnownVolume,
@@ -97,8 +97,8 @@ export async function cutKnown(backend: Backend, id: string, volume: KnownVolume
 }
 
 /** Cuts, and asks again until it is ready. */
-export async function cut(snapshots: Snapshots, snapshot: NewSnapshot): Promise<CutSnapshot> {
-  const look = async (): Promise<CutSnapshot | undefined> => {
+export async function cut(snapshots: Snapshots, snapshot: NewSnapshot): Promise<CreatedSnapshot> {
+  const look = async (): Promise<CreatedSnapshot | undefined> => {
     const made = await snapshots.create(snapshot);
     return made.ready ? made : undefined;
   };

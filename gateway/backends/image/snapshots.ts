@@ -1,7 +1,7 @@
 import { mkdirSync, type Stats } from 'node:fs';
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { z } from 'zod';
-import type { CutSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
+import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { copyTogether } from './copies.ts';
 import { discardDraft, publishDraft, type CreateDraft, type Draft } from './drafts.ts';
 import { ignoreMissing, openDirectory } from './files.ts';
@@ -20,7 +20,7 @@ export function openSnapshots(root: string, createDraft: CreateDraft): SnapshotF
     await directory.sync();
   }
 
-  async function createGroup(members: readonly NewSnapshot[]): Promise<readonly CutSnapshot[]> {
+  async function createGroup(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]> {
     const ids = members.map(({ id }) => id);
     const found = await findSnapshots(root, ids);
     // Members of an earlier try that did not end were copied at another time.
@@ -68,18 +68,18 @@ async function publishAll(drafts: readonly Draft[]): Promise<void> {
 }
 
 /** Those of the snapshots that are on disk. */
-async function findSnapshots(root: string, ids: readonly string[]): Promise<readonly CutSnapshot[]> {
+async function findSnapshots(root: string, ids: readonly string[]): Promise<readonly CreatedSnapshot[]> {
   const found = await Promise.all(ids.map(id => stat(snapshotPath(root, id)).catch(ignoreMissing)));
   return found.filter(stats => stats !== undefined).map(toSnapshot);
 }
 
-function toSnapshot({ size, blocks, mtimeMs }: Stats): CutSnapshot {
+function toSnapshot({ size, blocks, mtimeMs }: Stats): CreatedSnapshot {
   const createdAtMs = Math.round(mtimeMs);
   return { sizeBytes: size, createdAtMs, reservedBytes: blocks * 512, ready: true };
 }
 
 /** All are there, and they were copied at the same time. */
-function isWhole(found: readonly CutSnapshot[], ids: readonly string[]): boolean {
+function isWhole(found: readonly CreatedSnapshot[], ids: readonly string[]): boolean {
   return found.length === ids.length && new Set(found.map(({ createdAtMs }) => createdAtMs)).size <= 1;
 }
 

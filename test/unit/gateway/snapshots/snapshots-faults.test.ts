@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CutSnapshot, NewSnapshot } from '../../../../gateway/backend.ts';
+import type { CreatedSnapshot, NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
 import { createFaultyBackend, type Moment } from '../faulty-backend.ts';
 import {
@@ -50,7 +50,7 @@ async function makeSlow(t: TestContext): Promise<{ gateway: Gateway; finish: () 
   const { create } = inner.snapshots;
   const snapshots = {
     ...inner.snapshots,
-    create: async (snapshot: NewSnapshot): Promise<CutSnapshot> => ({
+    create: async (snapshot: NewSnapshot): Promise<CreatedSnapshot> => ({
       ...(await create(snapshot)),
       ready,
     }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CutSnapshot, NewSnapshot } from '../../../../gateway/backend.ts';
+import type { CreatedSnapshot, NewSnapshot } from '../../../../gateway/backend.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import {
   clusters,
@@ -54,7 +54,7 @@ test('the storage is told whether some node may write meanwhile', async t => {
   const told: boolean[] = [];
   assert.ok(inner.snapshots);
   const { create } = inner.snapshots;
-  const tell = (snapshot: NewSnapshot): Promise<CutSnapshot> => {
+  const tell = (snapshot: NewSnapshot): Promise<CreatedSnapshot> => {
     told.push(snapshot.attachedForWriting);
     return create(snapshot);
   };
