@@ -1,5 +1,5 @@
 import { toPublishContext } from '../api/attachment.ts';
-import { resourceId } from '../api/names.ts';
+import { resourceId } from './resource-id.ts';
 import { Problem } from '../api/problem.ts';
 import { hasFeature } from '../api/storage.ts';
 import type { Volume, VolumeSpec } from '../api/volume.ts';

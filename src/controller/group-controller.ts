@@ -1,5 +1,5 @@
 import { hasFeature } from '../api/storage.ts';
-import { resourceId } from '../api/names.ts';
+import { resourceId } from './resource-id.ts';
 import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';

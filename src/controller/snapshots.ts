@@ -1,6 +1,6 @@
 import type { Call } from '../api/http.ts';
 import type { StorageClient } from '../api/client.ts';
-import { resourceId } from '../api/names.ts';
+import { resourceId } from './resource-id.ts';
 import { Problem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../src/api/problem.ts';
-import { resourceId } from '../../../src/api/names.ts';
+import { resourceId } from '../../../src/controller/resource-id.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { offered, serveController } from './serving.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { maxIdBytes, plainPattern } from './ids.ts';
+import { maxIdBytes, plainPattern } from '../api/ids.ts';
 
 const hashedPattern = /-x[0-9a-f]{32}$/;
 

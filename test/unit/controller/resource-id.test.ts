@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { clusterOf, isClusterName, maxIdBytes } from '../../../src/api/ids.ts';
-import { resourceId } from '../../../src/api/names.ts';
+import { resourceId } from '../../../src/controller/resource-id.ts';
 
 const cluster = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/);
 const plain = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,150}$/);
