@@ -30,12 +30,14 @@ export function parseMountinfo(text: string): readonly Mount[] {
  */
 export function createMountReader(read: () => string): () => readonly Mount[] {
   let known: ReadonlyMap<string, Mount> = new Map();
+  let last: { readonly text: string; readonly mounts: readonly Mount[] } = { text: '', mounts: [] };
   return () => {
-    const lines = read()
-      .split('\n')
-      .filter(line => line !== '');
+    const text = read();
+    if (text === last.text) return last.mounts;
+    const lines = text.split('\n').filter(line => line !== '');
     known = new Map(lines.map(line => [line, known.get(line) ?? parseLine(line)]));
-    return lines.flatMap(line => known.get(line) ?? []);
+    last = { text, mounts: lines.flatMap(line => known.get(line) ?? []) };
+    return last.mounts;
   };
 }
 
