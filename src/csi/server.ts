@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, linkSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
 import { clearSocketPath, fileIdentity } from '../lib/unix-socket.ts';
@@ -61,23 +62,27 @@ export async function serve({ socketPath, services, log, observe }: ServeOptions
 }
 
 /**
- * Binds by a path that is good for this moment alone, and returns it as an address: when a listener is closed, what
- * lies at its path is removed, and by then that may be another instance's.
+ * Binds under another name, and gives the socket its own once it listens: so nobody takes it for dead, and of two that
+ * start together one gets the path. A listener that is closed removes the name that it was bound by, and no other's.
  */
 async function bind(server: Server, socketPath: string): Promise<string> {
-  const directory = openSync(dirname(socketPath), 'r');
-  const address = `unix:/proc/self/fd/${directory}/${basename(socketPath)}`;
+  const draft = join(dirname(socketPath), `.${randomUUID().slice(0, 7)}`);
+  const address = `unix:${draft}`;
   try {
     await new Promise<void>((resolve, reject) => {
       const credentials = ServerCredentials.createInsecure();
       server.bindAsync(address, credentials, error => (error ? reject(error) : resolve()));
     });
+    chmodSync(draft, 0o660);
+    linkSync(draft, socketPath);
   } catch (error) {
-    throw new Error(`cannot listen on socket "${socketPath}": ${(error as Error).message}`, { cause: error });
+    server.forceShutdown();
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' ? `socket "${socketPath}" is in use by a live instance` : undefined;
+    throw new Error(reason ?? `cannot listen on socket "${socketPath}": ${message}`, { cause: error });
   } finally {
-    closeSync(directory);
+    rmSync(draft, { force: true });
   }
-  chmodSync(socketPath, 0o660);
   return address;
 }
 

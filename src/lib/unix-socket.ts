@@ -37,9 +37,11 @@ export async function clearSocketPath(path: string): Promise<void> {
   if (!lstatSync(directory, { throwIfNoEntry: false }))
     throw new Error(`directory "${directory}" of socket "${path}" does not exist`);
   const found = lstatSync(path, { throwIfNoEntry: false });
+  const seen = fileIdentity(path);
   if (found && !found.isSocket()) throw new Error(`"${path}" exists and is not a socket`);
   if (await isSocketAnswered(path)) throw new Error(`socket "${path}" is in use by a live instance`);
-  rmSync(path, { force: true });
+  // What came while the dead one was asked is not known to be dead.
+  if (seen !== undefined && fileIdentity(path) === seen) rmSync(path, { force: true });
 }
 
 /** Tells the file at a path from every other, one of the same name and inode that came later included. */

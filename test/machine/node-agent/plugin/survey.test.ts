@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
 import { openNode } from '../../../harness/agent.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
@@ -64,7 +64,8 @@ test('the lists of modules are read once for all protocols', async () => {
 test('an agent tells soon after its start what it can attach, in its log and in its metrics', async t => {
   const agent = openNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
-  while (!agent.stderr().includes('looked at what attach protocols need')) await sleep(20);
+  const isTold = () => agent.stderr().includes('looked at what attach protocols need') || undefined;
+  assert.ok(await poll(isTold, { everyMs: 20, timeoutMs: 30_000 }));
   const texts = agent
     .stderr()
     .split('\n')

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
 import { assertNothingLeft, driverName, openNode } from '../../../harness/agent.ts';
 import { noRoot } from '../../../harness/machine.ts';
@@ -64,11 +64,11 @@ test(
 
 async function untilLines(url: string, lines: readonly string[]): Promise<string> {
   let text = '';
-  for (let tries = 0; tries < 200; tries++) {
+  const look = async () => {
     text = await (await fetch(url)).text();
-    if (lines.every(line => text.split('\n').includes(line))) return text;
-    await sleep(50);
-  }
+    return lines.every(line => text.split('\n').includes(line)) || undefined;
+  };
+  if (await poll(look, { everyMs: 50, timeoutMs: 60_000 })) return text;
   const seen = text.split('\n').filter(line => /^fairlead_node_(stuck|volume)/.test(line));
   return assert.fail(`not all of ${lines.join(' ')} in ${seen.join(' ')}`);
 }
