@@ -56,9 +56,6 @@ const plural = new Set([
 ]);
 const mostFiles = 14;
 
-/** Folders that are being put in order: each row goes with the work that does it. */
-const beingEmptied = new Set(['src/api']);
-
 test('a folder is called by a noun of the field', () => {
   const folders = new Set(sources.map(file => dirname(file)));
   const strangers = [...folders].filter(folder => {
@@ -74,9 +71,7 @@ test('a folder holds few files, unless all of them implement one contract', () =
     files.filter(file => !file.includes('/generated/') && !file.endsWith('.d.ts')),
     file => dirname(file),
   );
-  const full = [...counts].filter(
-    ([folder, { length }]) => !plural.has(folder) && length > mostFiles && !beingEmptied.has(folder),
-  );
+  const full = [...counts].filter(([folder, { length }]) => !plural.has(folder) && length > mostFiles);
   assert.deepEqual(
     full.map(([folder, { length }]) => `${folder} holds ${length} files`),
     [],
