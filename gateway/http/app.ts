@@ -3,7 +3,7 @@ import { requestId } from 'hono/request-id';
 import { allOperations, type OperationId } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Authenticate } from './auth.ts';
-import { docsRoutes, openApi, viewer } from './docs.ts';
+import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
@@ -19,20 +19,16 @@ const maxRequestIdLength = 64;
 
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const { authenticate, log, publicDocs } = deps;
+  const { authenticate, log, publicDocs, version } = deps;
   const app = new Hono<Env>();
-  const routeDocs = (): void => {
-    app.get(docsRoutes.document, openApi(deps.version));
-    app.get(docsRoutes.page, viewer(deps.version));
-  };
   app.use(requestId({ limitLength: maxRequestIdLength }));
-  if (publicDocs) routeDocs();
+  if (publicDocs) routeDocs(app, version);
   app.use(async (c, next) => {
     c.set('caller', await authenticate(c.req.header('authorization')));
     await next();
   });
   routeOperations(app, deps);
-  if (!publicDocs) routeDocs();
+  if (!publicDocs) routeDocs(app, version);
   app.notFound(c => answerProblem(c, routeProblem(c), log));
   app.onError((error, c) => answerProblem(c, error, log));
   return app;

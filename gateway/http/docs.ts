@@ -1,22 +1,19 @@
-import type { Handler } from 'hono';
+import type { Hono } from 'hono';
 import { html, raw } from 'hono/html';
 import { openApiDocument, type OpenApiNode } from '../../src/api/openapi.ts';
+import type { Env } from './respond.ts';
 
 /** Where the API's description is served, as a document and as a page. */
 export const docsRoutes = { document: '/openapi.json', page: '/docs' } as const;
 
-/** The API as an OpenAPI document. */
-export function openApi(version: string): Handler {
-  return c => c.json(openApiDocument(version));
-}
-
-/** The same document as a page for people. It runs no script and loads nothing, so that it can be kept as a file. */
-export function viewer(version: string): Handler {
-  return async c => {
+/** The description as an OpenAPI document, and as a page that runs no script and loads nothing, so that it can be kept as a file. */
+export function routeDocs(app: Hono<Env>, version: string): void {
+  app.get(docsRoutes.document, c => c.json(openApiDocument(version)));
+  app.get(docsRoutes.page, c => {
     c.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
     c.header('x-content-type-options', 'nosniff');
     return c.html(toPage(openApiDocument(version) as Document));
-  };
+  });
 }
 
 type Document = {
@@ -32,7 +29,6 @@ const style = raw(`
   summary { cursor: pointer; padding: .3em 0 }
   code, pre { font: 14px/1.4 ui-monospace, monospace }
   pre { overflow: auto; padding: .8em; border: 1px solid #8886; border-radius: 4px }
-  b.method { display: inline-block; min-width: 4.5em; text-transform: uppercase }
 `);
 
 function toPage({ info, tags, paths, components }: Document): Html {
@@ -64,16 +60,15 @@ function operationsOf(paths: Document['paths'], tag: string): Html[] {
   return Object.entries(paths).flatMap(([path, { parameters, ...item }]) =>
     Object.entries(item)
       .filter(([, { tags }]) => (tags as readonly string[]).includes(tag))
-      .map(([method, operation]) => toOperation(`${method} ${path}`, operation, parameters)),
+      .map(([method, operation]) => toOperation(`${method.toUpperCase()} ${path}`, operation, parameters)),
   );
 }
 
 function toOperation(route: string, operation: OpenApiNode, shared: OpenApiNode | undefined): Html {
-  const [method = '', path = ''] = route.split(' ');
   const { operationId, summary, parameters = [], requestBody, responses } = operation;
   const given = [shared ?? [], parameters].flat() as readonly OpenApiNode[];
   return html`<details id="${operationId}">
-    <summary><b class="method">${method}</b> <code>${path}</code> ${summary}</summary>
+    <summary><code>${route}</code> ${summary}</summary>
     ${given.length > 0 ? toDetails('Parameters', given) : ''}
     ${requestBody ? toDetails('Body', requestBody) : ''} ${toDetails('Answers', responses)}
   </details>`;

@@ -20,12 +20,15 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     audience: config.audience,
     lifetimeMs: config['token-lifetime'],
   });
+  await using opened = new AsyncDisposableStack();
   const client = createClient({ url: config.gateway, token });
+  opened.defer(() => client.close());
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];
   const capabilities = createCapabilitySource(client, log, storage => {
     for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
   });
+  opened.defer(() => capabilities.close());
   const identity = createIdentity({
     driverName: config['driver-name'],
     advertised,
@@ -40,17 +43,8 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     services.push({ definition: csi.GroupController.service, handlers: createGroupController(options) });
   if (advertised.includes('changed-blocks'))
     services.push({ definition: csi.SnapshotMetadata.service, streams: createSnapshotMetadata(options) });
-  const server = await serve({ socketPath: config.endpoint, services, log }).catch(async (error: unknown) => {
-    capabilities.close();
-    await client.close();
-    throw error;
-  });
-  return {
-    ready: { controller: `unix://${config.endpoint}` },
-    async close() {
-      capabilities.close();
-      await server.close();
-      await client.close();
-    },
-  };
+  const server = await serve({ socketPath: config.endpoint, services, log });
+  opened.defer(() => server.close());
+  const open = opened.move();
+  return { ready: { controller: `unix://${config.endpoint}` }, close: () => open.disposeAsync() };
 }
