@@ -185,6 +185,11 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
   };
 }
 
+/** Ends all claims in the store, as time does when those who hold them have died. */
+export async function endClaims({ engine }: Pick<Gateway, 'engine'>): Promise<void> {
+  await engine.transaction(sql => sql.run('update claims set until = 0'));
+}
+
 /** A memory backend with nothing in it, with so many bytes, or so many in each of several places. */
 export async function openMemory(capacity: number | readonly Room[] = 2 ** 40): Promise<MemoryBackend> {
   return typeof capacity === 'number' ? openMemoryBackend({ capacity }) : openPlaced(capacity);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { createFaultyBackend, type FaultyBackend, type Method } from '../faulty-backend.ts';
 import {
   clusters,
+  endClaims,
   makeGateway,
   mounted,
   openMemory,
@@ -15,8 +16,6 @@ import {
 } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 
-/** Short enough to wait for, long enough that a busy machine does not lose a claim that is renewed. */
-const leaseMs = 300;
 const cluster = { ...clusters.a, acceptAnyNode: true };
 const key = { cluster, volumeId: 'a.pvc-1', nodeId: 'n1' };
 const writing: AttachmentSpec = { capability: mounted, readonly: false };
@@ -56,7 +55,7 @@ for (const crash of crashes) {
   test(`a gateway that dies in ${crash.method} is taken over by the next start`, async t => {
     const { next, backend } = await crashIn(t, crash);
     assert.equal(await next.recovery.sweep(), 0);
-    await sleep(leaseMs + 50);
+    await endClaims(next);
     assert.equal(await next.recovery.sweep(), 1);
     await assertFinished(next, crash);
     assert.equal(await next.recovery.sweep(), 0);
@@ -66,7 +65,7 @@ for (const crash of crashes) {
   test(`a gateway that dies in ${crash.method} is taken over by the next same call, once its claim has ended`, async t => {
     const { next } = await crashIn(t, crash);
     await assert.rejects(crash.run(next), isProblem('ABORTED'));
-    await sleep(leaseMs + 50);
+    await endClaims(next);
     await crash.run(next);
     await assertFinished(next, crash);
   });
@@ -74,12 +73,12 @@ for (const crash of crashes) {
 
 test('a gateway that dies before it recorded an intent has changed nothing', async t => {
   const { backend, store } = await shared(t);
-  const dying = await makeGateway(t, { backend, store, leaseMs });
+  const dying = await makeGateway(t, { backend, store });
   const attempt = create(dying);
   await dying.engine.close();
   await attempt.catch(() => undefined);
-  const next = await makeGateway(t, { backend, store, leaseMs });
-  await sleep(leaseMs + 50);
+  const next = await makeGateway(t, { backend, store });
+  await endClaims(next);
   await next.recovery.sweep();
   await create(next);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.pvc-1']);
@@ -87,6 +86,7 @@ test('a gateway that dies before it recorded an intent has changed nothing', asy
 
 test('a claim is kept for as long as the storage works', async t => {
   const { backend, store } = await shared(t);
+  const leaseMs = 3_000;
   const [slow, other] = [
     await makeGateway(t, { backend, store, leaseMs }),
     await makeGateway(t, { backend, store, leaseMs }),
@@ -94,7 +94,11 @@ test('a claim is kept for as long as the storage works', async t => {
   const release = backend.hold('create');
   const creating = create(slow);
   await backend.entered('create');
-  await sleep(leaseMs * 2.5);
+  const firstMs = await claimedUntil(slow);
+  await poll(async () => ((await claimedUntil(slow)) > firstMs ? true : undefined), {
+    everyMs: 20,
+    timeoutMs: 60_000,
+  });
   await assert.rejects(create(other), isProblem('ABORTED'));
   assert.equal(await other.recovery.sweep(), 0);
   release();
@@ -105,7 +109,7 @@ test('a claim is kept for as long as the storage works', async t => {
 
 test('a gateway whose claim was taken over records nothing and does not say that all is well', async t => {
   const { backend, store } = await shared(t);
-  const stalled = await makeGateway(t, { backend, store, leaseMs: 3 * leaseMs });
+  const stalled = await makeGateway(t, { backend, store });
   const release = backend.hold('create');
   const creating = create(stalled);
   await backend.entered('create');
@@ -173,9 +177,15 @@ async function shared(t: TestContext): Promise<{ backend: FaultyBackend; store: 
 }
 
 /** A gateway that is gone while the storage works: the storage does the work, nobody records the outcome. */
+/** When the one claim in the store ends, in milliseconds since the epoch. */
+async function claimedUntil({ engine }: Gateway): Promise<number> {
+  const [row] = await engine.reader.all('select until from claims');
+  return Number(row?.['until']);
+}
+
 async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; backend: FaultyBackend }> {
   const { backend, store } = await shared(t);
-  const dying = await makeGateway(t, { backend, store, leaseMs });
+  const dying = await makeGateway(t, { backend, store });
   for (const step of crash.before) await step(dying);
   const release = backend.hold(crash.method);
   const lost = assert.rejects(crash.run(dying), isProblem('UNAVAILABLE'));
@@ -183,7 +193,7 @@ async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; b
   await dying.engine.close();
   release();
   await lost;
-  return { next: await makeGateway(t, { backend, store, leaseMs }), backend };
+  return { next: await makeGateway(t, { backend, store }), backend };
 }
 
 async function assertFinished({ volumes }: Gateway, crash: Crash): Promise<void> {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../../src/api/problem.ts';
 import { createFaultyBackend, type FaultyBackend, type Moment } from '../faulty-backend.ts';
 import {
   clusters,
   assertProblem,
+  endClaims,
   makeGateway,
   openMemory,
   temporaryDirectory,
@@ -156,19 +156,18 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
 }
 
 test('a gateway that dies while it cuts a group is taken over', async t => {
-  const leaseMs = 300;
   const backend = createFaultyBackend(await openMemory());
   const store = join(temporaryDirectory(t), 'store.sqlite');
-  const dying = await makeGateway(t, { backend, store, leaseMs });
+  const dying = await makeGateway(t, { backend, store });
   await makeVolumes(dying);
   const release = backend.hold('cutGroup');
   dying.groups.create(clusters.a, id, spec).catch(() => undefined);
   await backend.entered('cutGroup');
   await dying.engine.close();
-  const next = await makeGateway(t, { backend, store, leaseMs });
+  const next = await makeGateway(t, { backend, store });
   await assert.rejects(next.groups.create(clusters.a, id, spec), isProblem('ABORTED'));
   release();
-  await sleep(leaseMs + 50);
+  await endClaims(next);
   assert.equal((await next.groups.create(clusters.a, id, spec)).group.state, 'ready');
   assert.equal(await cutIn(backend), 2);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreatedSnapshot, NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
 import { createFaultyBackend, type Moment } from '../faulty-backend.ts';
 import {
   clusters,
+  endClaims,
   makeGateway,
   openMemory,
   temporaryDirectory,
@@ -118,12 +118,11 @@ test('a deletion that the storage refuses changes nothing', async t => {
   assert.deepEqual(await snapshots.get(clusters.a, id), snapshot);
 });
 
-const leaseMs = 300;
 for (const method of ['cut', 'uncut'] as const) {
   test(`a gateway that dies in ${method} is taken over once its claim has ended`, async t => {
     const backend = createFaultyBackend(await openMemory());
     const store = join(temporaryDirectory(t), 'store.sqlite');
-    const dying = await makeGateway(t, { backend, store, leaseMs });
+    const dying = await makeGateway(t, { backend, store });
     await dying.volumes.create(clusters.a, volumeId, volumeSpec('pvc-1'));
     if (method === 'uncut') await dying.snapshots.create(clusters.a, id, spec);
     const release = backend.hold(method);
@@ -135,10 +134,10 @@ for (const method of ['cut', 'uncut'] as const) {
     lost.catch(() => undefined);
     await backend.entered(method);
     await dying.engine.close();
-    const next = await makeGateway(t, { backend, store, leaseMs });
+    const next = await makeGateway(t, { backend, store });
     await assert.rejects(run(next), isProblem('ABORTED'));
     release();
-    await sleep(leaseMs + 50);
+    await endClaims(next);
     assert.equal(await next.recovery.sweep(), 1);
     assert.equal((await next.snapshots.find(clusters.a, id))?.state, method === 'cut' ? 'ready' : undefined);
     assert.deepEqual(await snapshotsIn(backend), method === 'cut' ? [id] : []);

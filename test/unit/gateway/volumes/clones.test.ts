@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { VolumeSource } from '../../../../src/api/volume.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
   clusters,
+  endClaims,
   makeGateway,
   mounted,
   openMemory,
@@ -133,19 +133,18 @@ for (const source of sources) {
   });
 
   test(`a gateway that dies while a volume is made from a ${kind} is taken over`, async t => {
-    const leaseMs = 300;
     const backend = createFaultyBackend(await openMemory());
     const store = join(temporaryDirectory(t), 'store.sqlite');
-    const dying = await makeGateway(t, { backend, store, leaseMs });
+    const dying = await makeGateway(t, { backend, store });
     await makeSource(dying);
     const release = backend.hold('create');
     dying.volumes.create(clusters.a, 'a.clone', cloneSpec(source)).catch(() => undefined);
     await backend.entered('create');
     await dying.engine.close();
-    const next = await makeGateway(t, { backend, store, leaseMs });
+    const next = await makeGateway(t, { backend, store });
     await assert.rejects(next.volumes.create(clusters.a, 'a.clone', cloneSpec(source)), isProblem('ABORTED'));
     release();
-    await sleep(leaseMs + 50);
+    await endClaims(next);
     assert.equal(await next.recovery.sweep(), 1);
     assert.equal((await next.volumes.get(clusters.a, 'a.clone')).state, 'ready');
     await removeSource(next, source);
