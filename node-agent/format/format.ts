@@ -1,30 +1,20 @@
 import type { Attachment } from '../../src/api/attachment.ts';
-import { checkFormatOptions, type FormatOptions } from '../../src/api/filesystems.ts';
+import { checkFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { proveBlank } from './prove-blank.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import { isStillConnected } from '../volumes/device.ts';
+import { readFilesystem } from '../volumes/request-checks.ts';
 import type { Device } from '../connector.ts';
 import type { Filesystem } from '../filesystem.ts';
-import { filesystems } from '../filesystems/index.ts';
+import { filesystems, findFilesystem } from '../filesystems/index.ts';
 import type { Host } from '../host.ts';
-import type { FormattingMark } from '../state/records.ts';
+import type { FormattingMark, VolumeRecord } from '../state/records.ts';
+import type { Agent } from '../volumes/agent.ts';
 
-/** A device, which filesystem it shall hold, and what is known of it. */
-export type FormatTask = {
-  readonly host: Host;
-  readonly device: Device;
-  readonly attachment: Attachment;
-  /** The filesystem that was asked for; undefined takes what is there. */
-  readonly wanted: Filesystem | undefined;
-  /** What a blank device is formatted with when none was asked for. */
-  readonly fallback: Filesystem;
-  /** How a blank device is formatted; INVALID_ARGUMENT when the filesystem that it gets cannot be made so. */
-  readonly options?: FormatOptions | undefined;
-  /** The mark of an mkfs that may have been interrupted. */
-  readonly mark: FormattingMark | undefined;
-  /** Records a mark, or that it is no longer needed; durable on return. */
-  readonly setMark: (mark: FormattingMark | undefined) => Promise<void>;
+/** What it takes to make filesystems: the machine, the records that its marks go to, and what is made where nothing is asked for. */
+export type Formatting = Pick<Agent, 'host' | 'defaultFilesystem'> & {
+  readonly records: Pick<Agent['records'], 'put'>;
 };
 
 /** The filesystem on a device, and what is known of it without a further look. */
@@ -38,19 +28,24 @@ export type Found = {
 };
 
 /**
- * Finds the filesystem on a device, and makes one only on a device that is proved blank. The mark is on disk before
+ * Finds the filesystem on a volume's device, and makes one only on a device that is proved blank. The mark is on disk before
  * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
  */
-export async function ensureFilesystem(task: FormatTask): Promise<Found> {
-  const { host, device, wanted, fallback, mark, setMark } = task;
-  const found = await probe(device, host);
+export async function ensureFilesystem(
+  agent: Formatting,
+  record: VolumeRecord,
+  device: Device,
+): Promise<Found> {
+  const wanted = readFilesystem(record.capability);
+  const found = await probe(device, agent.host);
   if (found === undefined) {
-    await make(task, wanted ?? fallback);
-    await setMark(undefined);
-    return { filesystem: wanted ?? fallback, isNew: true };
+    const filesystem = wanted ?? agent.defaultFilesystem;
+    await make(agent, { record, device, filesystem });
+    await agent.records.put({ ...record, formatting: undefined });
+    return { filesystem, isNew: true };
   }
   const { format, ...facts } = found;
-  const filesystem = filesystems.find(({ name }) => name === format);
+  const filesystem = findFilesystem(format);
   if (!filesystem || (wanted && filesystem.name !== wanted.name)) {
     const asked = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
     throw new Problem(
@@ -58,7 +53,7 @@ export async function ensureFilesystem(task: FormatTask): Promise<Found> {
       `device "${device.path}" holds ${format}, but ${asked} was asked for`,
     );
   }
-  if (mark) await setMark(undefined);
+  if (record.formatting) await agent.records.put({ ...record, formatting: undefined });
   return { filesystem, isNew: false, ...facts };
 }
 
@@ -95,27 +90,34 @@ function readProbe(output: string): Probed {
   };
 }
 
-async function make(task: FormatTask, filesystem: Filesystem): Promise<void> {
-  const { host, device, attachment, options = {}, mark, setMark } = task;
-  checkFormatOptions(options, filesystem.name);
-  requireFormattable(task, filesystem);
+type Making = {
+  readonly record: VolumeRecord;
+  readonly device: Device;
+  readonly filesystem: Filesystem;
+};
+
+async function make({ host, records }: Formatting, making: Making): Promise<void> {
+  const { record, device, filesystem } = making;
+  const { attachment, formatOptions = {}, formatting } = record;
+  checkFormatOptions(formatOptions, filesystem.name);
+  requireFormattable(making);
   const known = filesystem.features && (await runToEnd(host, filesystem.features));
-  const ownMark = {
+  const mark = {
     attachmentId: attachment.attachmentId,
     identity: device.identity,
     sizeBytes: device.sizeBytes,
   };
-  const interrupted = mark !== undefined && isSame(mark, ownMark);
-  if (!interrupted) {
+  const isInterrupted = formatting !== undefined && isSame(formatting, mark);
+  if (!isInterrupted) {
     await proveBlank(device, host);
-    await setMark(ownMark);
+    await records.put({ ...record, formatting: mark });
   }
-  await requireUnchanged(task);
-  await runWell(host, filesystem.make(device.path, options, known && known.stdout + known.stderr));
-  await requireUnchanged(task);
+  await requireUnchanged(attachment, device, host);
+  await runWell(host, filesystem.make(device.path, formatOptions, known && known.stdout + known.stderr));
+  await requireUnchanged(attachment, device, host);
 }
 
-function requireFormattable({ device, attachment }: FormatTask, { name, minimumBytes }: Filesystem): void {
+function requireFormattable({ device, record: { attachment }, filesystem }: Making): void {
   if (attachment.readonly || device.readonly)
     throw new Problem('FAILED_PRECONDITION', `device "${device.path}" is read-only and holds no filesystem`);
   if (!attachment.mayFormat)
@@ -123,6 +125,7 @@ function requireFormattable({ device, attachment }: FormatTask, { name, minimumB
       'FAILED_PRECONDITION',
       `device "${device.path}" should hold data but no filesystem is found on it; refusing to format it`,
     );
+  const { name, minimumBytes } = filesystem;
   if (device.sizeBytes < minimumBytes)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -138,7 +141,7 @@ function isSame(mark: FormattingMark, other: FormattingMark): boolean {
   );
 }
 
-async function requireUnchanged({ host, device, attachment }: FormatTask): Promise<void> {
+async function requireUnchanged(attachment: Attachment, device: Device, host: Host): Promise<void> {
   const sectors = await host.readText(`/sys/dev/block/${device.number}/size`);
   const isOwn = await isStillConnected(attachment, device, host);
   if (!isOwn || Number(sectors) * 512 !== device.sizeBytes)

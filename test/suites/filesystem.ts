@@ -3,9 +3,10 @@ import { test, type TestContext } from 'node:test';
 import { loop } from '../../node-agent/connectors/loop.ts';
 import type { Device } from '../../node-agent/connector.ts';
 import type { Filesystem } from '../../node-agent/filesystem.ts';
-import { ensureFilesystem, type FormatTask } from '../../node-agent/format/format.ts';
+import type { Host } from '../../node-agent/host.ts';
+import { ensureFilesystem, type Formatting } from '../../node-agent/format/format.ts';
 import { topMount } from '../../src/lib/linux/mountinfo.ts';
-import type { FormattingMark } from '../../node-agent/state/records.ts';
+import type { FormattingMark, VolumeRecord } from '../../node-agent/state/records.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import type { Bench, ImageOptions } from '../harness/node-agent-bench.ts';
 
@@ -19,10 +20,18 @@ export type FilesystemSuite = {
   readonly open: (t: TestContext) => Bench;
 };
 
-type Work = (
-  task: FormatTask & { readonly marks: (FormattingMark | undefined)[] },
-  bench: Bench,
-) => Promise<void>;
+type Task = {
+  readonly agent: Formatting;
+  readonly record: VolumeRecord;
+  readonly device: Device;
+  readonly marks: readonly (FormattingMark | undefined)[];
+};
+type Work = (task: Task, bench: Bench) => Promise<void>;
+
+/** What the device of a task holds in the end, with changes to its record. */
+async function ensure({ agent, record, device }: Task, change: Partial<VolumeRecord> = {}) {
+  return (await ensureFilesystem(agent, { ...record, ...change }, device)).filesystem;
+}
 
 /** What every filesystem must do, on the real machine and on the fake one. */
 export function testFilesystem({ name, skip, filesystem, other, open }: FilesystemSuite): void {
@@ -36,12 +45,12 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
   };
 
   check('a blank device is made once, with the mark set before and cleared after', {}, async task => {
-    assert.equal((await ensureFilesystem(task)).filesystem, filesystem);
+    assert.equal(await ensure(task), filesystem);
     assert.deepEqual(
       task.marks.map(mark => mark?.attachmentId),
       ['a', undefined],
     );
-    assert.equal((await ensureFilesystem(task)).filesystem, filesystem);
+    assert.equal(await ensure(task), filesystem);
     assert.equal(task.marks.length, 2);
   });
 
@@ -49,7 +58,7 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
     'what was made mounts with its options, writable and read-only',
     {},
     async (task, { host, directory }) => {
-      await ensureFilesystem(task);
+      await ensure(task);
       const path = `${directory}/stage`;
       for (const extra of [[], ['ro', ...filesystem.readonlyOptions]]) {
         const options = ['-o', [...filesystem.mountOptions, ...extra, 'nosuid'].join(',')];
@@ -71,7 +80,7 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
   );
 
   check('a device with data of an unknown kind is refused', { content: 'garbage' }, async task => {
-    await assert.rejects(ensureFilesystem(task), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
+    await assert.rejects(ensure(task), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
     assert.deepEqual(task.marks, []);
   });
 
@@ -79,7 +88,7 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
     'a device with another filesystem is refused, and both are named',
     { content: other.name },
     async task => {
-      await assert.rejects(ensureFilesystem(task), {
+      await assert.rejects(ensure(task), {
         code: 'FAILED_PRECONDITION',
         detail: new RegExp(`holds ${other.name}, but ${filesystem.name} was asked for`),
       });
@@ -87,33 +96,34 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
   );
 
   check('a filesystem that nobody asked for by name is taken', { content: other.name }, async task => {
-    assert.equal((await ensureFilesystem({ ...task, wanted: undefined })).filesystem, other);
+    const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+    assert.equal(await ensure(task, { capability }), other);
   });
 
   check('a blank device that should hold data is refused', {}, async task => {
-    const attachment = { ...task.attachment, mayFormat: false };
-    await assert.rejects(ensureFilesystem({ ...task, attachment }), { code: 'FAILED_PRECONDITION' });
+    const attachment = { ...task.record.attachment, mayFormat: false };
+    await assert.rejects(ensure(task, { attachment }), { code: 'FAILED_PRECONDITION' });
   });
 
   check('a blank read-only device is refused', { readonly: true }, async task => {
-    await assert.rejects(ensureFilesystem(task), { code: 'FAILED_PRECONDITION', detail: /is read-only/ });
+    await assert.rejects(ensure(task), { code: 'FAILED_PRECONDITION', detail: /is read-only/ });
   });
 
   const tooSmall = { sizeBytes: Math.floor(filesystem.minimumBytes / 4096 / 2) * 4096 };
   check('a device that is too small is refused', tooSmall, async task => {
-    await assert.rejects(ensureFilesystem(task), { code: 'FAILED_PRECONDITION', detail: /less than the/ });
+    await assert.rejects(ensure(task), { code: 'FAILED_PRECONDITION', detail: /less than the/ });
   });
 
   check('a device of the least size is made', { sizeBytes: filesystem.minimumBytes }, async task => {
-    assert.equal((await ensureFilesystem(task)).filesystem, filesystem);
+    assert.equal(await ensure(task), filesystem);
   });
 
   check('what an own mkfs left that was killed is made again', { content: 'half' }, async task => {
     const { sizeBytes, identity } = task.device;
     const mark = { attachmentId: 'a', sizeBytes, identity };
-    await assert.rejects(ensureFilesystem({ ...task, mark: { ...mark, attachmentId: 'b' } }));
-    await assert.rejects(ensureFilesystem({ ...task, mark: { ...mark, sizeBytes: 1 } }));
-    assert.equal((await ensureFilesystem({ ...task, mark })).filesystem, filesystem);
+    await assert.rejects(ensure(task, { formatting: { ...mark, attachmentId: 'b' } }));
+    await assert.rejects(ensure(task, { formatting: { ...mark, sizeBytes: 1 } }));
+    assert.equal(await ensure(task, { formatting: mark }), filesystem);
   });
 
   check(
@@ -122,8 +132,11 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
     async task => {
       const { sizeBytes, identity } = task.device;
       const mark = { attachmentId: 'a', sizeBytes, identity };
-      const wanted = { ...filesystem, make: refuseToMake };
-      assert.equal((await ensureFilesystem({ ...task, wanted, mark })).filesystem, filesystem);
+      const { host } = task.agent;
+      const run: Host['run'] = (command, ...rest) =>
+        command.startsWith('mkfs') ? assert.fail('nothing may be made') : host.run(command, ...rest);
+      const agent = { ...task.agent, host: { ...host, run } };
+      assert.equal(await ensure({ ...task, agent }, { formatting: mark }), filesystem);
       assert.deepEqual(task.marks, [undefined]);
     },
   );
@@ -145,22 +158,16 @@ async function openTask(
   };
   const device: Device = await loop.connect(attachment, host);
   const marks: (FormattingMark | undefined)[] = [];
-  const setMark = async (mark: FormattingMark | undefined): Promise<void> => void marks.push(mark);
+  const put = async ({ formatting }: VolumeRecord): Promise<void> => void marks.push(formatting);
+  const record: VolumeRecord = {
+    volumeId: 'c.v',
+    attachment,
+    stagingPath: `${bench.directory}/stage`,
+    capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: filesystem.name },
+    targets: [],
+  };
   return {
-    task: {
-      host,
-      device,
-      attachment,
-      wanted: filesystem,
-      fallback: filesystem,
-      mark: undefined,
-      setMark,
-      marks,
-    },
+    task: { agent: { host, records: { put }, defaultFilesystem: filesystem }, record, device, marks },
     end: () => loop.disconnect(attachment, host),
   };
-}
-
-function refuseToMake(): never {
-  assert.fail('nothing may be made');
 }

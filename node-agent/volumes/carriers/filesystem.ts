@@ -29,12 +29,7 @@ import {
   judgeDevice,
   locateDevice,
 } from '../device.ts';
-import {
-  isMountedReadonly,
-  readFilesystem,
-  requireFilesystemUsable,
-  requireFlags,
-} from '../request-checks.ts';
+import { isMountedReadonly, requireFilesystemUsable, requireFlags } from '../request-checks.ts';
 import { mountedMembers } from './mounted.ts';
 
 /** A filesystem on a device: proved blank before it is made, checked and grown before and after it is mounted. */
@@ -69,7 +64,8 @@ export function createFilesystem(agent: Agent, record: VolumeRecord): Carrier {
 
 /** Makes the filesystem where there is none, checks and grows one that is there; returns what mounts it. */
 async function prepare(agent: Agent, record: VolumeRecord, device: Device): Promise<() => Promise<void>> {
-  const found = await inPhase(agent, 'format', () => ensureRecorded(agent, record, device));
+  const found = await inPhase(agent, 'format', () => ensureFilesystem(agent, record, device));
+  requireFlags(record.capability.mountFlags ?? [], found.filesystem);
   const volume = { record, device, found };
   await inPhase(agent, 'fit', () => fitUnmounted(agent, volume));
   return async () => {
@@ -78,26 +74,6 @@ async function prepare(agent: Agent, record: VolumeRecord, device: Device): Prom
     );
     await inPhase(agent, 'fit', () => fitMounted(agent, volume));
   };
-}
-
-async function ensureRecorded(
-  { host, records, defaultFilesystem }: Agent,
-  record: VolumeRecord,
-  device: Device,
-) {
-  const { attachment, capability, formatOptions, formatting } = record;
-  const found = await ensureFilesystem({
-    host,
-    device,
-    attachment,
-    wanted: readFilesystem(capability),
-    fallback: defaultFilesystem,
-    options: formatOptions,
-    mark: formatting,
-    setMark: mark => records.put({ ...record, formatting: mark }),
-  });
-  requireFlags(capability.mountFlags ?? [], found.filesystem);
-  return found;
 }
 
 /** Mounts, and looks once more at what is mounted then: it keeps its number, so that this is the last word on it. */

@@ -81,16 +81,11 @@ for (const [name, { sizeBytes, tool, fill }] of Object.entries(held)) {
     execFileSync('cp', ['--sparse=always', path, `${path}-before`]);
     const attachment = attachmentTo(path);
     const device = await loop.connect(attachment, host);
-    const task = {
-      host,
-      device,
-      attachment,
-      wanted: ext4,
-      fallback: ext4,
-      mark: undefined,
-      setMark: () => assert.fail('mkfs was about to start'),
-    };
-    await assert.rejects(ensureFilesystem(task), { code: 'FAILED_PRECONDITION' });
+    const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+    const record = { volumeId: 'c.v', attachment, stagingPath: '/x', capability, targets: [] };
+    const records = { put: () => assert.fail('mkfs was about to start') };
+    const ensured = ensureFilesystem({ host, records, defaultFilesystem: ext4 }, record, device);
+    await assert.rejects(ensured, { code: 'FAILED_PRECONDITION' });
     execFileSync('cmp', [path, `${path}-before`]);
     await loop.disconnect(attachment, host);
   });
