@@ -18,20 +18,8 @@ export type PoolEntry = {
   readonly settings: unknown;
 };
 
-/** A cluster as the file has it; `pools` undefined: it may use all. */
-export type ClusterEntry = {
-  readonly keys: string;
-  readonly issuer?: string | undefined;
-  readonly acceptAnyNode: boolean;
-  readonly pools?: readonly string[] | undefined;
-};
-
 /** The whole file. */
-export type ConfigFile = {
-  readonly pools: Readonly<Record<string, PoolEntry>>;
-  readonly clusters: Readonly<Record<string, ClusterEntry>>;
-  readonly operators?: { readonly keys: string; readonly issuer: string } | undefined;
-};
+export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
 
 const name = z.string().refine(isClusterName, {
   error: 'must have lower-case letters, digits and inner dashes, at most 32',
@@ -66,13 +54,10 @@ export function clusterSchema(poolNames: readonly string[]) {
 }
 
 /** The operators. */
-export const operatorsSchema = z.strictObject({
-  keys: keysFile,
-  issuer: z.string().min(1).default('operators').describe('the "iss" of their tokens'),
-});
+export const operatorsSchema = z.strictObject({ keys: keysFile });
 
 /** The whole file, for these backends; clusters may use pools of these names. */
-export function configFileSchema(plugins: Plugins, poolNames: readonly string[]): z.ZodType<ConfigFile> {
+export function configFileSchema(plugins: Plugins, poolNames: readonly string[]) {
   return z.strictObject({
     pools: z
       .record(name, poolSchema(plugins))

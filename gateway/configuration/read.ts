@@ -92,8 +92,8 @@ function offsetOf(document: Document, path: Path): number | undefined {
 
 type Caller = Omit<Enrolled, 'keys'> & { readonly path: string };
 
-function callersOf({ clusters, operators }: ConfigFile, path: string): readonly Caller[] {
-  const beside = (file: string): string => resolve(dirname(path), file);
+function callersOf({ clusters, operators }: ConfigFile, config: string): readonly Caller[] {
+  const beside = (file: string): string => resolve(dirname(config), file);
   const callers = Object.entries(clusters).map(([name, { keys, issuer, acceptAnyNode, pools }]): Caller => ({
     caller: { name, acceptAnyNode, pools },
     issuer: issuer ?? name,
@@ -101,8 +101,8 @@ function callersOf({ clusters, operators }: ConfigFile, path: string): readonly 
     path: beside(keys),
   }));
   if (!operators) return callers;
-  const { keys, issuer } = operators;
-  return [...callers, { caller: 'operator', issuer, entry: ['operators'], path: beside(keys) }];
+  const path = beside(operators.keys);
+  return [...callers, { caller: 'operator', issuer: 'operators', entry: ['operators'], path }];
 }
 
 async function readKeys({ path, ...caller }: Caller, reading: Reading): Promise<Enrolled> {

@@ -16,11 +16,6 @@ const shared = {
     doc: "file with an operator's private key (a JWK with kid, Ed25519 or P-256)",
     parse: (value: string) => resolve(text(value)),
   },
-  issuer: {
-    doc: "the tokens' issuer, as the gateway's configuration has it",
-    parse: text,
-    default: 'operators',
-  },
   audience: { doc: "the tokens' audience, as set at the gateway", parse: text, default: 'fairlead' },
   timeout: { doc: 'how long the gateway may take', parse: durationMs, default: '10m' },
   json: { doc: 'prints JSON in place of a table', parse: yesOrNo, default: 'false', isSwitch: true },
@@ -129,7 +124,7 @@ function command<T extends typeof shared>({ doc, settings, ask }: Asked<T>): Adm
       const given: SettingsOf<typeof shared> = values;
       const token = createTokenSource({
         keyFile: given['key-file'],
-        issuer: given.issuer,
+        issuer: 'operators',
         audience: given.audience,
         lifetimeMs: 60_000,
       });
