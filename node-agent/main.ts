@@ -14,7 +14,7 @@ import { createCache } from './state/cache.ts';
 import type { Metrics } from './plugin/metrics.ts';
 import { createNode, type NodeIdentity } from './node.ts';
 import { lockDirectory } from '../src/lib/directory-lock.ts';
-import { refuseUnshared } from './plugin/mount-propagation.ts';
+import { requireShared } from './plugin/mount-propagation.ts';
 import { openRecords } from './state/records.ts';
 import { startRepair } from './state/repair.ts';
 import { createSurvey, startReport, type Survey } from './plugin/preflight.ts';
@@ -83,7 +83,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),
   };
-  refuseUnshared(base, await host.mounts());
+  requireShared(base, await host.mounts());
   const agent: Agent = {
     host,
     records,

@@ -46,7 +46,9 @@ export function createMetrics(): Metrics {
         const ended = commands.start();
         const result = await host.run(command, args, options);
         ended(`command="${command}"`);
-        if (result.status === undefined) failures.add(`command="${command}",how="${howFailed(result)}"`, 1);
+        // A status may be a failure or an answer, which the RPC's code tells.
+        const how = result.timedOut ? 'timeout' : (result.fault ?? 'killed');
+        if (result.status === undefined) failures.add(`command="${command}",how="${how}"`, 1);
         return result;
       },
     }),
@@ -61,13 +63,6 @@ export function createMetrics(): Metrics {
         '',
       ].join('\n'),
   };
-}
-
-/** Why a command has no exit status; a status may be a failure or an answer, which the RPC's code tells. */
-function howFailed({ timedOut, missing, fault }: Awaited<ReturnType<Host['run']>>): string {
-  if (timedOut) return 'timeout';
-  if (missing) return 'missing';
-  return fault === undefined ? 'killed' : 'unstarted';
 }
 
 function renderMetric({ name, type, help, samples }: Metric): readonly string[] {

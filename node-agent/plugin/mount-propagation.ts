@@ -6,7 +6,7 @@ import type { Base } from '../volumes/target-path.ts';
  * own disk: where that directory is a mount of its own, as in a pod, or lies on one that only takes mounts from
  * elsewhere, and that mount is not shared. A plain host whose `/` is private has no such mount.
  */
-export function refuseUnshared({ named, real }: Base, mounts: readonly Mount[]): void {
+export function requireShared({ named, real }: Base, mounts: readonly Mount[]): void {
   const nearest = nearestMount(mounts, real);
   if (!nearest || nearest.path === '/' || spreads(nearest, 'shared:')) return;
   if (nearest.path === real || spreads(nearest, 'master:'))

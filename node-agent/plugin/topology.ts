@@ -25,7 +25,7 @@ export function parseTopology(text: string): Segments {
     const equals = part.indexOf('=');
     if (equals < 0) throw new Error(`"${part}" is not key=value`);
     const [key, value] = [part.slice(0, equals).trim(), part.slice(equals + 1).trim()];
-    refuseOddKey(key);
+    requireKey(key);
     // Keys are told apart without regard to case.
     if (keys.has(key.toLowerCase())) throw new Error(`key "${key}" is given twice`);
     keys.add(key.toLowerCase());
@@ -37,7 +37,7 @@ export function parseTopology(text: string): Segments {
 
 const notWord = 'not of at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends';
 
-function refuseOddKey(key: string): void {
+function requireKey(key: string): void {
   if (key.includes('/'))
     throw new Error(`key "${key}" has a prefix of its own; all keys get the driver's name as their prefix`);
   if (!segmentKeyPattern.test(key)) throw new Error(`key "${key}" is ${notWord}`);

@@ -103,7 +103,7 @@ function explain(line: CommandLine, result: Ended, { attachment, chap }: Omit<Lo
 export async function logOut(session: Session, target: string, host: Host): Promise<void> {
   const args = ['--mode', 'session', '--sid', session.id, '--logout'];
   const line = { command: 'iscsiadm', args };
-  refuseFailed(line, await runToEnd(host, line));
+  requireEnded(line, await runToEnd(host, line));
   const left = await readSessions(target, host);
   if (left.some(({ id }) => id === session.id))
     throw new Problem('UNAVAILABLE', `session ${session.id} is still there after it was ended`);
@@ -114,7 +114,7 @@ export async function forget(portal: string, target: string, host: Host): Promis
   const record = recordLine(target, portal);
   const line = { ...record, args: [...record.args, '--op', 'delete'] };
   // Without the tool nothing was ever recorded.
-  refuseFailed(line, await runIfInstalled(host, line));
+  requireEnded(line, await runIfInstalled(host, line));
 }
 
 function recordLine(target: string, portal: string): CommandLine {
@@ -122,7 +122,7 @@ function recordLine(target: string, portal: string): CommandLine {
 }
 
 /** What is not there needs no end. */
-function refuseFailed(line: CommandLine, result: Ended | undefined): void {
+function requireEnded(line: CommandLine, result: Ended | undefined): void {
   if (result && result.status !== 0 && result.status !== nothingFound)
     throw new Problem('UNAVAILABLE', describeFailure(line, result));
 }

@@ -66,7 +66,7 @@ async function readNames(host: Host): Promise<Keys> {
   const { stdout } = await runWell(host, { command: 'nvme', args: ['show-hostnqn'] });
   const nqn = stdout.trim();
   if (!/^nqn\.[^\s,]{1,219}$/.test(nqn))
-    throw new Problem('FAILED_PRECONDITION', '"nvme show-hostnqn" tells no NQN of this node');
+    throw new Problem('FAILED_PRECONDITION', '"nvme show-hostnqn" prints no NQN of this node');
   const { stdout: text } = await runToEnd(host, { command: 'cat', args: ['--', '/etc/nvme/hostid'] });
   const id = /^[0-9a-f-]{36}$/i.exec(text.trim())?.[0] ?? /:uuid:([0-9a-f-]{36})$/i.exec(nqn)?.[1];
   return [['hostnqn', nqn], ...(id === undefined ? [] : [['hostid', id] as const])];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test, type TestContext } from 'node:test';
-import { refuseUnshared } from '../../../../node-agent/plugin/mount-propagation.ts';
+import { requireShared } from '../../../../node-agent/plugin/mount-propagation.ts';
 import { parseMountinfo } from '../../../../src/lib/linux/mountinfo.ts';
 import { driverName, openNode } from '../../../harness/agent.ts';
 import { mountsBelow, noRoot } from '../../../harness/machine.ts';
@@ -25,7 +25,7 @@ const rows = [
 for (const { title, lines, isRefused } of rows) {
   test(`${title} is ${isRefused ? 'refused' : 'fine'}`, () => {
     const text = lines.map((line, index) => `${index + 2} 1 8:${index} / ${line} - ext4 /dev/sda rw\n`);
-    const check = () => refuseUnshared({ named: dir, real: dir }, parseMountinfo(text.join('')));
+    const check = () => requireShared({ named: dir, real: dir }, parseMountinfo(text.join('')));
     if (isRefused) assert.throws(check, { message: /would reach no pod.*mountPropagation: Bidirectional/ });
     else check();
   });
