@@ -18,8 +18,7 @@ need mkfs.ext4 e2fsprogs
 need filefrag e2fsprogs
 need mkfs.xfs xfsprogs
 need mkfs.btrfs btrfs-progs
-need setfattr attr
-need setfacl acl
+need getfattr attr
 
 [ -n "$packages" ] || exit 0
 if [ "${1:-}" = --check ]; then
