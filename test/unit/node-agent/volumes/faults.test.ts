@@ -3,13 +3,15 @@ import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
-import type { FakeFault, FakeImage } from '../../../fakes/host.ts';
+import type { FakeFault, FakeHost, FakeImage } from '../../../fakes/host.ts';
 import {
   defaultImageBytes,
   openFakeBench,
   requestFor,
   startAgent,
+  type Bench,
 } from '../../../harness/node-agent-bench.ts';
+import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
 
 type Request = StageRequest & PublishRequest;
 type Operation = (agent: Agent, request: Request) => Promise<void>;
@@ -61,57 +63,83 @@ function withFilesystem(fsType: string): Pick<Request, 'capability'> {
   return { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType } };
 }
 
-for (const [name, { isGrown = false, ...rest }] of Object.entries(cases)) {
+type Opened = {
+  readonly bench: Bench & { readonly host: FakeHost };
+  readonly request: Request;
+  /** A share has none. */
+  readonly image?: FakeImage;
+};
+
+function openImage({ content, isGrown = false, change }: Case): Opened {
+  const bench = openFakeBench();
+  const path = bench.makeImage('image', { content });
+  if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
+  const image = bench.host.state.images.get(path);
+  assert.ok(image);
+  return { bench, request: change(requestFor(bench, path)), image };
+}
+
+function openShare(protocol: 'bind' | 'nfs', readonly: boolean): Opened {
+  const bench = openFakeShares();
+  return { bench, request: shareRequest(bench, { ...bench[protocol]('v'), readonly }) };
+}
+
+const worlds: Readonly<Record<string, () => Opened>> = {
+  ...Object.fromEntries(Object.entries(cases).map(([name, one]) => [name, () => openImage(one)])),
+  'a directory': () => openShare('bind', false),
+  'a read-only directory': () => openShare('bind', true),
+  'an NFS export': () => openShare('nfs', false),
+  'a read-only NFS export': () => openShare('nfs', true),
+};
+
+for (const [name, open] of Object.entries(worlds)) {
   for (const how of ['error', 'crash'] as const) {
     for (const when of ['before', 'after'] as const) {
       test(`${name}: a retry heals every step that ends in ${how} ${when} its effect`, async () => {
-        await everyStep({ how, when, isGrown, ...rest }, async (world, failed) => {
-          for (const operation of operations.slice(failed)) await operation(world.agent, world.request);
-          assert.equal(world.image.filesystemBytes ?? world.image.sizeBytes, world.image.sizeBytes);
+        await everyStep({ how, when, open }, async ({ agent, request, image }, failed) => {
+          for (const operation of operations.slice(failed)) await operation(agent, request);
+          assert.equal(image?.filesystemBytes ?? image?.sizeBytes, image?.sizeBytes);
         });
       });
       test(`${name}: the undo clears what any step left that ends in ${how} ${when} its effect`, async () => {
-        await everyStep({ how, when, isGrown, ...rest }, async world => {
-          for (const operation of undo) await operation(world.agent, world.request);
+        await everyStep({ how, when, open }, async ({ agent, request }) => {
+          for (const operation of undo) await operation(agent, request);
         });
       });
     }
   }
 }
 
-type World = { readonly agent: Agent; readonly request: Request; readonly image: FakeImage };
-type Options = Omit<FakeFault, 'step'> & Case;
+type World = Omit<Opened, 'bench'> & { readonly agent: Agent };
+type Options = Omit<FakeFault, 'step'> & { readonly open: () => Opened };
 
 /** Fails one step after the other of all operations, lets the machine heal, and looks at what is left. */
 async function everyStep(
-  options: Options,
+  { how, when, open }: Options,
   heal: (world: World, failed: number) => Promise<void>,
 ): Promise<void> {
   for (let step = 1; ; step++) {
-    const { how, when, content, isGrown, change } = options;
-    const bench = openFakeBench();
-    const path = bench.makeImage('image', { content });
-    if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
-    const request = change(requestFor(bench, path));
-    const image = bench.host.state.images.get(path);
-    assert.ok(image);
+    const { bench, request, image } = open();
+    const before = [...bench.host.state.mounts];
     let agent = await startAgent(bench);
     bench.host.failAt({ step, how, when });
     const failed = await runUntilFailure(agent, request, () => {
-      if (image.content !== 'blank') image.data = 'precious';
+      if (image && image.content !== 'blank') image.data = 'precious';
     });
     const hasReachedEnd = bench.host.steps < step;
     bench.host.failAt(undefined);
     if (how === 'crash') agent = await startAgent(bench);
-    await heal({ agent, request, image }, failed);
+    await heal({ agent, request, ...(image && { image }) }, failed);
     assert.deepEqual(
       {
         mounts: bench.host.state.mounts,
         loops: [...bench.host.state.loops],
-        records: [...bench.host.state.texts.values()].filter(text => !isMarked(text)),
+        records: [...bench.host.state.texts]
+          .filter(([path, text]) => path.endsWith('.json') && !isMarked(text))
+          .map(([path]) => path),
         target: bench.host.state.paths.get(request.targetPath),
       },
-      { mounts: [], loops: [], records: [], target: undefined },
+      { mounts: before, loops: [], records: [], target: undefined },
       `after a fault at step ${step}`,
     );
     assert.ok(bench.host.state.formatted.every(found => found === 'blank'));
