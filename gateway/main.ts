@@ -30,7 +30,7 @@ const readAgainEveryMs = 2_000;
 /** Longer than a client keeps an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
 
-/** What tests put in: other backends, and what is told of each step of the work. */
+/** What tests put in: other backends, and what is called at each step of an operation. */
 export type GatewayOptions = {
   readonly plugins?: Plugins;
   readonly checkpoint?: ((step: Step) => void) | undefined;

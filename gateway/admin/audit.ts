@@ -61,7 +61,7 @@ async function readRows({ reader }: Engine, kind: Kind): Promise<Rows> {
   return rows;
 }
 
-/** What the storage has, or undefined when it does not tell. */
+/** What the storage has, or undefined when it does not list that. */
 async function readThere(backend: Backend, kind: Kind): Promise<ReadonlySet<string> | undefined> {
   const list = kind === 'volume' ? backend.list : backend.snapshots?.list;
   return list && new Set(await Array.fromAsync(list.call(kind === 'volume' ? backend : backend.snapshots)));

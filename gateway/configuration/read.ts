@@ -12,7 +12,7 @@ export type Configuration = {
   readonly enrolment: Enrolment;
 };
 
-/** The configuration, or every fault together, each with its place; and the stamps of the files that were read. */
+/** The configuration, or every fault together, each with its line and path; and the stamps of the files that were read. */
 export type ConfigurationResult = {
   readonly configuration?: Configuration;
   readonly faults: readonly string[];
@@ -35,7 +35,7 @@ export async function readConfiguration(path: string, plugins: Plugins): Promise
   return { configuration: { pools: new Map(Object.entries(file.pools)), enrolment }, faults, files };
 }
 
-/** What tells one state of a file from another. */
+/** Differs for each state of a file. */
 export async function stampOf(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   return found ? `${found.mtimeMs}:${found.size}:${found.ino}` : 'none';
@@ -130,7 +130,7 @@ async function readText(path: string, { faults, files }: Reading): Promise<strin
   }
 }
 
-/** All that is wrong, each with its place. Values are not shown: some may be secret. */
+/** All that is wrong, each with its line and path. Values are not shown: some may be secret. */
 function describeIssues(error: z.ZodError, placeOf: PlaceOf): readonly string[] {
   return error.issues.flatMap(issue => {
     if (issue.code === 'unrecognized_keys')

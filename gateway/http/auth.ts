@@ -15,7 +15,7 @@ export type Enrolment = {
   readonly owners: ReadonlyMap<string, KeyOwner>;
 };
 
-/** Tells who sent a request from its `authorization` header; UNAUTHENTICATED says what is wrong with it. */
+/** Finds who sent a request from its `authorization` header; UNAUTHENTICATED says what is wrong with it. */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
 
 type Verified = { readonly caller: Caller; readonly untilMs: number };

@@ -47,7 +47,7 @@ export const devSettings = {
 /** The settings of `fairlead dev`, read and checked. */
 export type DevConfig = SettingsOf<typeof devSettings>;
 
-/** Where this machine is: as it is told to the node agent, and as others have it. */
+/** Where this machine is: as the node agent's setting, and as the API has it. */
 export type DevTopology = { readonly text: string; readonly segments: Segments };
 
 function ownSegments(value: string): DevTopology {

@@ -84,11 +84,11 @@ async function walkBoth(dir: string, step: Step, fs: string): Promise<readonly [
   const connect = (endpoint = ''): CsiClient => stack.adopt(connectCsi(endpoint), client => client.close());
   const [controller, node] = [connect(ready['controller']), connect(ready['node'])];
   await step('probe both CSI sockets', () => Promise.all([controller, node].map(requireReady)));
-  const place = { controller, node, nodeId: ready['nodeId'] ?? '', dir: kubeletDir };
+  const machine = { controller, node, nodeId: ready['nodeId'] ?? '', dir: kubeletDir };
   say(`\nA volume with ${fs}:`);
-  const file = await walk(place, { step, name: 'demo-mount', fs });
+  const file = await walk(machine, { step, name: 'demo-mount', fs });
   say('\nThe same as a raw block device:');
-  return [file, await walk(place, { step, name: 'demo-block' })];
+  return [file, await walk(machine, { step, name: 'demo-block' })];
 }
 
 async function requireReady({ identity }: CsiClient): Promise<void> {

@@ -18,7 +18,7 @@ const registerTimeoutMs = 10_000;
 
 /**
  * Starts gateway, controller and node agent on this machine, each in a process of its own, and registers the node. All
- * that must outlive a restart is below `dir`. When one of them ends by itself, `fail` is told and the rest is useless.
+ * that must outlive a restart is below `dir`. When one of them ends by itself, `fail` is called and the rest is useless.
  */
 export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
   const { dir } = config;

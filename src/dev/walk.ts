@@ -7,7 +7,7 @@ import type { CsiClient } from '../csi/client.ts';
 export type Step = <T>(title: string, work: () => Promise<T>) => Promise<T>;
 
 /** Where a walk happens: the two CSI sockets, the node's id, and the directory that stands for kubelet's. */
-export type Place = {
+export type Machine = {
   readonly controller: CsiClient;
   readonly node: CsiClient;
   readonly nodeId: string;
@@ -27,8 +27,8 @@ type Undo = { readonly title: string; readonly work: () => Promise<unknown> }[];
  * One volume's life: create, attach, stage, publish, write, and all the way back; then attached again to prove that the
  * content is still there; then deleted. Returns the content's hash; a content that differs is an error.
  */
-export async function walk(place: Place, { step, name, fs }: WalkOptions): Promise<string> {
-  const { controller } = place.controller;
+export async function walk(machine: Machine, { step, name, fs }: WalkOptions): Promise<string> {
+  const { controller } = machine.controller;
   const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;
   const capability = { access_mode, ...(fs === undefined ? { block: {} } : { mount: { fs_type: fs } }) };
   const undo: Undo = [];
@@ -38,7 +38,7 @@ export async function walk(place: Place, { step, name, fs }: WalkOptions): Promi
     undo.pop();
   };
   const use = async <T>(work: (target: string) => Promise<T>): Promise<T> => {
-    const paths = await bringUp(place, { step, undo, volume_id, volume_capability: capability });
+    const paths = await bringUp(machine, { step, undo, volume_id, volume_capability: capability });
     const result = await work(fs === undefined ? paths.target : join(paths.target, 'file'));
     for (let left = 3; left > 0; left--) await undoOne();
     await rmdir(paths.staging);
@@ -70,7 +70,7 @@ type Used = {
 
 /** Everything up to NodePublishVolume; each undo is known before its step begins. */
 async function bringUp(
-  { controller: { controller }, node: { node }, nodeId: node_id, dir }: Place,
+  { controller: { controller }, node: { node }, nodeId: node_id, dir }: Machine,
   { step, undo, volume_id, volume_capability }: Used,
 ): Promise<{ readonly staging: string; readonly target: string }> {
   const staging_target_path = join(dir, 'staging', volume_id);

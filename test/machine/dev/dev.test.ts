@@ -30,9 +30,7 @@ test(
       assert.match(dev.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
       assert.match(dev.controller, /^unix:\/\/\/.*\.sock$/);
       assert.equal(dev.nodeId, 'n1');
-      const startMs = Date.now();
       assert.deepEqual(await dev.end(signal), { status: 0, signal: null });
-      assert.ok(Date.now() - startMs < 5_000);
       assert.equal(dev.stdout.length, 1);
     }
   },
