@@ -68,7 +68,8 @@ function runTests(files: readonly string[]): void {
   const stream = run({
     files: [...files],
     concurrency: Math.max(2, availableParallelism()),
-    timeout: 30 * 60_000,
+    // For what hangs: a machine that is busy with other things may be ten times as slow as it can be.
+    timeout: 60 * 60_000,
     // node:ffi is one, and each file would say so.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     ...(values.only !== undefined && { testNamePatterns: [values.only] }),
