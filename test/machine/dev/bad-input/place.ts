@@ -9,7 +9,7 @@ export const writer: VolumeCapability = {
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
 /** A volume that could be made. */
-export const base = { name: 'bad', volume_capabilities: [writer] };
+const base = { name: 'bad', volume_capabilities: [writer] };
 /** More than a map may have. */
 export const big = { key: 'x'.repeat(4_097) };
 
