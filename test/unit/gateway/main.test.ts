@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -8,6 +9,7 @@ import { gatewaySettings, type GatewayConfig } from '../../../gateway/config.ts'
 import { startGateway } from '../../../gateway/main.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
+import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { describeStartFault, type Running } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
@@ -124,11 +126,11 @@ test('a caller that goes away in the middle of a request leaves nothing half don
   const token = await signer.sign();
   const body = JSON.stringify(volumeSpec('pvc-1'));
   const head = `PUT /v1/volumes/a.pvc-1 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: ${body.length}\r\n\r\n`;
-  const request = head + body;
-  for (const sent of [20, head.length, head.length + 10, request.length]) {
+  const whole = head + body;
+  for (const sent of [20, head.length, head.length + 10, whole.length]) {
     await new Promise<void>(resolve => {
       const socket = connect(Number(port), '127.0.0.1', () => {
-        socket.write(request.slice(0, sent), () => socket.destroy());
+        socket.write(whole.slice(0, sent), () => socket.destroy());
       });
       socket.once('close', () => resolve());
     });
@@ -136,6 +138,34 @@ test('a caller that goes away in the middle of a request leaves nothing half don
   const volume = await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
   assert.equal(volume.state, 'ready');
   assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
+});
+
+test('a body that nobody reads, of a bad token or too long, holds up no other request', async t => {
+  const { running, client } = await start(t, prepare(t));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const put = async (authorization: string, length: number, chunked: boolean): Promise<number> => {
+    const sent = request(`${urlOf(running)}/v1/volumes/a.pvc-1`, {
+      method: 'PUT',
+      agent,
+      headers: { authorization, ...(!chunked && { 'content-length': length }) },
+    });
+    // Whoever closes the connection in the middle of a body has answered before.
+    sent.on('error', () => {});
+    sent.end('x'.repeat(length));
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    await once(answer, 'close');
+    return answer.statusCode ?? 0;
+  };
+  const good = `Bearer ${await signer.sign()}`;
+  for (const chunked of [false, true]) {
+    assert.equal(await put('Bearer x.y.z', 100_000, chunked), 401);
+    assert.equal(await put(good, maxBodyBytes + 1, chunked), 400);
+    assert.equal(await put(good, 10, chunked), 400);
+  }
+  const volume = await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
+  assert.equal(volume.state, 'ready');
 });
 
 test('the gateway ends though a connection is open', async t => {
