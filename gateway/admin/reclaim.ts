@@ -7,7 +7,7 @@ import { newSnapshotRecord } from '../snapshots/cut.ts';
 import type { Sql } from '../store.ts';
 import { snapshotTable } from '../tables/snapshots.ts';
 import { volumeTable } from '../tables/volumes.ts';
-import { emptyVolumeRecord } from '../volumes/create.ts';
+import { emptyVolumeRecord } from '../volumes/record.ts';
 
 /** What is needed to remove what nobody knows. */
 export type ReclaimOptions = { readonly pools: Pools; readonly operations: Operations };

@@ -3,7 +3,10 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 
 /** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
-type Pending = { readonly run: () => Promise<() => void>; readonly reject: (error: unknown) => void };
+type Pending = {
+  readonly run: (isAlone: boolean) => Promise<() => void>;
+  readonly reject: (error: unknown) => void;
+};
 type Connection = { readonly database: DatabaseSync; readonly prepare: (sql: string) => StatementSync };
 
 /** How long a statement waits for another process, in milliseconds. */
@@ -32,8 +35,9 @@ export function openSqlite(path: string): Engine {
     reader: { all: createSql(reader).all },
     transaction: work =>
       new Promise((resolve, reject) => {
-        const run = async (): Promise<() => void> => {
-          const outcome = await runInSavepoint(writer, () => work(sql));
+        const run = async (isAlone: boolean): Promise<() => void> => {
+          const runOne = isAlone ? runAlone : runInSavepoint;
+          const outcome = await runOne(writer, () => work(sql));
           return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
         };
         queue.push({ run, reject });
@@ -89,8 +93,8 @@ async function commitTogether({ database, prepare }: Connection, batch: readonly
   const settle: (() => void)[] = [];
   try {
     prepare('begin immediate').run();
-    for (const { run } of batch) settle.push(await run());
-    prepare('commit').run();
+    for (const { run } of batch) settle.push(await run(batch.length === 1));
+    if (database.isTransaction) prepare('commit').run();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
     for (const { reject } of batch) reject(unavailable(error));
@@ -101,7 +105,7 @@ async function commitTogether({ database, prepare }: Connection, batch: readonly
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** A failure of the work is its own; one that ended the whole transaction (disk full, I/O error) is thrown. */
+/** A failure of the work is its own, and undoes only that; one that ended the whole transaction (disk full, I/O error) is thrown. */
 async function runInSavepoint<T>(
   { database, prepare }: Connection,
   work: () => Promise<T>,
@@ -115,6 +119,17 @@ async function runInSavepoint<T>(
     if (!database.isTransaction) throw error;
     prepare('rollback to work').run();
     prepare('release work').run();
+    return { error };
+  }
+}
+
+/** Likewise, where nothing else shares the transaction. */
+async function runAlone<T>({ database, prepare }: Connection, work: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (!database.isTransaction) throw error;
+    prepare('rollback').run();
     return { error };
   }
 }

@@ -1,4 +1,4 @@
-import type { Reader, Sql, SqlValue } from '../store.ts';
+import type { Sql, SqlValue } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /** What can be worked on by one at a time. */
@@ -82,9 +82,4 @@ export function unfinished(
     nowMs,
     limit,
   ];
-}
-
-/** The claim on the resource, whether it still holds or not. */
-export function findClaim(sql: Reader, resource: Resource): Promise<Claim | undefined> {
-  return claims.find(sql, resource);
 }

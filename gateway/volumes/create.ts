@@ -1,8 +1,6 @@
 import { formatOptionsOf } from '../../src/api/filesystems.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import type { VolumeSpec } from '../../src/api/volume.ts';
 import { showSegments, type Segments } from '../../src/api/topology.ts';
-import { sameJson } from '../../src/lib/json.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -12,10 +10,10 @@ import { measureRooms, requireRoom, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { findVolume, volumeTable, type RecordedSpec, type VolumeRecord } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
-import { choosePlaces, isOneOf, meets, readRequirement, type Requirement } from './placement.ts';
+import { isOneOf, readRequirement } from './placement.ts';
+import { newVolumeRecord, requireFitting, requireSame, type Asked } from './record.ts';
 import { chooseSize } from './size.ts';
 import {
   claimsOfSource,
@@ -26,20 +24,13 @@ import {
   sizeOfSource,
   toResource,
 } from './sources.ts';
-import {
-  isWithin,
-  readMutableParameters,
-  readVolumeParameters,
-  requireCapabilities,
-  requireRange,
-} from './validate.ts';
+import { isWithin } from './validate.ts';
 
 /** A volume that is recorded, with what it is filled from. */
-export type Making = { readonly record: VolumeRecord; readonly source: VolumeSource | undefined };
+type Making = { readonly record: VolumeRecord; readonly source: VolumeSource | undefined };
 /** A volume that is there; `created` when it was not there before. */
 export type Made = { readonly record: VolumeRecord; readonly created: boolean };
-/** What a cluster asks for under an id. */
-export type Asked = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
+type Where = { readonly pool: Pool; readonly rooms: readonly Room[] | undefined };
 
 /** Makes the volume, or finds that it is there and fits. */
 export async function createVolume(
@@ -102,100 +93,34 @@ async function choosePoolFor(
 }
 
 /** A volume that is there is compared; one that is half made is made as it was first asked for. */
-async function intendCreate(
-  sql: Sql,
-  record: VolumeRecord,
-  where: { readonly pool: Pool; readonly rooms: readonly Room[] | undefined },
-): Promise<Intended<Making, Made>> {
-  if (await volumeTable.insert(sql, record)) {
-    const source = await findSource(sql, record);
-    requireNotSmaller(record, source);
-    const { backend } = where.pool;
-    const places = requirePlaces(backend, { record, source });
-    const reservedBytes = sizeWithin(backend, record, source);
-    const room = await requireRoom(sql, where, { bytes: reservedBytes, places });
-    const reserved = { ...record, reservedBytes, place: room?.place };
-    await moveReservation(sql, undefined, reserved);
-    await volumeTable.update(sql, record, { reservedBytes, place: room?.place });
-    return { intent: { record: reserved, source } };
-  }
-  const known = await volumeTable.find(sql, record);
-  if (!known || known.state === 'deleted') throw takenProblem(record.id, known);
+async function intendCreate(sql: Sql, asked: VolumeRecord, where: Where): Promise<Intended<Making, Made>> {
+  const known = await volumeTable.find(sql, asked);
+  if (!known) return { intent: await recordNew(sql, asked, where) };
+  if (known.state === 'deleted') throw softDeletedProblem(known);
   if (known.state === 'deleting')
     throw new Problem('ABORTED', `volume "${known.id}" is being deleted; try again`);
-  requireSame(known, record);
+  requireSame(known, asked);
   if (known.state === 'ready') return { result: { record: known, created: false } };
   return { intent: { record: known, source: await findSource(sql, known) } };
 }
 
-/** Why an id is taken though there is no volume with it. */
-function takenProblem(id: string, deleted: VolumeRecord | undefined): Problem {
-  if (!deleted) return new Problem('ABORTED', `volume "${id}" is changing`);
-  const until = new Date(deleted.restorableUntilMs ?? 0).toISOString();
+/** Chooses size and place, reserves the room and records the volume. */
+async function recordNew(sql: Sql, asked: VolumeRecord, where: Where): Promise<Making> {
+  const { backend } = where.pool;
+  const source = await findSource(sql, asked);
+  requireNotSmaller(asked, source);
+  const places = requirePlaces(backend, { record: asked, source });
+  const reservedBytes = sizeWithin(backend, asked, source);
+  const room = await requireRoom(sql, where, { bytes: reservedBytes, places });
+  const record = { ...asked, reservedBytes, place: room?.place };
+  await moveReservation(sql, undefined, record);
+  await volumeTable.insert(sql, record);
+  return { record, source };
+}
+
+function softDeletedProblem({ id, restorableUntilMs = 0 }: VolumeRecord): Problem {
+  const until = new Date(restorableUntilMs).toISOString();
   return new Problem('FAILED_PRECONDITION', `volume "${id}" was deleted and can be restored until ${until}`);
-}
-
-/** A volume as it is recorded at first; INVALID_ARGUMENT names what its pool does not take. */
-function newVolumeRecord({
-  asked: { cluster, id, spec },
-  choice: { pool, own },
-  requirement,
-}: {
-  readonly asked: Asked;
-  readonly choice: Choice;
-  readonly requirement: Requirement;
-}): VolumeRecord {
-  const { name, topology, source, ...rest } = spec;
-  requireRange(spec);
-  requireCapabilities(pool, spec.capabilities);
-  const mutableParameters = readMutableParameters(pool, spec.mutableParameters);
-  const parameters = {
-    ...readVolumeParameters(pool, own, spec.capabilities),
-    ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
-  };
-  const { places: known } = pool.backend;
-  const places = topology && known && choosePlaces(known, requirement);
-  const recorded = { ...rest, parameters, mutableParameters, ...(places && { places }) };
-  return emptyVolumeRecord({ id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source });
-}
-
-/** A volume of which nothing is there yet. */
-export function emptyVolumeRecord(
-  known: Pick<VolumeRecord, 'id' | 'cluster' | 'name' | 'pool' | 'source'> & { readonly spec: RecordedSpec },
-): VolumeRecord {
-  return {
-    ...known,
-    state: 'creating',
-    sizeBytes: 0,
-    reservedBytes: 0,
-    context: {},
-    createdAtMs: Date.now(),
-    mutableParameters: known.spec.mutableParameters ?? {},
-    nodeExpansionRequired: false,
-    usedRaw: false,
-    pending: {},
-    place: undefined,
-    restorableUntilMs: undefined,
-  };
-}
-
-/** What the recorded volume was asked to be must be what is asked now; its size is compared once it is made. */
-function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
-  const { pool: _, ...has } = known.spec.parameters ?? {};
-  const { pool: __, ...wants } = asked.spec.parameters ?? {};
-  const differences = [
-    [known.name, asked.name, `is there with the name "${known.name}"`],
-    [known.pool, asked.pool, `is in pool "${known.pool}", not in pool "${asked.pool}"`],
-    [has, wants, 'is there with other parameters'],
-    [
-      known.spec.mutableParameters ?? {},
-      asked.spec.mutableParameters ?? {},
-      'was made with other mutable parameters',
-    ],
-    [known.source, asked.source, 'was made from another source'],
-  ] as const;
-  const difference = differences.find(([is, wanted]) => !sameJson(is, wanted));
-  if (difference) throw new Problem('ALREADY_EXISTS', `volume "${known.id}" ${difference[2]}`);
 }
 
 /** A copy is never cut off: what is asked for must hold all of the source, or OUT_OF_RANGE. */
@@ -283,24 +208,6 @@ async function create(
       `the storage made volume "${id}" with ${made.sizeBytes} bytes, which was not asked for`,
     );
   return made;
-}
-
-/** ALREADY_EXISTS when the volume has a size, or is in a place, outside of what is asked. */
-function requireFitting(
-  { id, sizeBytes, place }: VolumeRecord,
-  { spec }: VolumeRecord,
-  requirement: Requirement,
-): void {
-  if (!isWithin(sizeBytes, spec))
-    throw new Problem(
-      'ALREADY_EXISTS',
-      `volume "${id}" is there with ${sizeBytes} bytes, outside of the size asked for`,
-    );
-  if (place && !meets(place, requirement))
-    throw new Problem(
-      'ALREADY_EXISTS',
-      `volume "${id}" is there in "${showSegments(place)}", which is not where it is asked for`,
-    );
 }
 
 function showPlaces(places: readonly Segments[]): string {

@@ -7,6 +7,7 @@ import { crashPoints, type Target } from '../../../fakes/faulty-backend/rules.ts
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { sample } from '../../../harness/sample.ts';
 import {
   askAndLose,
   askPatiently,
@@ -79,8 +80,9 @@ const mutations: readonly { readonly method: Target; readonly ask: Ask }[] = [
 test('a gateway that is killed in any mutation, at any step, loses nothing and doubles nothing', async t => {
   const halves = [crashPoints.slice(0, 2), crashPoints.slice(2)];
   await Promise.all(
-    halves.map(async points => {
-      for (const point of points) await t.test(`killed ${point}`, inner => crashInEach(inner, point));
+    halves.map(async (points, half) => {
+      for (const point of sample(`half ${half}`, points, 1))
+        await t.test(`killed ${point}`, inner => crashInEach(inner, point));
     }),
   );
 });

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { Cluster } from '../../../../gateway/tenancy/cluster.ts';
+import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
+import {
+  clusters,
+  makeGateway,
+  mounted,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+
+const { a } = clusters;
+const mebibyte = 2 ** 20;
+const inPool = (name: string, pool?: string) =>
+  volumeSpec(name, pool === undefined ? {} : { parameters: { pool } });
+
+type Open = Gateway & { readonly fast: FaultyBackend; readonly slow: FaultyBackend };
+
+/** Pools fast, which can do everything, and slow, which has no snapshots and tells no health. */
+async function open(t: TestContext): Promise<Open> {
+  const fast = createFaultyBackend(await openMemory(100 * mebibyte));
+  const { snapshots: _, volumeHealth: __, ...rest } = await openMemory(50 * mebibyte);
+  const slow = createFaultyBackend(rest);
+  return { ...(await makeGateway(t, { pools: { fast, slow } })), fast, slow };
+}
+
+test('a volume lies in the pool that its parameters name, which its backend never sees', async t => {
+  const { volumes, fast, slow } = await open(t);
+  const { volume } = await volumes.create(a, 'a.one', inPool('one', 'slow'));
+  assert.equal(volume.pool, 'slow');
+  assert.deepEqual(volume.parameters, { pool: 'slow' });
+  assert.deepEqual([fast.calls, slow.calls], [[], ['create a.one']]);
+  assert.equal((await volumes.create(a, 'a.one', inPool('one', 'slow'))).created, false);
+  await volumes.delete(a, 'a.one');
+  assert.deepEqual(slow.calls, ['create a.one', 'delete a.one']);
+});
+
+const choices: readonly (readonly [
+  what: string,
+  pools: Cluster['pools'],
+  asked: string | undefined,
+  outcome: string | RegExp,
+])[] = [
+  ['no pool of two', undefined, undefined, /parameters\.pool: .*"fast", "slow"/],
+  ['a pool that is not there', undefined, 'other', /there is no pool "other".* "fast", "slow"/],
+  ['a pool of another cluster', ['slow'], 'fast', /there is no pool "fast".* "slow"/],
+  ['no pool where there is one', ['slow'], undefined, 'slow'],
+  ['no pool where there is none', [], undefined, /none/],
+];
+for (const [what, pools, asked, outcome] of choices)
+  test(`a cluster that asks for ${what} ${typeof outcome === 'string' ? 'gets it' : 'is refused'}`, async t => {
+    const { volumes } = await open(t);
+    const created = volumes.create({ ...a, pools }, 'a.one', inPool('one', asked));
+    if (typeof outcome === 'string') assert.equal((await created).volume.pool, outcome);
+    else await assert.rejects(created, isProblemThat('INVALID_ARGUMENT', outcome));
+  });
+
+test('a volume that is there is found in its pool, whatever pools there are now, and in no other', async t => {
+  const { volumes } = await open(t);
+  await volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one'));
+  assert.equal((await volumes.create(a, 'a.one', inPool('one'))).volume.pool, 'slow');
+  await assert.rejects(volumes.create(a, 'a.one', inPool('one', 'fast')), isProblem('ALREADY_EXISTS'));
+  const asked = { capabilities: [mounted] };
+  assert.equal(
+    (await volumes.validate(a, 'a.one', { ...asked, parameters: { pool: 'slow' } })).confirmed,
+    true,
+  );
+  assert.equal(
+    (await volumes.validate(a, 'a.one', { ...asked, parameters: { pool: 'fast' } })).confirmed,
+    false,
+  );
+});
+
+test('what is half made is finished in its pool, though the cluster may not use that any more', async t => {
+  const { volumes, recovery, slow } = await open(t);
+  slow.failNext('create', 'after', new Error('the answer was lost'));
+  const created = volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one'));
+  await assert.rejects(created, isProblem('UNAVAILABLE'));
+  await recovery.sweep();
+  const { pool, state } = await volumes.get({ ...a, pools: ['fast'] }, 'a.one');
+  assert.deepEqual([pool, state], ['slow', 'ready']);
+});
+
+test('a copy, a snapshot and a group lie in the pool of their source', async t => {
+  const { volumes, snapshots, groups } = await open(t);
+  await volumes.create(a, 'a.one', inPool('one', 'fast'));
+  await volumes.create(a, 'a.far', inPool('far', 'slow'));
+  const { snapshot } = await snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  assert.equal(snapshot.pool, 'fast');
+  for (const source of [
+    { kind: 'snapshot', snapshotId: 'a.cut' },
+    { kind: 'volume', volumeId: 'a.one' },
+  ] as const) {
+    const name = `of-${source.kind}`;
+    const copy = await volumes.create(a, `a.${name}`, volumeSpec(name, { source }));
+    assert.equal(copy.volume.pool, 'fast');
+    const elsewhere = volumeSpec('other', { source, parameters: { pool: 'slow' } });
+    await assert.rejects(
+      volumes.create(a, 'a.other', elsewhere),
+      isProblemThat('INVALID_ARGUMENT', /in pool "fast".* not in pool "slow"/),
+    );
+  }
+  await assert.rejects(
+    groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one', 'a.far'] }),
+    isProblemThat('FAILED_PRECONDITION', /"a.one" is in pool "fast", volume "a.far" in pool "slow"/),
+  );
+  const both = { name: 'both', volumeIds: ['a.one', 'a.of-volume'] };
+  const { group } = await groups.create(a, 'a.both', both);
+  assert.deepEqual(
+    group.snapshots.map(({ pool }) => pool),
+    ['fast', 'fast'],
+  );
+});
+
+test('the capabilities are the union over the pools of the cluster, and each alone', async t => {
+  const { ask, volumes, snapshots, health } = await open(t);
+  const { body } = await ask('GET /v1/capabilities');
+  const pools = body['pools'] as readonly { name: string; features: readonly string[] }[];
+  assert.ok((body['features'] as readonly string[]).includes('snapshots'));
+  assert.deepEqual(
+    pools.map(({ name, features }) => [name, features.includes('snapshots')]),
+    [
+      ['fast', true],
+      ['slow', false],
+    ],
+  );
+  await volumes.create(a, 'a.one', inPool('one', 'slow'));
+  const cut = { name: 'cut', volumeId: 'a.one' };
+  for (const cluster of [a, { ...a, pools: ['slow'] }])
+    await assert.rejects(snapshots.create(cluster, 'a.cut', cut), isProblem('UNIMPLEMENTED'));
+  await assert.rejects(health.get(a, 'a.one'), isProblemThat('UNIMPLEMENTED', /pool "slow"/));
+  assert.deepEqual(await health.list(a, { limit: 10 }), { volumes: [] });
+});
+
+test('the capacity is that of the pool, and room in one is no room in another', async t => {
+  const { capacities, volumes } = await open(t);
+  await volumes.create(
+    a,
+    'a.one',
+    volumeSpec('one', { requiredBytes: 40 * mebibyte, parameters: { pool: 'slow' } }),
+  );
+  const left = async (pool: string) =>
+    (await capacities.find(a, { parameters: { pool } })).availableBytes / mebibyte;
+  assert.deepEqual([await left('fast'), await left('slow')], [100, 10]);
+  await assert.rejects(capacities.find(a, {}), isProblem('INVALID_ARGUMENT'));
+  const large = (pool: string) => volumeSpec('two', { requiredBytes: 20 * mebibyte, parameters: { pool } });
+  await assert.rejects(volumes.create(a, 'a.two', large('slow')), isProblem('RESOURCE_EXHAUSTED'));
+  await volumes.create(a, 'a.two', large('fast'));
+});
+
+test('while a pool is not configured, its volumes are UNAVAILABLE, and are there when it is back', async t => {
+  const store = join(temporaryDirectory(t), 'store.sqlite');
+  const [fast, slow] = [await openMemory(), await openMemory()];
+  const both = await makeGateway(t, { store, pools: { fast, slow } });
+  await both.volumes.create(a, 'a.one', inPool('one', 'slow'));
+  const one = await makeGateway(t, { store, pools: { fast } });
+  await assert.rejects(one.volumes.delete(a, 'a.one'), isProblem('UNAVAILABLE'));
+  assert.equal((await one.volumes.list(a, { limit: 10 })).volumes.length, 1);
+  await both.volumes.delete(a, 'a.one');
+});
