@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
@@ -91,8 +90,7 @@ test('with 50000 volumes the event loop is never held up for long', async t => {
       select printf('a.many-%06d', n), 'a', 'many', pool, 'ready', spec, size_bytes, 0, '{}', n, '{}', 0, 0
         from volumes, numbers`),
   );
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
+  const slice = watchSlices();
   let seen = 0;
   let query = '';
   do {
@@ -103,10 +101,26 @@ test('with 50000 volumes the event loop is never held up for long', async t => {
     query = token === undefined ? '' : `?pageToken=${String(token)}`;
   } while (query !== '');
   await gateway.recovery.sweep();
-  delay.disable();
   assert.equal(seen, 50_001);
-  assert.ok(delay.percentile(99) < 250e6, `99% of ${delay.count}: ${delay.percentile(99) / 1e6} ms`);
+  assert.ok(slice.longestMs() < 500, `a slice took ${slice.longestMs()} ms of a processor`);
 });
+
+/** The most processor time that went by without a turn of the event loop, however busy the machine is. */
+function watchSlices(): { longestMs(): number } {
+  let longest = 0;
+  let last = process.cpuUsage();
+  const timer = setInterval(() => {
+    const { user, system } = process.cpuUsage(last);
+    longest = Math.max(longest, user + system);
+    last = process.cpuUsage();
+  }, 5);
+  return {
+    longestMs() {
+      clearInterval(timer);
+      return longest / 1_000;
+    },
+  };
+}
 
 function mountTiny(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-tiny-'));
