@@ -9,6 +9,8 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { openRealBench, type Bench } from '../../harness/node-agent-bench.ts';
 
+const patienceMs = 10 * 60_000;
+
 /** A node: its agent, which runs in this process, and who speaks CSI with it. */
 export type GuestNode = { readonly bench: Bench; readonly client: CsiClient };
 
@@ -25,6 +27,7 @@ export async function startGuestNode(
     'node-id': 'n1',
     'state-dir': `${directory}/state`,
     'kubelet-dir': directory,
+    'command-timeout': '110s',
     ...settings,
   };
   const argv = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
@@ -36,7 +39,18 @@ export async function startGuestNode(
     client.close();
     await running.close();
   });
-  return { bench, client };
+  return { bench, client: withPatience(client) };
+}
+
+type Call = (request: object, timeoutMs: number) => Promise<unknown>;
+
+/** A client that waits for as long as an emulated processor on a busy machine may take. */
+function withPatience(client: CsiClient): CsiClient {
+  const calls = Object.entries<unknown>(client.node).map(([rpc, call]) => [
+    rpc,
+    (request: object) => (call as Call)(request, patienceMs),
+  ]);
+  return { ...client, node: Object.fromEntries(calls) as CsiClient['node'] };
 }
 
 /** The fields of all Node calls about one volume, at its own paths on a node. */
