@@ -62,7 +62,7 @@ test('only what begins with fs. is an option for a filesystem', () => {
 });
 
 test('the page on operations names every option of every filesystem', () => {
-  const page = readFileSync('docs/operations.md', 'utf8');
+  const page = readFileSync('docs/nodes.md', 'utf8');
   const keys = new Set(filesystemNames.flatMap(name => Object.keys(filesystemRules[name].options)));
   for (const key of keys) assert.ok(page.includes(`\`${key}\``), key);
 });
