@@ -1,6 +1,7 @@
-import { lstatSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** True when somebody accepts connections on the socket; false when it is missing or left behind. */
 export function isSocketAnswered(socketPath: string): Promise<boolean> {
@@ -40,8 +41,25 @@ export async function clearSocketPath(path: string): Promise<void> {
   const seen = fileIdentity(path);
   if (found && !found.isSocket()) throw new Error(`"${path}" exists and is not a socket`);
   if (await isSocketAnswered(path)) throw new Error(`socket "${path}" is in use by a live instance`);
-  // What came while the dead one was asked is not known to be dead.
-  if (seen !== undefined && fileIdentity(path) === seen) rmSync(path, { force: true });
+  if (seen !== undefined) removeDead(path, seen);
+}
+
+/** Of several that find one dead socket, one takes it away; who takes a newer one, which may be alive, gives it back. */
+function removeDead(path: string, identity: string): void {
+  const taken = join(dirname(path), `.${randomUUID().slice(0, 7)}`);
+  try {
+    renameSync(path, taken);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    if (fileIdentity(taken) === identity) return;
+    linkSync(taken, path);
+    throw new Error(`socket "${path}" is in use by a live instance`);
+  } finally {
+    rmSync(taken, { force: true });
+  }
 }
 
 /** Tells the file at a path from every other, one of the same name and inode that came later included. */
