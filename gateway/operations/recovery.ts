@@ -3,9 +3,14 @@ import type { Log } from '../../src/lib/log.ts';
 import { findAttachments } from '../tables/attachments.ts';
 import type { Resource, UnfinishedQuery } from '../tables/claims.ts';
 import { expireSoftDeleted, hasExpired } from '../tables/soft-deleted.ts';
-import { listUnfinishedGroups, type GroupRecord } from '../tables/groups.ts';
-import { findMembers, listUnfinishedSnapshots, type SnapshotRecord } from '../tables/snapshots.ts';
-import { listUnfinished, type VolumeRecord } from '../tables/volumes.ts';
+import { groupTable, listUnfinishedGroups, type GroupRecord } from '../tables/groups.ts';
+import {
+  findMembers,
+  listUnfinishedSnapshots,
+  snapshotTable,
+  type SnapshotRecord,
+} from '../tables/snapshots.ts';
+import { listUnfinished, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -27,6 +32,7 @@ type Unfinished = Pick<Resource, 'id'> & { readonly cluster: string };
 type Kind<T> = {
   readonly kind: Resource['kind'];
   readonly list: (sql: Reader, query: UnfinishedQuery) => Promise<readonly T[]>;
+  readonly find: (sql: Reader, unfinished: T) => Promise<T | undefined>;
   readonly finish: (unfinished: T) => Promise<void>;
 };
 
@@ -43,7 +49,10 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
     if (state === 'creating')
       await finishOrUndo(
         () => volumes.create(cluster, id, { name, ...spec, ...(source && { source }) }),
-        () => volumes.delete(cluster, id),
+        async () => {
+          const now = await volumeTable.find(engine.reader, { id });
+          if (now?.state === 'creating') await volumes.delete(cluster, id);
+        },
       );
     if (state === 'deleting') await volumes.delete(cluster, id);
     if (state !== 'ready') return;
@@ -70,20 +79,25 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
     const { id, state, name, volumeId, parameters } = snapshot;
     const cluster = clusterOf(snapshot);
     if (state === 'deleting') await snapshots.delete(cluster, id);
-    else await snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
+    else if (state !== 'ready')
+      await snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
   }
 
   async function finishGroup(group: GroupRecord): Promise<void> {
     const { id, state, name, parameters } = group;
     const cluster = clusterOf(group);
+    if (state === 'ready') return;
     if (state === 'deleting') return groups.delete(cluster, id);
     const volumeIds = (await findMembers(engine.reader, id)).map(({ volumeId }) => volumeId);
     await groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } });
   }
 
-  async function tryFinish<T extends Unfinished>({ kind, finish }: Kind<T>, unfinished: T): Promise<void> {
-    const fields = { [`${kind}Id`]: unfinished.id, cluster: unfinished.cluster };
+  async function tryFinish<T extends Unfinished>({ kind, find, finish }: Kind<T>, listed: T): Promise<void> {
+    const fields = { [`${kind}Id`]: listed.id, cluster: listed.cluster };
     try {
+      // Since it was listed it may have been finished, and something new have been made under its id.
+      const unfinished = await find(engine.reader, listed);
+      if (!unfinished) return;
       await finish(unfinished);
       log.info('finished what was left unfinished', fields);
     } catch (error) {
@@ -114,9 +128,24 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
       if (await hasExpired(engine.reader, nowMs))
         await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
       return (
-        (await sweepOver({ kind: 'volume', list: listUnfinished, finish: finishVolume })) +
-        (await sweepOver({ kind: 'snapshot', list: listUnfinishedSnapshots, finish: finishSnapshot })) +
-        (await sweepOver({ kind: 'group', list: listUnfinishedGroups, finish: finishGroup }))
+        (await sweepOver({
+          kind: 'volume',
+          list: listUnfinished,
+          find: volumeTable.find,
+          finish: finishVolume,
+        })) +
+        (await sweepOver({
+          kind: 'snapshot',
+          list: listUnfinishedSnapshots,
+          find: snapshotTable.find,
+          finish: finishSnapshot,
+        })) +
+        (await sweepOver({
+          kind: 'group',
+          list: listUnfinishedGroups,
+          find: groupTable.find,
+          finish: finishGroup,
+        }))
       );
     },
   };

@@ -169,6 +169,26 @@ test('many volumes that are unfinished are all finished, page after page', async
   assert.equal(volumes.filter(({ state }) => state === 'ready').length, names.length);
 });
 
+test('what was finished and made anew while a sweep was busy with others is left alone', async t => {
+  const backend = createFaultyBackend(await openMemory());
+  const gateway = await makeGateway(t, { backend });
+  const names = ['one', 'two', 'three', 'four', 'zlast'];
+  for (const name of names) {
+    await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+    backend.failNext('delete', 'before', new Error('unreachable'));
+    await assert.rejects(gateway.volumes.delete(clusters.a, `a.${name}`));
+  }
+  const release = backend.hold('delete');
+  const sweeping = gateway.recovery.sweep();
+  await backend.entered('delete');
+  // The storage works on the first four for a long time; meanwhile the last is gone, and is made again.
+  await gateway.engine.transaction(sql => sql.run("delete from volumes where id = 'a.zlast'"));
+  await gateway.volumes.create(clusters.a, 'a.zlast', volumeSpec('zlast'));
+  release();
+  await sweeping;
+  assert.equal((await gateway.volumes.get(clusters.a, 'a.zlast')).state, 'ready');
+});
+
 async function shared(t: TestContext): Promise<{ backend: FaultyBackend; store: string }> {
   return {
     backend: createFaultyBackend(await openMemory()),
