@@ -1,6 +1,6 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { NodeSpec } from '../../src/api/node.ts';
-import { isReachable, showSegments } from '../../src/api/topology.ts';
+import { isReachable, formatSegments } from '../../src/api/topology.ts';
 import { listVolumesOnNode } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
@@ -48,9 +48,9 @@ function requireReachable({ volume: { id, place }, cluster, nodeId, node }: Want
   if (!place || (node?.topology === undefined && cluster.acceptAnyNode)) return;
   const from = node?.topology ?? {};
   if (isReachable(place, from)) return;
-  const there = Object.keys(from).length === 0 ? 'has told no topology' : `is in "${showSegments(from)}"`;
+  const there = Object.keys(from).length === 0 ? 'has told no topology' : `is in "${formatSegments(from)}"`;
   throw new Problem(
     'FAILED_PRECONDITION',
-    `volume "${id}" is in "${showSegments(place)}", and node "${nodeId}" ${there}`,
+    `volume "${id}" is in "${formatSegments(place)}", and node "${nodeId}" ${there}`,
   );
 }

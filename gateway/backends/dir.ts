@@ -8,7 +8,7 @@ import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
-import { checkHealth } from './dir/health.ts';
+import { healthOf } from './dir/health.ts';
 import { ensureDirectory, isThere, volumeDirectory } from './dir/paths.ts';
 import { emptyTrash } from './dir/trash.ts';
 import { createVolumes } from './dir/volumes.ts';
@@ -68,7 +68,7 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     },
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
-    volumeHealth: volume => checkHealth(root, volume),
+    volumeHealth: volume => healthOf(root, volume),
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
     close: async () => release?.(),
   };

@@ -8,7 +8,7 @@ import { measureCapacity } from './image/capacity.ts';
 import { createChanges } from './image/changes.ts';
 import { openDrafts } from './image/drafts.ts';
 import { allocatedBytes, openDirectory } from './image/files.ts';
-import { checkHealth } from './image/health.ts';
+import { healthOf } from './image/health.ts';
 import { imagePath } from './image/paths.ts';
 import { createPreallocation } from './image/preallocation.ts';
 import { openSnapshots } from './image/snapshots.ts';
@@ -81,7 +81,7 @@ export async function openImages(
     },
     attach: volume => reachImage(root, volume),
     detach: async volume => requireUnused(root, volume),
-    volumeHealth: volume => checkHealth(root, volume),
+    volumeHealth: volume => healthOf(root, volume),
     capacity: async () => ({ totalBytes }),
     list: images.list,
     async close() {

@@ -47,8 +47,8 @@ export function createAuthenticate(current: () => Enrolment, audience: string): 
 
 function readToken(authorization: string | undefined): string {
   const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
-  if (token === undefined) throw unauthenticated('there is no bearer token');
-  if (token.length > maxTokenLength) throw unauthenticated('the token is too long');
+  if (token === undefined) throw unauthenticatedProblem('there is no bearer token');
+  if (token.length > maxTokenLength) throw unauthenticatedProblem('the token is too long');
   return token;
 }
 
@@ -65,7 +65,7 @@ async function verify(token: string, enrolment: Enrolment, audience: string): Pr
     });
     const { exp = 0, iat = 0 } = payload;
     if (exp - iat > maxLifetimeS)
-      throw unauthenticated(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
+      throw unauthenticatedProblem(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
     return { caller, untilMs: exp * 1_000 };
   } catch (error) {
     throw tokenProblem(error);
@@ -77,11 +77,11 @@ function findOwner(token: string, { owners }: Enrolment): KeyOwner {
   try {
     ({ kid } = decodeProtectedHeader(token));
   } catch (error) {
-    throw unauthenticated('the token is malformed', error);
+    throw unauthenticatedProblem('the token is malformed', error);
   }
-  if (typeof kid !== 'string') throw unauthenticated('the token\'s header has no "kid"');
+  if (typeof kid !== 'string') throw unauthenticatedProblem('the token\'s header has no "kid"');
   const owner = owners.get(kid);
-  if (!owner) throw unauthenticated('the token\'s "kid" is not an enrolled key');
+  if (!owner) throw unauthenticatedProblem('the token\'s "kid" is not an enrolled key');
   return owner;
 }
 
@@ -95,19 +95,19 @@ function remember(tokens: Map<string, Verified>, token: string, verified: Verifi
 function tokenProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof errors.JWTExpired)
-    return unauthenticated(`the token has expired ("${error.claim}")`, error);
+    return unauthenticatedProblem(`the token has expired ("${error.claim}")`, error);
   if (error instanceof errors.JWTClaimValidationFailed)
-    return unauthenticated(
+    return unauthenticatedProblem(
       `the token's "${error.claim}" is ${error.reason === 'missing' ? 'missing' : 'not accepted'}`,
       error,
     );
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JWKSNoMatchingKey)
-    return unauthenticated('the token\'s "alg" is not the one of its key', error);
+    return unauthenticatedProblem('the token\'s "alg" is not the one of its key', error);
   if (error instanceof errors.JWSSignatureVerificationFailed)
-    return unauthenticated('the token is not signed with the key that its "kid" names', error);
-  return unauthenticated('the token is malformed', error);
+    return unauthenticatedProblem('the token is not signed with the key that its "kid" names', error);
+  return unauthenticatedProblem('the token is malformed', error);
 }
 
-function unauthenticated(detail: string, cause?: unknown): Problem {
+function unauthenticatedProblem(detail: string, cause?: unknown): Problem {
   return new Problem('UNAUTHENTICATED', detail, cause);
 }

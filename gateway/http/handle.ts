@@ -90,7 +90,7 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text, mayNameProto.test(text) ? refuseProto : undefined);
+    return JSON.parse(text, mayNameProto.test(text) ? requireOwnKey : undefined);
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw new Problem('INVALID_ARGUMENT', 'body: not JSON', error);
@@ -98,7 +98,7 @@ function parseJson(text: string): unknown {
 }
 
 /** A schema would drop such a key, wherever it is, instead of refusing it. */
-function refuseProto(key: string, value: unknown): unknown {
+function requireOwnKey(key: string, value: unknown): unknown {
   if (key === '__proto__') throw new Problem('INVALID_ARGUMENT', 'body: "__proto__" is not known');
   return value;
 }

@@ -1,6 +1,6 @@
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import { freeClaim, renewClaim, takeClaim, type Claim, type Resource } from '../tables/claims.ts';
+import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
 
 /**
@@ -82,7 +82,7 @@ export function createOperations({
     const sinceMs = Date.now();
     for (const resource of claims) {
       const claim = { ...resource, owner, operation, sinceMs, untilMs: sinceMs + leaseMs };
-      const holder = await takeClaim(sql, claim, sinceMs);
+      const holder = await acquireClaim(sql, claim, sinceMs);
       if (holder) throw busyProblem(resource, holder);
     }
     return intended;
@@ -92,7 +92,7 @@ export function createOperations({
     return engine.transaction(async sql => {
       await lockAll(sql, claims);
       for (const resource of claims)
-        if (!(await freeClaim(sql, resource, owner))) throw takenOverProblem(resource);
+        if (!(await releaseClaim(sql, resource, owner))) throw takenOverProblem(resource);
       return record(sql);
     });
   }

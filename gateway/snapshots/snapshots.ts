@@ -1,7 +1,7 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
-import { showSegments } from '../../src/api/topology.ts';
+import { formatSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
@@ -173,7 +173,7 @@ async function intendDelete(sql: Sql, id: string): Promise<Intended<SnapshotReco
 
 function elsewhereProblem(code: 'ALREADY_EXISTS' | 'RESOURCE_EXHAUSTED', record: SnapshotRecord): Problem {
   const { id, volumeId, place = {} } = record;
-  const where = `"${showSegments(place)}", which is not where it is asked for`;
+  const where = `"${formatSegments(place)}", which is not where it is asked for`;
   return code === 'ALREADY_EXISTS'
     ? new Problem(code, `snapshot "${id}" is there, in ${where}`)
     : new Problem(code, `snapshot "${id}" can only be where volume "${volumeId}" is: in ${where}`);

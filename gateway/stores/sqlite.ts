@@ -74,14 +74,14 @@ function createSql({ prepare }: Connection): Sql {
       try {
         return prepare(sql).all(...values) as readonly SqlRow[];
       } catch (error) {
-        throw unavailable(error);
+        throw unavailableProblem(error);
       }
     },
     async run(sql: string, ...values: readonly SqlValue[]) {
       try {
         return Number(prepare(sql).run(...values).changes);
       } catch (error) {
-        throw unavailable(error);
+        throw unavailableProblem(error);
       }
     },
     // Transactions that write run one after the other.
@@ -97,7 +97,7 @@ async function commitTogether({ database, prepare }: Connection, batch: readonly
     if (database.isTransaction) prepare('commit').run();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
-    for (const { reject } of batch) reject(unavailable(error));
+    for (const { reject } of batch) reject(unavailableProblem(error));
     return;
   }
   for (const done of settle) done();
@@ -134,7 +134,7 @@ async function runAlone<T>({ database, prepare }: Connection, work: () => Promis
   }
 }
 
-function unavailable(error: unknown): Problem {
+function unavailableProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('UNAVAILABLE', `the store cannot be used now (${reasonOf(error)})`, error);
 }

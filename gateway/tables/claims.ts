@@ -28,7 +28,7 @@ const claims = table<Claim, 'kind' | 'id'>('claims', {
  * Claims the resource unless another owner's claim holds at `nowMs`. Undefined once it is claimed, else the claim that
  * holds. The claim is guarded in the statement itself, so that of two that are taken at once one fails.
  */
-export async function takeClaim(sql: Sql, claim: Claim, nowMs: number): Promise<Claim | undefined> {
+export async function acquireClaim(sql: Sql, claim: Claim, nowMs: number): Promise<Claim | undefined> {
   const { kind, id, owner, operation, sinceMs, untilMs } = claim;
   const taken = await sql.run(
     `insert into claims (kind, id, owner, operation, since, until) values (?, ?, ?, ?, ?, ?)
@@ -62,7 +62,7 @@ export async function renewClaim(
 }
 
 /** Frees the resource. False when the claim is the owner's no more. */
-export async function freeClaim(sql: Sql, { kind, id }: Resource, owner: string): Promise<boolean> {
+export async function releaseClaim(sql: Sql, { kind, id }: Resource, owner: string): Promise<boolean> {
   return (await sql.run('delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner)) > 0;
 }
 

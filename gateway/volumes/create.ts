@@ -1,6 +1,6 @@
 import { formatOptionsOf } from '../../src/api/filesystems.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
-import { showSegments, type Segments } from '../../src/api/topology.ts';
+import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -148,10 +148,10 @@ function requirePlaces(
   const asked = wanted?.filter(one => isOneOf(one, known)) ?? known;
   const places = beside ? asked.filter(one => isOneOf(one, [beside])) : asked;
   if (places.length > 0) return places;
-  const besideIt = beside ? `, and its ${source?.kind} is in "${showSegments(beside)}"` : '';
+  const besideIt = beside ? `, and its ${source?.kind} is in "${formatSegments(beside)}"` : '';
   throw new Problem(
     'RESOURCE_EXHAUSTED',
-    `volume "${id}" cannot be where it is asked for: the pool is in ${showPlaces(known)}${besideIt}`,
+    `volume "${id}" cannot be where it is asked for: the pool is in ${listPlaces(known)}${besideIt}`,
   );
 }
 
@@ -163,7 +163,7 @@ async function makeWithin(backend: Backend, making: Making): Promise<CreatedVolu
   if (!places) return made;
   const place = made.place ?? (places.length === 1 ? places[0] : undefined);
   if (place && isOneOf(place, places)) return { ...made, place };
-  const where = made.place ? `in "${showSegments(made.place)}"` : 'and did not say where';
+  const where = made.place ? `in "${formatSegments(made.place)}"` : 'and did not say where';
   throw new Problem('UNAVAILABLE', `the storage made volume "${id}" ${where}, which was not asked for`);
 }
 
@@ -210,6 +210,6 @@ async function create(
   return made;
 }
 
-function showPlaces(places: readonly Segments[]): string {
-  return places.map(place => `"${showSegments(place)}"`).join(', ');
+function listPlaces(places: readonly Segments[]): string {
+  return places.map(place => `"${formatSegments(place)}"`).join(', ');
 }

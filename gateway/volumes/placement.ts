@@ -1,6 +1,6 @@
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { meetsTerm, showSegments, withoutEmpty, type Segments } from '../../src/api/topology.ts';
+import { meetsTerm, formatSegments, withoutEmpty, type Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 
 /** Where something must be reached from, in terms that all say something; no `requisite` terms: from anywhere. */
@@ -20,7 +20,7 @@ export function readRequirement({ requisite = [], preferred = [] }: TopologyRequ
   if (stray && known.size > 0)
     throw new Problem(
       'INVALID_ARGUMENT',
-      `body.topology.preferred: "${showSegments(stray)}" is none of the requisite terms`,
+      `body.topology.preferred: "${formatSegments(stray)}" is none of the requisite terms`,
     );
   return asked;
 }

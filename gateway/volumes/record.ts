@@ -1,5 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
-import { showSegments } from '../../src/api/topology.ts';
+import { formatSegments } from '../../src/api/topology.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Choice } from '../pools/choice.ts';
@@ -94,6 +94,6 @@ export function requireFitting(
   if (place && !meets(place, requirement))
     throw new Problem(
       'ALREADY_EXISTS',
-      `volume "${id}" is there in "${showSegments(place)}", which is not where it is asked for`,
+      `volume "${id}" is there in "${formatSegments(place)}", which is not where it is asked for`,
     );
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import {
-  checkFormatOptions,
+  requireFormatOptions,
   filesystemNames,
   formatOptionsOf,
   isFilesystemName,
@@ -88,8 +88,8 @@ export function readVolumeParameters(
       `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${pool}" gets one` : 'a block volume gets none'}`,
     );
   const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
-  if (asked.length === 0) checkFormatOptions(options);
-  for (const name of asked) checkFormatOptions(options, name);
+  if (asked.length === 0) requireFormatOptions(options);
+  for (const name of asked) requireFormatOptions(options, name);
   return { ...known, ...options };
 }
 

@@ -69,10 +69,10 @@ function requireFit(device: Device, { path, readonly, sizeBytes }: LoopAttachmen
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  const former = `${path} (deleted)`;
-  const names = await namesBackedBy([path, former], host);
-  for (const name of names) await detach(name, [path, former], host);
-  for (const name of names) await waitUntilDetached(name, [path, former], host);
+  const deleted = `${path} (deleted)`;
+  const names = await namesBackedBy([path, deleted], host);
+  for (const name of names) await detach(name, [path, deleted], host);
+  for (const name of names) await waitUntilDetached(name, [path, deleted], host);
 }
 
 /** One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure. */

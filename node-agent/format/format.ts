@@ -1,5 +1,5 @@
 import type { Attachment } from '../../src/api/attachment.ts';
-import { checkFormatOptions } from '../../src/api/filesystems.ts';
+import { requireFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { proveBlank } from './prove-blank.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
@@ -99,7 +99,7 @@ type Making = {
 async function make({ host, records }: Formatting, making: Making): Promise<void> {
   const { record, device, filesystem } = making;
   const { attachment, formatOptions = {}, formatting } = record;
-  checkFormatOptions(formatOptions, filesystem.name);
+  requireFormatOptions(formatOptions, filesystem.name);
   requireFormattable(making);
   const known = filesystem.features && (await runToEnd(host, filesystem.features));
   const mark = {

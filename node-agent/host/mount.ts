@@ -106,7 +106,7 @@ async function unmountTop(
   const run = (way: readonly string[]) =>
     runWell(host, { command: 'umount', args: [...options, ...way, '--', path] });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
-    const error = await problemOf(run(tries > 0 ? ['--force'] : []));
+    const error = await failureOf(run(tries > 0 ? ['--force'] : []));
     if (!error) return;
     const hasTimedOut = error.code === 'DEADLINE_EXCEEDED';
     if (tries === 0 && !hasTimedOut) throw error;
@@ -123,7 +123,7 @@ async function unmountTop(
   }
 }
 
-async function problemOf(work: Promise<unknown>): Promise<Problem | undefined> {
+async function failureOf(work: Promise<unknown>): Promise<Problem | undefined> {
   try {
     await work;
     return undefined;

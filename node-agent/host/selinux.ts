@@ -28,7 +28,7 @@ export function hasContext({ superOptions }: Mount, { mountFlags = [] }: Capabil
 }
 
 /** The problem that a volume was mounted without its context, and what `mount` misses on this node if it is that. */
-export async function contextDropped(volumeId: string, host: Host): Promise<Problem> {
+export async function contextDroppedProblem(volumeId: string, host: Host): Promise<Problem> {
   const what = `volume "${volumeId}" was mounted without the context that was asked for`;
   const missing = await findMissing(host);
   return missing === undefined

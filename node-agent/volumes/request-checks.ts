@@ -1,5 +1,5 @@
 import type { Protocol } from '../../src/api/attachment.ts';
-import { checkFormatOptions } from '../../src/api/filesystems.ts';
+import { requireFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { ShareConnector } from '../connector.ts';
@@ -16,7 +16,7 @@ export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
   const filesystem = findFilesystem(fsType);
   if (filesystem) return filesystem;
   const known = filesystems.map(({ name }) => name).join(', ');
-  throw invalid(`filesystem "${fsType}" is not one of ${known}`);
+  throw invalidProblem(`filesystem "${fsType}" is not one of ${known}`);
 }
 
 /**
@@ -25,7 +25,7 @@ export function readFilesystem({ fsType }: Capability): Filesystem | undefined {
  */
 export function requireFilesystemUsable({ attachment, capability, formatOptions }: Asked): void {
   if (capability.accessMode === 'MULTI_NODE_MULTI_WRITER' && !attachment.readonly)
-    throw invalid(
+    throw invalidProblem(
       'several nodes cannot write to a filesystem on one device: MULTI_NODE_MULTI_WRITER is for shares and block volumes',
     );
   const wanted = readFilesystem(capability);
@@ -33,7 +33,7 @@ export function requireFilesystemUsable({ attachment, capability, formatOptions 
   const takers = wanted ? [wanted] : filesystems;
   const [first] = takers;
   if (first && !takers.some(taker => findUnknownFlag(flags, taker) === undefined)) requireFlags(flags, first);
-  checkFormatOptions(formatOptions ?? {}, wanted?.name);
+  requireFormatOptions(formatOptions ?? {}, wanted?.name);
 }
 
 /** INVALID_ARGUMENT for a share to be used as what it is not: a block device, or another filesystem; or for unknown mount flags. */
@@ -41,9 +41,9 @@ export function requireShareUsable(asked: Asked, connector: ShareConnector<Proto
   const { protocol, allowedFlags } = connector;
   const { accessType, fsType = protocol, mountFlags = [] } = asked.capability;
   if (accessType === 'block')
-    throw invalid(`a volume over ${protocol} is a share, which has no block device`);
+    throw invalidProblem(`a volume over ${protocol} is a share, which has no block device`);
   if (fsType !== protocol)
-    throw invalid(
+    throw invalidProblem(
       `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,
     );
   requireFlags(mountFlags, { name: protocol, allowedFlags });
@@ -54,7 +54,7 @@ export function requireShareUsable(asked: Asked, connector: ShareConnector<Proto
 export function requireNoFormatOptions({ formatOptions = {} }: Asked, kind: 'block volume' | 'share'): void {
   const [option] = Object.keys(formatOptions);
   if (option !== undefined)
-    throw invalid(`parameter "${option}" is for a new filesystem, and a ${kind} gets none`);
+    throw invalidProblem(`parameter "${option}" is for a new filesystem, and a ${kind} gets none`);
 }
 
 /** True when the capability alone forbids writing. */
@@ -98,7 +98,7 @@ export type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFla
 /** INVALID_ARGUMENT for a flag that is not on the list: `mount` would split it at a comma, or take it for something else. */
 export function requireFlags(flags: readonly string[], taker: FlagTaker): void {
   const unknown = findUnknownFlag(flags, taker);
-  if (unknown !== undefined) throw invalid(`mount flag "${unknown}" is not allowed for ${taker.name}`);
+  if (unknown !== undefined) throw invalidProblem(`mount flag "${unknown}" is not allowed for ${taker.name}`);
 }
 
 /** A sensitivity, or a range of them, each with its categories. */
@@ -135,6 +135,6 @@ function findUnknownFlag(flags: readonly string[], { allowedFlags }: FlagTaker):
   });
 }
 
-function invalid(detail: string): Problem {
+function invalidProblem(detail: string): Problem {
   return new Problem('INVALID_ARGUMENT', detail);
 }

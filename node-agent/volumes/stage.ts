@@ -47,7 +47,7 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
   const mounts = await host.mounts();
   const place = await inspectStaging(agent, record.stagingPath, mounts);
   volume.carrier.requireUnshared();
-  if (known) await replaceFormer(volume, known, mounts);
+  if (known) await replaceEarlier(volume, known, mounts);
   if (place.kind === 'mountpoint') await adopt(volume, mounts, secrets);
   else {
     requireDirectory(place, record.stagingPath);
@@ -128,17 +128,17 @@ async function isMounted({ agent, carrier }: Volume): Promise<boolean> {
 }
 
 /** Lets go of what the volume was before, unless that is in effect: then what is asked for must be the same. */
-async function replaceFormer(
+async function replaceEarlier(
   { agent, record }: Volume,
   known: VolumeRecord,
   mounts: readonly Mount[],
 ): Promise<void> {
   const differences = differencesOf(factsOfStage(known), factsOfStage(record));
   if (differences.length === 0) return;
-  const former = { agent, record: known, carrier: carrierOf(agent, known) };
-  if (isInEffect(former, record, mounts))
+  const earlier = { agent, record: known, carrier: carrierOf(agent, known) };
+  if (isInEffect(earlier, record, mounts))
     throw new Problem('ALREADY_EXISTS', `volume "${record.volumeId}" is staged: ${differences.join('; ')}`);
-  await disconnect(former);
+  await disconnect(earlier);
 }
 
 /** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */

@@ -17,22 +17,25 @@ const maxNameBytes = 255;
 
 /** Reads a caller's path as mountinfo will show it; INVALID_ARGUMENT names the field and what was found. */
 export function readPath(value: string, field: string, base: Base): string {
-  if (value === '') throw invalid(`${field} is missing`);
-  if (!value.startsWith('/')) throw invalid(`${field} "${value}" is not absolute`);
-  if (value.includes('\0')) throw invalid(`${field} holds a NUL character`);
+  if (value === '') throw invalidProblem(`${field} is missing`);
+  if (!value.startsWith('/')) throw invalidProblem(`${field} "${value}" is not absolute`);
+  if (value.includes('\0')) throw invalidProblem(`${field} holds a NUL character`);
   if (Buffer.byteLength(value) > maxPathBytes)
-    throw invalid(`${field} has ${Buffer.byteLength(value)} bytes, more than the ${maxPathBytes} allowed`);
+    throw invalidProblem(
+      `${field} has ${Buffer.byteLength(value)} bytes, more than the ${maxPathBytes} allowed`,
+    );
   const path = withoutSlash(value);
   const parts = path.slice(1).split('/');
   const odd = parts.find(part => part === '' || part === '.' || part === '..');
   const long = parts.find(part => Buffer.byteLength(part) > maxNameBytes);
   if (long !== undefined)
-    throw invalid(
+    throw invalidProblem(
       `${field} has a component of ${Buffer.byteLength(long)} bytes, more than the ${maxNameBytes} allowed`,
     );
-  if (odd !== undefined || path === '/') throw invalid(`${field} "${value}" is not normalized`);
+  if (odd !== undefined || path === '/') throw invalidProblem(`${field} "${value}" is not normalized`);
   const root = base.named === '/' ? '' : base.named;
-  if (!path.startsWith(`${root}/`)) throw invalid(`${field} "${value}" does not lie below "${base.named}"`);
+  if (!path.startsWith(`${root}/`))
+    throw invalidProblem(`${field} "${value}" does not lie below "${base.named}"`);
   return realOf(path, base);
 }
 
@@ -75,7 +78,8 @@ export async function inspectPath(
       );
     }
     const kind = await host.kindOf(component);
-    if (kind === 'link') throw invalid(`${field} "${path}" has the symbolic link "${component}" in it`);
+    if (kind === 'link')
+      throw invalidProblem(`${field} "${path}" has the symbolic link "${component}" in it`);
     if (isLast) return { kind };
     if (kind === 'nothing') return { kind: 'nothing', missingParent: component };
     if (kind !== 'directory')
@@ -113,6 +117,6 @@ function componentsOf(path: string, base: Base): readonly string[] {
   return parts.map((_, index) => `${root}/${parts.slice(0, index + 1).join('/')}`);
 }
 
-function invalid(detail: string): Problem {
+function invalidProblem(detail: string): Problem {
   return new Problem('INVALID_ARGUMENT', detail);
 }

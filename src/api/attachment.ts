@@ -87,7 +87,7 @@ export type Reach = {
 }[Protocol];
 
 /** True for a protocol of the table. */
-export function isProtocol(value: unknown): value is Protocol {
+function isProtocol(value: unknown): value is Protocol {
   return typeof value === 'string' && Object.hasOwn(attachmentFields, value);
 }
 
@@ -111,11 +111,13 @@ export function toPublishContext(attachment: Attachment): Record<string, string>
 export function fromPublishContext(context: Readonly<Record<string, string>>): Attachment {
   const { protocol, ...rest } = context;
   if (!isProtocol(protocol))
-    throw invalid(protocol === undefined ? 'has no protocol' : `has the unknown protocol "${protocol}"`);
+    throw invalidProblem(
+      protocol === undefined ? 'has no protocol' : `has the unknown protocol "${protocol}"`,
+    );
   const kinds: Fields = { ...commonAttachmentFields, ...attachmentFields[protocol] };
   const unknown = Object.keys(rest).filter(key => !Object.hasOwn(kinds, key));
   if (unknown.length > 0)
-    throw invalid(`has the unknown fields ${unknown.map(key => `"${key}"`).join(', ')}`);
+    throw invalidProblem(`has the unknown fields ${unknown.map(key => `"${key}"`).join(', ')}`);
   const fields = Object.entries(kinds)
     .filter(([key, kind]) => !(kind.endsWith('?') && rest[key] === undefined))
     .map(([key, kind]) => [key, readField(key, kind, rest[key])]);
@@ -138,9 +140,10 @@ export function hasSeveralNames({ protocol }: Attachment): boolean {
 type FieldValue = FieldType[FieldKind];
 
 function readField(key: string, kind: FieldKind, value: string | undefined): FieldValue {
-  if (value === undefined || value === '') throw invalid(`has no ${key}`);
+  if (value === undefined || value === '') throw invalidProblem(`has no ${key}`);
   const read = readers[kind](value);
-  if (read === undefined) throw invalid(`has a ${key} of ${JSON.stringify(value)}, which is ${faults[kind]}`);
+  if (read === undefined)
+    throw invalidProblem(`has a ${key} of ${JSON.stringify(value)}, which is ${faults[kind]}`);
   return read;
 }
 
@@ -190,6 +193,6 @@ export function areAddresses(values: readonly string[]): boolean {
   return isCounted && new Set(values).size === values.length && values.every(isOne);
 }
 
-function invalid(found: string): Problem {
+function invalidProblem(found: string): Problem {
   return new Problem('INVALID_ARGUMENT', `the publish context ${found}`);
 }

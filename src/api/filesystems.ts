@@ -68,7 +68,7 @@ export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOp
  * INVALID_ARGUMENT that names the option which is not known or not right; without a filesystem, when no filesystem
  * takes all of them.
  */
-export function checkFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
+export function requireFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
   const names = filesystem === undefined ? filesystemNames : [filesystem];
   const faults = names.map(name => findFault(name, options));
   const [first] = faults;
@@ -76,21 +76,21 @@ export function checkFormatOptions(options: FormatOptions, filesystem?: Filesyst
   const key = Object.keys(options).find(option =>
     names.every(name => !(option in filesystemRules[name].options)),
   );
-  throw new Problem('INVALID_ARGUMENT', key === undefined ? first : describeUnknown(key, names));
+  throw new Problem('INVALID_ARGUMENT', key === undefined ? first : unknownOption(key, names));
 }
 
 function findFault(name: FilesystemName, options: FormatOptions): string | undefined {
   const rules: FilesystemRules = filesystemRules[name];
   for (const [key, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules.options, key) ? rules.options[key] : undefined;
-    if (!rule) return describeUnknown(key, [name]);
+    if (!rule) return unknownOption(key, [name]);
     if (!rule.accepts(value)) return `parameter "${key}" for ${name} is not ${rule.says}`;
   }
   const conflict = rules.conflict?.(options);
   return conflict === undefined ? undefined : `parameters for ${name}: ${conflict}`;
 }
 
-function describeUnknown(key: string, names: readonly FilesystemName[]): string {
+function unknownOption(key: string, names: readonly FilesystemName[]): string {
   const known = new Set(names.flatMap(name => Object.keys(filesystemRules[name].options)));
   return `parameter "${key}" is not known for ${names.join(', ')}; there are ${[...known].join(', ')}`;
 }

@@ -60,12 +60,12 @@ const longestMs = 2 ** 31 - 1;
 /** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
 export function openCall(call: Call): OpenCall {
   const leftMs = call.deadlineMs - Date.now();
-  if (call.signal?.aborted) throw cancelled();
-  if (!(leftMs > 0)) throw late();
+  if (call.signal?.aborted) throw cancelledProblem();
+  if (!(leftMs > 0)) throw lateProblem();
   // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
   const end = new AbortController();
-  const cancel = (): void => end.abort(cancelled());
-  const timer = setTimeout(() => end.abort(late()), Math.min(leftMs, longestMs));
+  const cancel = (): void => end.abort(cancelledProblem());
+  const timer = setTimeout(() => end.abort(lateProblem()), Math.min(leftMs, longestMs));
   call.signal?.addEventListener('abort', cancel);
   return {
     ...call,
@@ -187,17 +187,17 @@ function readAnswer(reply: Reply, request: HttpRequest): HttpAnswer {
   if (accepted && reply.text === '') return { value: undefined, accepted };
   // A page that something in front of the API made up must not pass for a deletion.
   if (!request.answer && reply.status !== 204 && parseJson(reply) === undefined)
-    throw malformed(request, 'not JSON');
+    throw malformedProblem(request, 'not JSON');
   if (!request.answer) return { value: undefined, accepted };
   const parsed = request.answer.safeParse(parseJson(reply));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw malformed(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
+    throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
   }
   return { value: parsed.data, accepted };
 }
 
-function malformed({ method, path }: HttpRequest, found: string): Problem {
+function malformedProblem({ method, path }: HttpRequest, found: string): Problem {
   const asked = `${method} ${path}`;
   return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
 }
@@ -241,10 +241,10 @@ function isTooLong(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
 }
 
-function cancelled(): Problem {
+function cancelledProblem(): Problem {
   return new Problem('CANCELLED', 'the caller went away');
 }
 
-function late(): Problem {
+function lateProblem(): Problem {
   return new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
 }

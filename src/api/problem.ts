@@ -72,11 +72,6 @@ export class Problem extends Error {
   }
 }
 
-/** True for the name of an error in the table. */
-export function isProblemCode(value: unknown): value is ProblemCode {
-  return typeof value === 'string' && Object.hasOwn(problemTable, value);
-}
-
 /** A `Problem` as it is; anything else becomes UNAVAILABLE, because a failure that nobody named is never final. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;

@@ -41,7 +41,7 @@ export function meetsTerm(place: Segments, term: Segments): boolean {
 }
 
 /** The segments for people: `zone=a,rack=r1`. */
-export function showSegments(segments: Segments): string {
+export function formatSegments(segments: Segments): string {
   return Object.entries(segments)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');

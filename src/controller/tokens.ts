@@ -35,7 +35,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
       .setExpirationTime(Math.floor((nowMs + options.lifetimeMs) / 1000))
       .sign(key)
       .catch(() => {
-        throw unusable(options.keyFile, 'holds a key that may not sign');
+        throw unusableProblem(options.keyFile, 'holds a key that may not sign');
       });
     current = { token, renewAtMs: nowMs + options.lifetimeMs * 0.8 };
     return token;
@@ -54,11 +54,11 @@ export async function readKey(path: string): Promise<Key> {
         ? 'ES256'
         : undefined;
   if (!alg || typeof jwk.kid !== 'string' || jwk.kid === '' || !jwk.d)
-    throw unusable(path, 'is not a private JWK with kid on the curve Ed25519 or P-256');
+    throw unusableProblem(path, 'is not a private JWK with kid on the curve Ed25519 or P-256');
   try {
     return { alg, kid: jwk.kid, key: await importJWK(jwk, alg) };
   } catch {
-    throw unusable(path, 'holds a key that cannot be used');
+    throw unusableProblem(path, 'holds a key that cannot be used');
   }
 }
 
@@ -67,15 +67,18 @@ async function readJwk(path: string): Promise<JWK> {
   try {
     content = await readFile(path, 'utf8');
   } catch (error) {
-    throw unusable(path, `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+    throw unusableProblem(
+      path,
+      `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+    );
   }
   try {
     return Object(JSON.parse(content)) as JWK;
   } catch {
-    throw unusable(path, 'is not JSON');
+    throw unusableProblem(path, 'is not JSON');
   }
 }
 
-function unusable(path: string, fault: string): Problem {
+function unusableProblem(path: string, fault: string): Problem {
   return new Problem('UNAVAILABLE', `key file "${path}" ${fault}`);
 }

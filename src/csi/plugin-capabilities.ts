@@ -36,7 +36,7 @@ export function parseAdvertised(text: string): Advertised {
 }
 
 /** The text that is read as this. */
-export function showAdvertised(advertised: Advertised): string {
+export function formatAdvertised(advertised: Advertised): string {
   return advertised.join(',') || 'none';
 }
 
@@ -44,7 +44,7 @@ export function showAdvertised(advertised: Advertised): string {
 export const advertisedSetting = {
   doc: `what the plugin advertises as a whole, the same in the controller and on all nodes: ${advertisable.join(', ')}, or none`,
   parse: parseAdvertised,
-  default: showAdvertised(advertisedByDefault),
+  default: formatAdvertised(advertisedByDefault),
 } as const;
 
 /** In CSI's words, with what every installation has. */
@@ -58,6 +58,6 @@ export function toPluginCapabilities(advertised: Advertised): readonly PluginCap
 
 /** The version of a plugin that advertises this: each set of capabilities has its own (CSI spec, "GetPluginCapabilities"). */
 export function toVendorVersion(version: string, advertised: Advertised): string {
-  const shown = showAdvertised(advertised);
+  const shown = formatAdvertised(advertised);
   return shown === advertisedSetting.default ? version : `${version}+${shown.replaceAll(',', '.')}`;
 }

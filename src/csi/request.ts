@@ -11,7 +11,7 @@ const maxNodeIdBytes = 256;
 
 /** A string that must be there, of at most 128 bytes, or INVALID_ARGUMENT that names the field. */
 export function readId(value: string, field: string): string {
-  if (value === '') throw invalid(`${field} is missing`);
+  if (value === '') throw invalidProblem(`${field} is missing`);
   return readShort(value, field, maxIdBytes);
 }
 
@@ -20,7 +20,7 @@ const controlCharacters = /[^\P{Cc}\t\n\r]/u;
 
 /** The name that the caller chose for something: an id without control characters. */
 export function readName(value: string): string {
-  if (controlCharacters.test(value)) throw invalid('name has control characters');
+  if (controlCharacters.test(value)) throw invalidProblem('name has control characters');
   return readId(value, 'name');
 }
 
@@ -38,7 +38,8 @@ export function readMap(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
     0,
   );
-  if (size > maxMapBytes) throw invalid(`${field} has ${size} bytes, more than the ${maxMapBytes} allowed`);
+  if (size > maxMapBytes)
+    throw invalidProblem(`${field} has ${size} bytes, more than the ${maxMapBytes} allowed`);
   return map;
 }
 
@@ -47,20 +48,21 @@ export function readCapability(
   capability: VolumeCapability__Output | null | undefined,
   field = 'volume_capability',
 ): Capability {
-  if (!capability) throw invalid(`${field} is missing`);
+  if (!capability) throw invalidProblem(`${field} is missing`);
   const accessMode = readAccessMode(capability, field);
   if (capability.access_type === 'block') return { accessType: 'block', accessMode };
   if (capability.access_type !== 'mount')
-    throw invalid(`${field} has no access type: neither block nor mount`);
+    throw invalidProblem(`${field} has no access type: neither block nor mount`);
   const {
     fs_type: fsType = '',
     mount_flags: mountFlags = [],
     volume_mount_group: group = '',
   } = capability.mount ?? {};
-  if (group !== '') throw invalid(`${field} has a volume_mount_group, which this driver does not offer`);
+  if (group !== '')
+    throw invalidProblem(`${field} has a volume_mount_group, which this driver does not offer`);
   const size = mountFlags.reduce((sum, flag) => sum + Buffer.byteLength(flag), 0);
   if (size > maxMapBytes)
-    throw invalid(`${field} has mount_flags of ${size} bytes, more than the ${maxMapBytes} allowed`);
+    throw invalidProblem(`${field} has mount_flags of ${size} bytes, more than the ${maxMapBytes} allowed`);
   return {
     accessType: 'mount',
     accessMode,
@@ -71,7 +73,7 @@ export function readCapability(
 
 /** All capabilities; at least one must be there. */
 export function readCapabilities(capabilities: readonly VolumeCapability__Output[]): Capability[] {
-  if (capabilities.length === 0) throw invalid('volume_capabilities is missing');
+  if (capabilities.length === 0) throw invalidProblem('volume_capabilities is missing');
   return capabilities.map((capability, index) => readCapability(capability, `volume_capabilities[${index}]`));
 }
 
@@ -93,32 +95,32 @@ export function readCapacityRange(range: CapacityRange__Output | null | undefine
     Number.MAX_SAFE_INTEGER,
   );
   if (requiredBytes === 0 && limitBytes === 0)
-    throw invalid('capacity_range has neither required_bytes nor limit_bytes');
+    throw invalidProblem('capacity_range has neither required_bytes nor limit_bytes');
   if (limitBytes > 0 && requiredBytes > limitBytes) {
-    throw invalid(`capacity_range requires ${requiredBytes} bytes but limits them to ${limitBytes}`);
+    throw invalidProblem(`capacity_range requires ${requiredBytes} bytes but limits them to ${limitBytes}`);
   }
   return { requiredBytes, limitBytes };
 }
 
 function readSize(value: string | number, field: string): number {
   const number = Number(value);
-  if (!(number >= 0)) throw invalid(`${field} is ${value}, less than 0`);
+  if (!(number >= 0)) throw invalidProblem(`${field} is ${value}, less than 0`);
   return number;
 }
 
 function readAccessMode(capability: VolumeCapability__Output, field: string): AccessMode {
   const mode = capability.access_mode?.mode;
-  if (mode === undefined || mode === 'UNKNOWN') throw invalid(`${field} has no access mode`);
-  if (typeof mode !== 'string') throw invalid(`${field} has the unknown access mode ${String(mode)}`);
+  if (mode === undefined || mode === 'UNKNOWN') throw invalidProblem(`${field} has no access mode`);
+  if (typeof mode !== 'string') throw invalidProblem(`${field} has the unknown access mode ${String(mode)}`);
   return mode;
 }
 
 function readShort(value: string, field: string, maxBytes: number): string {
   const size = Buffer.byteLength(value);
-  if (size > maxBytes) throw invalid(`${field} has ${size} bytes, more than the ${maxBytes} allowed`);
+  if (size > maxBytes) throw invalidProblem(`${field} has ${size} bytes, more than the ${maxBytes} allowed`);
   return value;
 }
 
-function invalid(detail: string): Problem {
+function invalidProblem(detail: string): Problem {
   return new Problem('INVALID_ARGUMENT', detail);
 }

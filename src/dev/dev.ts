@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { createClient } from '../api/client.ts';
 import { parse } from 'yaml';
 import { createTokenSource } from '../controller/tokens.ts';
-import { showAdvertised } from '../csi/plugin-capabilities.ts';
+import { formatAdvertised } from '../csi/plugin-capabilities.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import { startChild, type Child } from './children.ts';
 import type { DevConfig } from './config.ts';
-import { devCluster, enroll, type Enrollment, type PoolSettings } from './enrollment.ts';
+import { devCluster, enroll, type Enrolment, type PoolSettings } from './enrolment.ts';
 
 /** How long the processes of an instance that was killed may take to be gone, in milliseconds. */
 const vacateTimeoutMs = 3_000;
@@ -24,7 +24,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   const { dir } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(waitUntilVacant));
-  const enrollment = await enroll(dir, await poolsOf(config));
+  const enrolment = await enroll(dir, await poolsOf(config));
   const children: Child[] = [];
   let closing = false;
   const closeAll = async (): Promise<void> => {
@@ -38,7 +38,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   };
   try {
     const { gateway } = await start('gateway', {
-      config: enrollment.configFile,
+      config: enrolment.configFile,
       store: join(dir, 'store.sqlite'),
       listen: config.listen,
     });
@@ -48,12 +48,12 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
         endpoint: sockets.controller,
         gateway,
         cluster: devCluster,
-        'key-file': enrollment.keyFile,
-        'plugin-capabilities': showAdvertised(config['plugin-capabilities']),
+        'key-file': enrolment.keyFile,
+        'plugin-capabilities': formatAdvertised(config['plugin-capabilities']),
       }),
       start('node', nodeSettings(config, sockets.node)),
     ]);
-    await registerNode(gateway, config, enrollment);
+    await registerNode(gateway, config, enrolment);
     for (const child of children) void child.ended.then(how => closing || fail(how));
     return { ready: { gateway, ...controller, ...node }, close: closeAll };
   } catch (error) {
@@ -82,12 +82,12 @@ function nodeSettings(config: DevConfig, socket: string): Record<string, string 
     'kubelet-dir': config['kubelet-dir'],
     'shutdown-grace': '0s',
     'default-fs': config['default-fs'],
-    'plugin-capabilities': showAdvertised(config['plugin-capabilities']),
+    'plugin-capabilities': formatAdvertised(config['plugin-capabilities']),
     topology: config.topology?.text,
   };
 }
 
-async function registerNode(gateway: string, config: DevConfig, { keyFile }: Enrollment): Promise<void> {
+async function registerNode(gateway: string, config: DevConfig, { keyFile }: Enrolment): Promise<void> {
   const { 'node-id': nodeId, topology } = config;
   const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
   const client = createClient({ url: gateway, token });

@@ -5,7 +5,7 @@ import { createClient } from '../../src/api/client.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import { createTokenSource } from '../../src/controller/tokens.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
-import { devCluster, enroll } from '../../src/dev/enrollment.ts';
+import { devCluster, enroll } from '../../src/dev/enrolment.ts';
 
 /** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
 export type Trio = {

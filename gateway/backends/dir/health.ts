@@ -4,14 +4,14 @@ import type { HealthEntry, VolumeRef } from '../../backend.ts';
 import { statPath, volumeDirectory } from './paths.ts';
 
 /** What is wrong with a volume's directory and with the filesystem that it lies on. */
-export async function checkHealth(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
-  const fault = await checkDirectory(volumeDirectory(root, id).path, id);
+export async function healthOf(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
+  const fault = await directoryFault(volumeDirectory(root, id).path, id);
   if (fault) return [fault];
-  const entries = [await checkWritable(root), await checkRoom(root)];
+  const entries = [await writeFault(root), await spaceFault(root)];
   return entries.filter(entry => entry !== undefined);
 }
 
-async function checkDirectory(path: string, id: string): Promise<HealthEntry | undefined> {
+async function directoryFault(path: string, id: string): Promise<HealthEntry | undefined> {
   const status = 'DATA_LOSS';
   try {
     const found = await statPath(path);
@@ -32,7 +32,7 @@ async function checkDirectory(path: string, id: string): Promise<HealthEntry | u
   }
 }
 
-async function checkWritable(root: string): Promise<HealthEntry | undefined> {
+async function writeFault(root: string): Promise<HealthEntry | undefined> {
   try {
     await access(root, constants.W_OK);
     return undefined;
@@ -43,7 +43,7 @@ async function checkWritable(root: string): Promise<HealthEntry | undefined> {
 }
 
 /** Volumes share one filesystem, and nothing keeps one from filling it. */
-async function checkRoom(root: string): Promise<HealthEntry | undefined> {
+async function spaceFault(root: string): Promise<HealthEntry | undefined> {
   if ((await statfs(root)).bavail > 0) return undefined;
   const message = 'the filesystem of the volumes is full';
   return { status: 'DEGRADED', reason: 'PoolFull', message };

@@ -6,14 +6,10 @@ import { imagePath } from './paths.ts';
 const probeBytes = 4_096;
 
 /** What is wrong with a volume's image and with the filesystem that it lies on. */
-export async function checkHealth(root: string, volume: KnownVolume): Promise<readonly HealthEntry[]> {
+export async function healthOf(root: string, volume: KnownVolume): Promise<readonly HealthEntry[]> {
   const image = await inspect(imagePath(root, volume.id));
   if ('code' in image) return [unreachable(image.code, volume)];
-  const entries = [
-    checkSize(image.sizeBytes, volume),
-    await checkWritable(root),
-    await checkRoom(root, image),
-  ];
+  const entries = [sizeFault(image.sizeBytes, volume), await writeFault(root), await spaceFault(root, image)];
   return entries.filter(entry => entry !== undefined);
 }
 
@@ -45,13 +41,13 @@ function unreachable(code: string, { id }: KnownVolume): HealthEntry {
   };
 }
 
-function checkSize(found: number, { id, sizeBytes }: KnownVolume): HealthEntry | undefined {
+function sizeFault(found: number, { id, sizeBytes }: KnownVolume): HealthEntry | undefined {
   if (found >= sizeBytes) return undefined;
   const message = `the image of volume "${id}" has ${found} bytes, less than the volume's ${sizeBytes}`;
   return { status: 'DATA_LOSS', reason: 'ImageTruncated', message };
 }
 
-async function checkWritable(root: string): Promise<HealthEntry | undefined> {
+async function writeFault(root: string): Promise<HealthEntry | undefined> {
   try {
     await access(root, constants.W_OK);
     return undefined;
@@ -63,7 +59,7 @@ async function checkWritable(root: string): Promise<HealthEntry | undefined> {
 }
 
 /** Images are sparse: what a node writes for the first time needs room in the filesystem. */
-async function checkRoom(root: string, { unfilledBytes }: Image): Promise<HealthEntry | undefined> {
+async function spaceFault(root: string, { unfilledBytes }: Image): Promise<HealthEntry | undefined> {
   const { bavail, bsize } = await statfs(root);
   const freeBytes = bavail * bsize;
   if (freeBytes >= unfilledBytes) return undefined;

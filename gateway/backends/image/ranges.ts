@@ -5,7 +5,7 @@ import type { MappedExtent } from './extents.ts';
  * No extent that is told crosses a multiple of this many bytes. So what is told from an offset on is the same
  * wherever one started, and to go on costs at most one window more.
  */
-export const windowBytes = 64 * 2 ** 20;
+const windowBytes = 64 * 2 ** 20;
 
 /** Where either file has blocks and the two do not certainly share them, in order, cut off at the target's end. */
 export function* unsharedRanges(

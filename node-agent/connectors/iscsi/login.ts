@@ -79,7 +79,7 @@ async function logInTo(portal: string, { attachment, chap, host }: Login): Promi
     const line = { ...record, args: [...record.args, '--login'] };
     const result = await runToEnd(host, line);
     if (result.status !== 0 && result.status !== sessionExists)
-      throw explain(line, result, { attachment, chap });
+      throw loginProblem(line, result, { attachment, chap });
   } catch (error) {
     // No session has the secrets, and the next try brings its own.
     if (chap !== '') await forget(portal, attachment.target, host).catch(() => {});
@@ -88,7 +88,7 @@ async function logInTo(portal: string, { attachment, chap, host }: Login): Promi
 }
 
 /** What a login that failed means; only that the target refuses the node has a status of its own. */
-function explain(line: CommandLine, result: Ended, { attachment, chap }: Omit<Login, 'host'>): Problem {
+function loginProblem(line: CommandLine, result: Ended, { attachment, chap }: Omit<Login, 'host'>): Problem {
   const said = describeFailure(line, result);
   const target = `target "${attachment.target}"`;
   if (result.status === notAuthorized) {

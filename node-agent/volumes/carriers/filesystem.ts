@@ -15,7 +15,7 @@ import { growInUse } from '../../format/grow-in-use.ts';
 import { findUser } from '../../host/disk-use.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
-import { contextDropped, hasContext } from '../../host/selinux.ts';
+import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Carrier, NamedDisk } from '../carrier.ts';
@@ -84,7 +84,7 @@ async function mountProved(agent: Agent, volume: FoundVolume): Promise<void> {
   const isOwn = await isStillConnected(attachment, device, agent.host);
   if (isOwn && hasContext(mount, capability)) return;
   await unmountAll(agent, stagingPath);
-  if (isOwn) throw await contextDropped(volumeId, agent.host);
+  if (isOwn) throw await contextDroppedProblem(volumeId, agent.host);
   throw new Problem(
     'UNAVAILABLE',
     `device "${device.path}" was no longer volume "${volumeId}" when it was mounted`,

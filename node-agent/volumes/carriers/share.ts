@@ -5,7 +5,7 @@ import type { Share, ShareConnector } from '../../connector.ts';
 import { runWell } from '../../host/commands.ts';
 import { describe, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
-import { contextDropped, hasContext } from '../../host/selinux.ts';
+import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Carrier } from '../carrier.ts';
@@ -60,7 +60,7 @@ async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: 
   const isOwn = (await judge(mount)) === 'own';
   if (isOwn && isAsAsked(mount, record)) return;
   await unmountAll(agent, path);
-  if (isOwn && !hasContext(mount, capability)) throw await contextDropped(volumeId, host);
+  if (isOwn && !hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);
   throw new Problem(
     'UNAVAILABLE',
     `${describe(mount)} was at "${path}" after volume "${volumeId}" was mounted there`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import {
-  checkFormatOptions,
+  requireFormatOptions,
   filesystemNames,
   filesystemRules,
   formatOptionsOf,
@@ -22,7 +22,7 @@ const good: readonly (readonly [FilesystemName | undefined, Record<string, strin
 
 for (const [filesystem, options] of good)
   test(`${JSON.stringify(options)} is right for ${filesystem ?? 'some filesystem'}`, () => {
-    checkFormatOptions(options, filesystem);
+    requireFormatOptions(options, filesystem);
   });
 
 const bad: readonly (readonly [FilesystemName | undefined, Record<string, string>, RegExp])[] = [
@@ -53,7 +53,7 @@ const bad: readonly (readonly [FilesystemName | undefined, Record<string, string
 
 for (const [filesystem, options, detail] of bad)
   test(`${JSON.stringify(options)} is refused for ${filesystem ?? 'every filesystem'}`, () => {
-    assert.throws(() => checkFormatOptions(options, filesystem), { code: 'INVALID_ARGUMENT', detail });
+    assert.throws(() => requireFormatOptions(options, filesystem), { code: 'INVALID_ARGUMENT', detail });
   });
 
 test('only what begins with fs. is an option for a filesystem', () => {

@@ -7,7 +7,7 @@ import {
   advertisedByDefault,
   advertisedSetting,
   parseAdvertised,
-  showAdvertised,
+  formatAdvertised,
   toVendorVersion,
   type Advertised,
 } from '../../../src/csi/plugin-capabilities.ts';
@@ -26,7 +26,7 @@ test('what is advertised is read as it is shown, in any order', () => {
         fc.tuple(fc.constant(words), fc.shuffledSubarray(words, { minLength: words.length })),
       ),
       ([words, shuffled]) => {
-        assert.deepEqual(parseAdvertised(showAdvertised(shuffled)), words);
+        assert.deepEqual(parseAdvertised(formatAdvertised(shuffled)), words);
         assert.deepEqual(parseAdvertised(shuffled.join(' , ') || 'none'), words);
       },
     ),
@@ -35,7 +35,7 @@ test('what is advertised is read as it is shown, in any order', () => {
 
 test('each set has a vendor version of its own, and the default has that of the release', () => {
   const all = fc.sample(sets, 200);
-  const versions = new Map(all.map(words => [showAdvertised(words), toVendorVersion('1.2.3', words)]));
+  const versions = new Map(all.map(words => [formatAdvertised(words), toVendorVersion('1.2.3', words)]));
   assert.equal(new Set(versions.values()).size, versions.size);
   assert.equal(toVendorVersion('1.2.3', advertisedByDefault), '1.2.3');
   assert.equal(toVendorVersion('1.2.3', ['topology']), '1.2.3+topology');
@@ -69,7 +69,7 @@ const rows: readonly (readonly [advertised: Advertised | undefined, services: re
   ],
 ];
 for (const [advertised, services] of rows) {
-  test(`the plugin tells what is set: ${advertised ? showAdvertised(advertised) : 'nothing'}`, async () => {
+  test(`the plugin tells what is set: ${advertised ? formatAdvertised(advertised) : 'nothing'}`, async () => {
     const told = { driverName: 'csi.test', isReady: () => true, ...(advertised && { advertised }) };
     const identity = createIdentity(told);
     const capabilities = (await identity.GetPluginCapabilities?.({}, call))?.capabilities;

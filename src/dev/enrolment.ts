@@ -11,7 +11,7 @@ export const devCluster = 'dev';
 export type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** The gateway's configuration file, and the private keys of one controller and one operator. */
-export type Enrollment = {
+export type Enrolment = {
   readonly configFile: string;
   readonly keyFile: string;
   readonly operatorKeyFile: string;
@@ -21,7 +21,7 @@ export type Enrollment = {
  * Writes `gateway.yaml` with these pools, one cluster and the operators. Their private keys (mode 0600) are made at the
  * first start; keys that are there are used again.
  */
-export async function enroll(dir: string, pools: PoolSettings): Promise<Enrollment> {
+export async function enroll(dir: string, pools: PoolSettings): Promise<Enrolment> {
   await makeDirectories(dir);
   const configFile = join(dir, 'gateway.yaml');
   const keyFile = await enrollKey(dir, { key: 'controller.jwk.json', keySet: 'dev.jwks.json' });
