@@ -87,7 +87,7 @@ function judge(
       problem: 'stuck',
       detail: unfinished,
       // Only of what is being made it is recorded when that began.
-      ...((state === 'creating' || state === 'cutting') && { sinceMs: createdAtMs }),
+      ...(state === 'creating' && { sinceMs: createdAtMs }),
     });
   return found;
 }

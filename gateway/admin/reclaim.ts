@@ -3,7 +3,7 @@ import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Intended, Operations } from '../operations/operation.ts';
 import type { Pools } from '../pools/pools.ts';
-import { newSnapshotRecord } from '../snapshots/cut.ts';
+import { newSnapshotRecord } from '../snapshots/record.ts';
 import type { Sql } from '../store.ts';
 import { snapshotTable } from '../tables/snapshots.ts';
 import { volumeTable } from '../tables/volumes.ts';

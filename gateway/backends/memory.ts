@@ -96,7 +96,7 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
 }
 
 function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
-  const cut = ({ id, volume }: NewSnapshot): CreatedSnapshot => {
+  const take = ({ id, volume }: NewSnapshot): CreatedSnapshot => {
     const { sizeBytes, blocks } = requireThere(volumes.get(volume.id), volume.id);
     const snapshot = snapshots.get(id) ?? { sizeBytes, blocks, createdAtMs: Date.now(), ready: true };
     snapshots.set(id, snapshot);
@@ -109,13 +109,13 @@ function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
   };
   return {
     parameters: z.strictObject({}),
-    create: async snapshot => cut(snapshot),
+    create: async snapshot => take(snapshot),
     async delete({ id }) {
       snapshots.delete(id);
     },
     async createGroup(members) {
       for (const { volume } of members) requireThere(volumes.get(volume.id), volume.id);
-      return members.map(cut);
+      return members.map(take);
     },
     async *list() {
       yield* snapshots.keys();

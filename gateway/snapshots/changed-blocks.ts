@@ -26,7 +26,7 @@ export type BlockQuery = {
 export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>): Blocks {
   async function requireReadySnapshot(cluster: Cluster, id: string): Promise<SnapshotRecord> {
     const snapshot = await snapshotTable.find(engine.reader, { id });
-    if (snapshot?.cluster !== cluster.name || snapshot.state === 'cutting')
+    if (snapshot?.cluster !== cluster.name || snapshot.state === 'creating')
       throw notFoundProblem({ kind: 'snapshot', id });
     if (snapshot.state !== 'ready')
       throw new Problem('ABORTED', `snapshot "${id}" is not ready: it is ${snapshot.state}`);
@@ -53,7 +53,7 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   };
 }
 
-/** One page, cut to what lies after the offset and in the snapshot. What is out of order is never passed on. */
+/** One page, limited to what lies after the offset and in the snapshot. What is out of order is never passed on. */
 async function collect(
   extents: AsyncIterable<Extent>,
   { sizeBytes, offset: from, limit }: { sizeBytes: number; offset: number; limit: number },

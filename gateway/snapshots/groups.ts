@@ -19,19 +19,19 @@ import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
 import {
-  cutOrUndo,
+  createOrUndo,
   forgetSnapshot,
   newSnapshotRecord,
-  recordCut,
+  recordCreated,
   recordSnapshot,
   requireSnapshots,
   toNewSnapshot,
-} from './cut.ts';
+} from './record.ts';
 import { toGroup } from './documents.ts';
 
 /** Snapshots of several volumes at one point in time; another cluster's are not there for the one that asks. */
 export interface Groups {
-  /** Cuts all members or none, or finds that they are there; `created` is false then. */
+  /** Creates all members or none, or finds that they are there; `created` is false then. */
   create(cluster: Cluster, id: string, spec: GroupSpec): Promise<{ group: Group; created: boolean }>;
   find(cluster: Cluster, id: string): Promise<Group | undefined>;
   get(cluster: Cluster, id: string): Promise<Group>;
@@ -44,8 +44,8 @@ type Asked = Pick<GroupRecord, 'id' | 'cluster' | 'name'> & {
   readonly parameters: Readonly<Record<string, string>> | undefined;
 };
 type Recorded = { readonly group: GroupRecord; readonly members: readonly SnapshotRecord[] };
-type Cutting = Recorded & { readonly snapshots: readonly NewSnapshot[] };
-type Cut = Recorded & { readonly created: boolean };
+type Creating = Recorded & { readonly snapshots: readonly NewSnapshot[] };
+type Created = Recorded & { readonly created: boolean };
 
 /** Makes the service. */
 export function createGroups({ engine, pools, operations }: ServiceOptions): Groups {
@@ -65,11 +65,11 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
     return group?.cluster === cluster.name ? toGroup(group, await findMembers(engine.reader, id)) : undefined;
   }
 
-  async function intendCut(
+  async function intendCreate(
     sql: Sql,
     asked: Asked,
     rooms: readonly Room[] | undefined,
-  ): Promise<Intended<Cutting, Cut>> {
+  ): Promise<Intended<Creating, Created>> {
     const known = await recall(sql, asked.id);
     if (known) requireSame(known, withParameters(asked, known.group.pool));
     if (known?.group.state === 'ready') return { result: { ...known, created: false } };
@@ -101,7 +101,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       name,
       pool,
       parameters,
-      state: 'cutting',
+      state: 'creating',
       createdAtMs: Date.now(),
     };
     await groupTable.insert(sql, group);
@@ -140,26 +140,26 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       const asked: Asked = { id, cluster: cluster.name, name, volumeIds, parameters };
       const first = await findVolume(engine.reader, volumeIds[0] ?? '');
       const rooms = first && (await measureRooms(pools.get(first.pool)));
-      const done = await operations.run<Cutting, readonly CreatedSnapshot[], Cut>({
+      const done = await operations.run<Creating, readonly CreatedSnapshot[], Created>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, ...sources],
-        intend: sql => intendCut(sql, asked, rooms),
+        intend: sql => intendCreate(sql, asked, rooms),
         act: intent =>
-          cutOrUndo(
+          createOrUndo(
             async () => requireAll(intent, await offered(intent.group.pool).createGroup(intent.snapshots)),
-            async () => intent.group.state === 'cutting' && removeAll(intent),
+            async () => intent.group.state === 'creating' && removeAll(intent),
           ),
         async succeed(sql, { intent, effect }) {
           const members: SnapshotRecord[] = [];
           for (const [index, member] of intent.members.entries())
-            members.push(await recordCut(sql, member, effect[index] ?? unready));
-          const cut = { group: afterGroupCut(intent.group, members), members };
-          await groupTable.put(sql, cut.group);
-          return { ...cut, created: intent.group.state === 'cutting' };
+            members.push(await recordCreated(sql, member, effect[index] ?? unready));
+          const created = { group: afterCreate(intent.group, members), members };
+          await groupTable.put(sql, created.group);
+          return { ...created, created: intent.group.state === 'creating' };
         },
         async fail(sql, { intent, problem }) {
-          if (problemTable[problem.code].final && intent.group.state === 'cutting')
+          if (problemTable[problem.code].final && intent.group.state === 'creating')
             await forgetAll(sql, intent);
         },
       });
@@ -176,7 +176,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
         intend: sql => intendDelete(sql, id),
         act: removeAll,
         succeed: (sql, { intent }) => forgetAll(sql, intent),
-        // What is being deleted stays so, and is gone on with.
+        // What is being deleted goes on being deleted.
         fail: async () => {},
       });
     },
@@ -209,24 +209,24 @@ function requireOnePool(id: string, volumes: readonly VolumeRecord[]): string {
   if (first && !other) return first.pool;
   throw new Problem(
     'FAILED_PRECONDITION',
-    `group "${id}" cannot be cut: volume "${first?.id}" is in pool "${first?.pool}", volume "${other?.id}" in pool "${other?.pool}"`,
+    `group "${id}" cannot be created: volume "${first?.id}" is in pool "${first?.pool}", volume "${other?.id}" in pool "${other?.pool}"`,
   );
 }
 
 function requireAll(
   { group, members }: Recorded,
-  cuts: readonly CreatedSnapshot[],
+  taken: readonly CreatedSnapshot[],
 ): readonly CreatedSnapshot[] {
-  if (cuts.length === members.length) return cuts;
+  if (taken.length === members.length) return taken;
   throw new Problem(
     'UNAVAILABLE',
-    `the storage cut ${cuts.length} of the ${members.length} members of group "${group.id}"`,
+    `the storage created ${taken.length} of the ${members.length} members of group "${group.id}"`,
   );
 }
 
-function afterGroupCut(group: GroupRecord, cut: readonly SnapshotRecord[]): GroupRecord {
-  const ready = cut.every(({ state }) => state === 'ready');
-  const createdAtMs = Math.min(...cut.map(member => member.createdAtMs));
+function afterCreate(group: GroupRecord, members: readonly SnapshotRecord[]): GroupRecord {
+  const ready = members.every(({ state }) => state === 'ready');
+  const createdAtMs = Math.min(...members.map(member => member.createdAtMs));
   return { ...group, createdAtMs, state: ready ? 'ready' : 'processing' };
 }
 

@@ -11,7 +11,7 @@ import { requireAnyOffers } from '../pools/features.ts';
 import { measureRooms, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
-import { cutEntries, fromPageToken, type PageQuery } from '../tables/paging.ts';
+import { pageOf, fromPageToken, type PageQuery } from '../tables/paging.ts';
 import { listSnapshots, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import { findVolume } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -21,23 +21,23 @@ import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
 import {
-  cutOrUndo,
+  createOrUndo,
   forgetSnapshot,
   newSnapshotRecord,
-  recordCut,
+  recordCreated,
   recordSnapshot,
   requireSnapshots,
   toNewSnapshot,
-} from './cut.ts';
+} from './record.ts';
 import { toSnapshot } from './documents.ts';
 
 /** The snapshots of all clusters; another cluster's are not there for the one that asks. */
 export interface Snapshots {
-  /** Cuts the snapshot, or finds that it is there and tells how it goes on; `created` is false then. */
+  /** Creates the snapshot, or finds that it is there and returns how it goes on; `created` is false then. */
   create(cluster: Cluster, id: string, spec: SnapshotSpec): Promise<{ snapshot: Snapshot; created: boolean }>;
   find(cluster: Cluster, id: string): Promise<Snapshot | undefined>;
   get(cluster: Cluster, id: string): Promise<Snapshot>;
-  /** Those that are cut, of one volume or of all. */
+  /** Those that are created, of one volume or of all. */
   list(
     cluster: Cluster,
     query: PageQuery & { readonly volumeId?: string | undefined },
@@ -50,8 +50,8 @@ type Asked = Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId'> & {
   readonly parameters: Readonly<Record<string, string>> | undefined;
   readonly requirement: Requirement;
 };
-type Cutting = { readonly record: SnapshotRecord; readonly snapshot: NewSnapshot };
-type Cut = { readonly record: SnapshotRecord; readonly created: boolean };
+type Creating = { readonly record: SnapshotRecord; readonly snapshot: NewSnapshot };
+type Created = { readonly record: SnapshotRecord; readonly created: boolean };
 
 /** Makes the service. */
 export function createSnapshots({ engine, pools, operations }: ServiceOptions): Snapshots {
@@ -64,12 +64,12 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
     return record?.cluster === cluster.name ? toSnapshot(record) : undefined;
   }
 
-  /** The volume stays claimed until the snapshot is cut, and is not deleted before the snapshot is ready. */
-  async function intendCut(
+  /** The volume stays claimed until the snapshot is created, and is not deleted before the snapshot is ready. */
+  async function intendCreate(
     sql: Sql,
     { requirement, ...asked }: Asked,
     rooms: readonly Room[] | undefined,
-  ): Promise<Intended<Cutting, Cut>> {
+  ): Promise<Intended<Creating, Created>> {
     const known = await snapshotTable.find(sql, asked);
     if (known && !meets(known.place, requirement)) throw elsewhereProblem('ALREADY_EXISTS', known);
     if (known) requireSame(known, readAsked(asked, known.pool));
@@ -108,25 +108,25 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
       const asked: Asked = { id, cluster: cluster.name, name, volumeId, parameters, requirement };
       const volume = await findVolume(engine.reader, volumeId);
       const rooms = volume && (await measureRooms(pools.get(volume.pool)));
-      const { record, created } = await operations.run<Cutting, CreatedSnapshot, Cut>({
+      const { record, created } = await operations.run<Creating, CreatedSnapshot, Created>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, source],
-        intend: sql => intendCut(sql, asked, rooms),
+        intend: sql => intendCreate(sql, asked, rooms),
         act({ record: before, snapshot }) {
           const backend = requireSnapshots(pools.get(before.pool));
-          return cutOrUndo(
+          return createOrUndo(
             () => backend.create(snapshot),
-            async () => before.state === 'cutting' && backend.delete({ id }),
+            async () => before.state === 'creating' && backend.delete({ id }),
           );
         },
         async succeed(sql, { intent, effect }) {
-          const cut = await recordCut(sql, intent.record, effect);
-          return { record: cut, created: intent.record.state === 'cutting' };
+          const now = await recordCreated(sql, intent.record, effect);
+          return { record: now, created: intent.record.state === 'creating' };
         },
         async fail(sql, { intent, problem }) {
-          // One that was cut stays, so that whoever knows of it can delete it.
-          if (problemTable[problem.code].final && intent.record.state === 'cutting')
+          // One that was created stays, so that whoever knows of it can delete it.
+          if (problemTable[problem.code].final && intent.record.state === 'creating')
             await forgetSnapshot(sql, intent.record);
         },
       });
@@ -139,7 +139,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
       const afterId = pageToken === undefined ? '' : fromPageToken(name, pageToken, 'snapshots');
       const query = { cluster: name, volumeId, afterId, limit: limit + 1 };
       const records = await listSnapshots(engine.reader, query);
-      const { entries, nextPageToken } = cutEntries(records.map(toSnapshot), limit, 'snapshots');
+      const { entries, nextPageToken } = pageOf(records.map(toSnapshot), limit, 'snapshots');
       return { snapshots: [...entries], ...(nextPageToken !== undefined && { nextPageToken }) };
     },
 

@@ -12,7 +12,7 @@ export type GroupRecord = {
   readonly pool: string;
   readonly state: Group['state'];
   readonly parameters: Readonly<Record<string, string>>;
-  /** When it was cut; before that, when it was asked for. */
+  /** When it was taken; before that, when it was asked for. */
   readonly createdAtMs: number;
 };
 

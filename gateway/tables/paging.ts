@@ -10,7 +10,7 @@ export type PageQuery = { readonly limit: number; readonly pageToken?: string | 
 export type ListName = 'volumes' | 'snapshots' | 'health';
 
 const tokenPrefixes: Readonly<Record<ListName, string>> = { volumes: '1:', snapshots: 's:', health: 'h:' };
-/** A page is cut before its text passes this many characters; half of what one answer may have, in bytes. */
+/** A page ends before its text passes this many characters; half of what one answer may have, in bytes. */
 const pageTextCap = maxBodyBytes / 4;
 
 /** The id after which the page begins. ABORTED when this list of this cluster gave no such token. */
@@ -24,7 +24,7 @@ export function fromPageToken(cluster: string, pageToken: string, list: ListName
 }
 
 /** As many of the entries as one page may hold; a token for the rest when there are more. */
-export function cutEntries<T extends { readonly id: string }>(
+export function pageOf<T extends { readonly id: string }>(
   entries: readonly T[],
   limit: number,
   list: ListName,
@@ -44,8 +44,8 @@ export function cutEntries<T extends { readonly id: string }>(
 }
 
 /** One page of volumes. */
-export function cutPage(volumes: readonly Volume[], limit: number): VolumePage {
-  const { entries, ...rest } = cutEntries(volumes, limit, 'volumes');
+export function volumePage(volumes: readonly Volume[], limit: number): VolumePage {
+  const { entries, ...rest } = pageOf(volumes, limit, 'volumes');
   return { volumes: [...entries], ...rest };
 }
 

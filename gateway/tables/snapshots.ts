@@ -21,13 +21,13 @@ export type SnapshotRecord = {
   readonly sizeBytes: number;
   /** What it takes of its pool. */
   readonly reservedBytes: number;
-  /** When it was cut; before that, when it was asked for. */
+  /** When it was taken; before that, when it was asked for. */
   readonly createdAtMs: number;
   /** Where it is; undefined: volumes made from it are reached from everywhere. */
   readonly place: Segments | undefined;
 };
 
-/** Which snapshots to list: those that are cut, of one volume or of all, after an id. */
+/** Which snapshots to list: those that are created, of one volume or of all, after an id. */
 export type SnapshotFilter = {
   readonly cluster: string;
   readonly volumeId: string | undefined;
@@ -60,7 +60,7 @@ export function findMembers(sql: Reader, groupId: string): Promise<readonly Snap
   return snapshotTable.select(sql, 'where group_id = ? order by member', groupId);
 }
 
-/** At most `limit` snapshots that are cut, by id. */
+/** At most `limit` snapshots that are created, by id. */
 export function listSnapshots(
   sql: Reader,
   { cluster, volumeId, afterId, limit }: SnapshotFilter,
@@ -79,7 +79,7 @@ export function listSnapshots(
 /** A snapshot of the volume that is not ready yet and still needs it, or undefined when there is none. */
 export async function findUnreadySnapshot(sql: Reader, volumeId: string): Promise<string | undefined> {
   const [row] = await sql.all(
-    `select id from snapshots where volume_id = ? and state in ('cutting', 'processing') limit 1`,
+    `select id from snapshots where volume_id = ? and state in ('creating', 'processing') limit 1`,
     volumeId,
   );
   return row && String(row.id);

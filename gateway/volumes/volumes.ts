@@ -6,7 +6,7 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { findAttachments, listAttachments } from '../tables/attachments.ts';
-import { cutPage, fromPageToken, type PageQuery } from '../tables/paging.ts';
+import { volumePage, fromPageToken, type PageQuery } from '../tables/paging.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { softDelete } from '../tables/soft-deleted.ts';
 import { findVolume, listVolumes, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
@@ -82,7 +82,7 @@ export function createVolumes(options: ServiceOptions): Volumes {
       if (!first || !last) return { volumes: [] };
       const attachments = await listAttachments(engine.reader, { firstId: first.id, lastId: last.id });
       const byVolume = Map.groupBy(attachments, ({ volumeId }) => volumeId);
-      return cutPage(
+      return volumePage(
         records.map(record => toVolume(record, byVolume.get(record.id) ?? [])),
         limit,
       );

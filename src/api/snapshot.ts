@@ -17,7 +17,7 @@ export const snapshotSpecSchema = z
     examples: [{ name: 'snap-1', volumeId: 'east.pvc-1' }],
   });
 
-const snapshotState = z.enum(['cutting', 'processing', 'ready', 'deleting']);
+const snapshotState = z.enum(['creating', 'processing', 'ready', 'deleting']);
 const snapshotExample = {
   id: 'east.snap-1',
   name: 'snap-1',
@@ -40,8 +40,8 @@ export const snapshotSchema = z
       .optional()
       .describe('The group that it is a member of; it cannot be deleted alone then.'),
     state: snapshotState,
-    sizeBytes: sizeBytes.describe("The volume's size at the cut; 0 before."),
-    createdAt: z.string().describe('When it was cut; before that, when it was asked for.'),
+    sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
+    createdAt: z.string().describe('When it was taken; before that, when it was asked for.'),
     topology: z
       .array(segmentsSchema)
       .optional()
@@ -50,11 +50,11 @@ export const snapshotSchema = z
   .meta({
     id: 'Snapshot',
     description:
-      'A snapshot. `cutting`: not there yet; `processing`: cut, and of no use yet; `ready`: volumes can be made from it.',
+      'A snapshot. `creating`: not there yet; `processing`: taken, and of no use yet; `ready`: volumes can be made from it.',
     examples: [snapshotExample],
   });
 
-/** One page of snapshots that are cut, ordered by id. No `nextPageToken` means that it is the last. */
+/** One page of snapshots that are created, ordered by id. No `nextPageToken` means that it is the last. */
 export const snapshotPageSchema = z
   .object({ snapshots: z.array(snapshotSchema), nextPageToken: z.string().optional() })
   .meta({
@@ -76,11 +76,11 @@ export const groupSpecSchema = z
   })
   .meta({
     id: 'GroupSpec',
-    description: 'The volumes to cut at one point in time, each named once.',
+    description: 'The volumes to snapshot at one point in time, each named once.',
     examples: [{ name: 'group-1', volumeIds: ['east.pvc-1'] }],
   });
 
-/** Snapshots of several volumes, cut at one point in time. */
+/** Snapshots of several volumes, taken at one point in time. */
 export const groupSchema = z
   .object({
     id: z.string(),
@@ -91,7 +91,7 @@ export const groupSchema = z
   })
   .meta({
     id: 'Group',
-    description: 'Snapshots of several volumes, cut at one point in time; ready once all of them are.',
+    description: 'Snapshots of several volumes, taken at one point in time; ready once all of them are.',
     examples: [
       {
         id: 'east.group-1',

@@ -71,7 +71,7 @@ function requireMembers(group: Group, snapshotIds: readonly string[]): void {
 
 function toCsiGroup(group: Group, advertised: Advertised): VolumeGroupSnapshot {
   const { id, state, snapshots, createdAt } = group;
-  if (state === 'cutting' || state === 'deleting')
+  if (state === 'creating' || state === 'deleting')
     throw new Problem('ABORTED', `group "${id}" is ${state} still`);
   return {
     group_snapshot_id: id,

@@ -71,10 +71,10 @@ export function toCsiVolume(volume: Volume, advertised: Advertised): CsiVolume {
   };
 }
 
-/** A snapshot in CSI's words. ABORTED for one that is not cut, or is being deleted. */
+/** A snapshot in CSI's words. ABORTED for one that is not created yet, or is being deleted. */
 export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSnapshot {
   const { id, volumeId, groupId, state, sizeBytes, createdAt, topology } = snapshot;
-  if (state === 'cutting' || state === 'deleting')
+  if (state === 'creating' || state === 'deleting')
     throw new Problem('ABORTED', `snapshot "${id}" is ${state} still`);
   return {
     snapshot_id: id,

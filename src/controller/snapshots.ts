@@ -40,7 +40,7 @@ export function createSnapshots(options: ControllerOptions): Pick<UnaryHandlers<
       requireFeature(capabilities, 'snapshots');
       const page = readPage(request);
       if (request.snapshot_id !== '') {
-        const found = await findCut(client, request, call);
+        const found = await findCreated(client, request, call);
         return { entries: found.map(snapshot => ({ snapshot: toSnapshot(snapshot) })) };
       }
       const { source_volume_id: volumeId } = request;
@@ -62,16 +62,16 @@ export function createSnapshots(options: ControllerOptions): Pick<UnaryHandlers<
   };
 }
 
-/** The one snapshot that is asked for, when it is there, cut, and of the volume that is asked for. */
-async function findCut(
+/** The one snapshot that is asked for, when it is there, created, and of the volume that is asked for. */
+async function findCreated(
   client: StorageClient,
   { snapshot_id: id, source_volume_id: volumeId }: ListSnapshotsRequest__Output,
   call: Call,
 ): Promise<readonly Snapshot[]> {
   try {
     const snapshot = await client.getSnapshot({ snapshotId: id }, call);
-    const cut = snapshot.state === 'processing' || snapshot.state === 'ready';
-    return cut && (volumeId === '' || volumeId === snapshot.volumeId) ? [snapshot] : [];
+    const isCreated = snapshot.state === 'processing' || snapshot.state === 'ready';
+    return isCreated && (volumeId === '' || volumeId === snapshot.volumeId) ? [snapshot] : [];
   } catch (error) {
     if (error instanceof Problem && error.code === 'NOT_FOUND') return [];
     throw error;

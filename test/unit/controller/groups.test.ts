@@ -24,13 +24,13 @@ test('CreateVolumeGroupSnapshot asks for the group by its id and tells of all me
 });
 
 test('a group that is processing is not ready, one that is not cut is ABORTED', async t => {
-  let state: 'processing' | 'cutting' = 'processing';
+  let state: 'processing' | 'creating' = 'processing';
   const createGroup = async (): Promise<ReturnType<typeof sampleGroup>> => sampleGroup({ state });
   const { csi } = await serveController(t, { createGroup }, everything);
   const request = { name: 'g', source_volume_ids: ['a.one'] };
   const { group_snapshot: group } = await csi.groupController.CreateVolumeGroupSnapshot(request);
   assert.equal(group?.ready_to_use, false);
-  state = 'cutting';
+  state = 'creating';
   await assert.rejects(csi.groupController.CreateVolumeGroupSnapshot(request), { code: 'ABORTED' });
 });
 

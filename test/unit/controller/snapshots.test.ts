@@ -40,7 +40,7 @@ test('a snapshot that is processing is not ready to use', async t => {
   assert.equal(snapshot?.ready_to_use, false);
 });
 
-for (const state of ['cutting', 'deleting'] as const) {
+for (const state of ['creating', 'deleting'] as const) {
   test(`a snapshot that is ${state} is ABORTED, and in no list`, async t => {
     const found = async (): Promise<ReturnType<typeof sampleSnapshot>> => sampleSnapshot({ state });
     const { csi } = await serveController(t, { createSnapshot: found, getSnapshot: found }, everything);

@@ -97,7 +97,7 @@ test('a group that cannot be cut at one point in time is refused with the reason
   const { groups, volumes, snapshots, backend } = await makeFaulty(t);
   backend.failNext('cutGroup', 'after', new Error('the answer was lost'));
   await assert.rejects(groups.create(clusters.a, id, spec), isProblem('UNAVAILABLE'));
-  assert.equal((await groups.get(clusters.a, id)).state, 'cutting');
+  assert.equal((await groups.get(clusters.a, id)).state, 'creating');
   assert.deepEqual((await snapshots.list(clusters.a, { limit: 10 })).snapshots, []);
   backend.failNext('cutGroup', 'before', new Problem('FAILED_PRECONDITION', 'it would be torn'));
   await assert.rejects(

@@ -66,7 +66,7 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
     for (let i = 0; i < 10; i++) backend.failNext('cut', moment, new Error('the answer was lost'));
     for (let i = 0; i < 10; i++) {
       await assert.rejects(snapshots.create(clusters.a, id, spec), isProblem('UNAVAILABLE'));
-      assert.equal((await snapshots.get(clusters.a, id)).state, 'cutting');
+      assert.equal((await snapshots.get(clusters.a, id)).state, 'creating');
       await assert.rejects(volumes.delete(clusters.a, volumeId), isProblem('FAILED_PRECONDITION'));
     }
     assert.equal((await snapshots.create(clusters.a, id, spec)).snapshot.state, 'ready');

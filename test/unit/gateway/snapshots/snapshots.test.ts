@@ -121,7 +121,7 @@ test('while a snapshot is cut, the volume and the snapshot are left alone, and t
   const { snapshots, volumes, attachments, backend, ask } = await makeFaulty(t);
   const release = backend.hold('cut');
   const first = await ask(`PUT /v1/snapshots/${id}`, { body: spec, headers: { prefer: 'wait=0' } });
-  assert.deepEqual([first.status, first.body['state'], first.body['sizeBytes']], [202, 'cutting', 0]);
+  assert.deepEqual([first.status, first.body['state'], first.body['sizeBytes']], [202, 'creating', 0]);
   const same = Array.from({ length: 5 }, () => snapshots.create(clusters.a, id, spec));
   assert.deepEqual((await snapshots.list(clusters.a, { limit: 10 })).snapshots, []);
   const busy = isProblemThat('ABORTED', /is busy: snapshot runs since/);

@@ -22,14 +22,14 @@ export function newSnapshotRecord(
     place: volume.place,
     groupId: group?.groupId,
     member: group?.member ?? 0,
-    state: 'cutting',
+    state: 'creating',
     sizeBytes: 0,
     reservedBytes: volume.sizeBytes,
     createdAtMs: Date.now(),
   };
 }
 
-/** What the backend is to cut; the volume is claimed, so that nothing is attached meanwhile. */
+/** What the backend is to create; the volume is claimed, so that nothing is attached meanwhile. */
 export async function toNewSnapshot(
   sql: Reader,
   { id, parameters }: SnapshotRecord,
@@ -44,8 +44,8 @@ export function requireSnapshots(pool: Pool): BackendSnapshots {
   return requireOffered(pool, pool.backend.snapshots, 'snapshots');
 }
 
-/** What changes in the record of a snapshot that was cut. */
-function afterCut({
+/** What changes in the record of a snapshot that was created. */
+function afterCreate({
   sizeBytes,
   reservedBytes = sizeBytes,
   createdAtMs,
@@ -66,13 +66,13 @@ export async function recordSnapshot(
   await snapshotTable.insert(sql, snapshot);
 }
 
-/** Records what was cut; the snapshot as it is then. */
-export async function recordCut(
+/** Records what was created; the snapshot as it is then. */
+export async function recordCreated(
   sql: Sql,
   snapshot: SnapshotRecord,
-  cut: CreatedSnapshot,
+  created: CreatedSnapshot,
 ): Promise<SnapshotRecord> {
-  const changes = afterCut(cut);
+  const changes = afterCreate(created);
   const after = { ...snapshot, ...changes };
   await moveReservation(sql, snapshot, after);
   await snapshotTable.update(sql, snapshot, changes);
@@ -85,10 +85,10 @@ export async function forgetSnapshot(sql: Sql, snapshot: SnapshotRecord): Promis
   await snapshotTable.remove(sql, snapshot);
 }
 
-/** Cuts. After a failure that is final nothing is left behind, also of what an earlier try may have done. */
-export async function cutOrUndo<T>(cut: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
+/** Creates. After a failure that is final nothing is left behind, also of what an earlier try may have done. */
+export async function createOrUndo<T>(create: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
   try {
-    return await cut();
+    return await create();
   } catch (error) {
     if (error instanceof Problem && problemTable[error.code].final) await undo();
     throw error;
