@@ -14,7 +14,11 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
   nbd: lazily('nbd', async () => (await import('./nbd.ts')).nbd),
   iscsi: lazily('iscsi', async () => (await import('./iscsi.ts')).iscsi),
   'nvme-tcp': lazily('nvme-tcp', async () => (await import('./nvme-tcp.ts')).nvmeTcp),
-  device: lazily('device', async () => (await import('./device.ts')).device),
+  device: {
+    ...lazily('device', async () => (await import('./device.ts')).device),
+    // What is asked without a call is not loaded with the rest.
+    isSelfConnecting: true,
+  },
 };
 
 /** The connector for an attachment's protocol, when it brings a device. For what has none that is a fault of ours. */

@@ -189,6 +189,29 @@ test('a disk that does not answer does not hold up the start, and its volume sta
   released.resolve();
 });
 
+test("a filesystem on a cloud's disk is not here after a reboot, though the disk is back by itself", async () => {
+  const bench = openFakeBench();
+  const { stagingPath, capability } = requestFor(bench, '');
+  const common = { attachmentId: 'a', sizeBytes: 1024, readonly: false, mayFormat: true };
+  const attachment = { protocol: 'device', serial: 'S', ...common } as const;
+  const { records } = await startAgent(bench);
+  await records.put({ volumeId: 'c.v', attachment, stagingPath, capability, targets: [] });
+  await records.put({ volumeId: 'c.raw', attachment, stagingPath, ...block, targets: [] });
+  const { state } = bench.host;
+  state.loops.set(0, { backing: '/x', readonly: false, sizeBytes: 1024, diskseq: 4_711 });
+  state.paths.set('/sys/dev/block/7:0/serial', 'file');
+  const run: FakeHost['run'] = async (command, ...rest) =>
+    command === 'cat'
+      ? { status: 0, stdout: 'S', stderr: '', timedOut: false, missing: false }
+      : bench.host.run(command, ...rest);
+  const agent = await startAgent(bench);
+  await reconcile({ ...agent, host: { ...agent.host, run } }, silentLog);
+  assert.deepEqual(
+    agent.records.here().map(({ volumeId }) => volumeId),
+    ['c.raw'],
+  );
+});
+
 test('how many volumes are recorded and not here is one line, and none when all are', async () => {
   const bench = openFakeBench();
   const lines: (readonly [string, LogFields | undefined])[] = [];
