@@ -159,7 +159,8 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
   const { volumeId, stagingPath } = record;
   const mount = topMount(mounts, stagingPath);
   if (!mount) throw new Problem('UNAVAILABLE', `"${stagingPath}" is no longer mounted`);
-  if ((await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
+  // A block volume is bound at its target paths alone: whoever mounted it here, the agent did not.
+  if (!carrier.isMounted || (await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
   const known = agent.records.get(volumeId);
   const isAsAsked = carrier.isAsAsked(mount);
   if (!isAsAsked && !known)

@@ -133,6 +133,21 @@ test('a record that is lost is made again from what is mounted', async () => {
   assertClean(bench.host);
 });
 
+test('a block volume that somebody mounted at its staging path is left as it is', async () => {
+  const { bench, request, agent } = await open('ext4');
+  const asked = {
+    ...request,
+    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+  } as const;
+  await stage(agent, asked);
+  await bench.host.makeDirectory(request.stagingPath);
+  await bench.host.run('mount', ['-t', 'ext4', '--', '/dev/loop0', request.stagingPath]);
+  const [mount] = bench.host.state.mounts;
+  assert.ok(mount);
+  await assert.rejects(stage(agent, asked), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(bench.host.state.mounts, [mount]);
+});
+
 test('unstage at another path names the path at which the volume is staged', async () => {
   const { request, agent } = await open();
   await stage(agent, request);
