@@ -168,15 +168,16 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
       'FAILED_PRECONDITION',
       `"${mount.path}" holds ${describe(mount)} with other options than asked`,
     );
-  if (!isAsAsked) {
-    await requireUnused(volume, mounts);
-    await unmountAll(agent, stagingPath);
-    await bringUp(volume, { secrets, isMissing: false });
-    return;
-  }
+  if (!isAsAsked) await requireUnused(volume, mounts);
   // From here on there may be data, so that no mark may allow an mkfs.
   const { formatting: _, ...unmarked } = record;
   await putChanged(agent, unmarked);
+  if (!isAsAsked) {
+    await unmountAll(agent, stagingPath);
+    const anew = { agent, record: unmarked, carrier: carrierOf(agent, unmarked) };
+    await bringUp(anew, { secrets, isMissing: false });
+    return;
+  }
   // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
   const device = known?.device === undefined ? await carrier.finish?.(mount, secrets) : undefined;
   if (device) agent.records.keep({ ...unmarked, device });

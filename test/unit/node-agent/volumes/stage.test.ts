@@ -133,6 +133,24 @@ test('a record that is lost is made again from what is mounted', async () => {
   assertClean(bench.host);
 });
 
+test('what was mounted with other options is mounted anew, and never formatted for a mark that was left', async () => {
+  const { bench, request, agent } = await open();
+  const { state } = bench.host;
+  await stage(agent, request);
+  const record = agent.records.get('c.v');
+  const { identity = '', sizeBytes = 0 } = record?.device ?? {};
+  assert.ok(record);
+  await agent.records.put({ ...record, formatting: { attachmentId: 'attachment-1', identity, sizeBytes } });
+  state.mounts = state.mounts.map(mount => ({ ...mount, options: ['ro'] }));
+  // It cannot be read.
+  state.extra.set('blkid', () => 2);
+  await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
+  assert.deepEqual(state.formatted, ['blank']);
+  state.extra.clear();
+  await stage(agent, request);
+  assert.deepEqual(state.formatted, ['blank']);
+});
+
 test('a block volume that somebody mounted at its staging path is left as it is', async () => {
   const { bench, request, agent } = await open('ext4');
   const asked = {
