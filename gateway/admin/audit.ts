@@ -5,8 +5,8 @@ import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { listInventory, type InventoryRow } from '../tables/inventory.ts';
 import type { Engine } from '../store.ts';
 
-/** All findings. `isForeign`: the storage has something, and nothing of it is in the store. */
-export type Audit = { readonly findings: readonly Finding[]; readonly isForeign: boolean };
+/** All findings. `foreign` are the pools whose storage has something of which nothing is in the store. */
+export type Audit = { readonly findings: readonly Finding[]; readonly foreign: ReadonlySet<string> };
 
 /** What an audit compares; what is unfinished for less than `stuckAfterMs` is not stuck. */
 export type AuditOptions = {
@@ -25,16 +25,17 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
  */
 export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Promise<Audit> {
   const seen: Seen[] = [];
-  let [thereCount, knownCount] = [0, 0];
+  const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
   for (const kind of ['volume', 'snapshot'] as const) {
     const before = await readRows(engine, kind);
     const there = new Map<string, ReadonlySet<string> | undefined>();
     for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind));
     const after = await readRows(engine, kind);
     const all = [...there].flatMap(([pool, ids]) => [...(ids ?? [])].map(id => ({ pool, kind, id })));
-    const unknown = all.filter(({ pool, id }) => [before, after].every(rows => rows.get(id)?.pool !== pool));
-    thereCount += all.length;
-    knownCount += all.length - unknown.length;
+    const isKnown = ({ pool, id }: { readonly pool: string; readonly id: string }): boolean =>
+      [before, after].some(rows => rows.get(id)?.pool === pool);
+    const unknown = all.filter(one => !isKnown(one));
+    for (const one of all) (isKnown(one) ? knownIn : unknownIn).add(one.pool);
     for (const one of unknown)
       seen.push({ ...one, problem: 'unknown', detail: 'in the storage, not in the store' });
     for (const row of after.values()) seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
@@ -51,7 +52,7 @@ export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Prom
   }));
   return {
     findings: findings.filter(({ problem, ageMs }) => problem !== 'stuck' || ageMs >= stuckAfterMs),
-    isForeign: thereCount > 0 && knownCount === 0,
+    foreign: unknownIn.difference(knownIn),
   };
 }
 

@@ -9,8 +9,11 @@ import { reclaim, type ReclaimOptions } from './reclaim.ts';
 export type RepairOptions = AuditOptions & ReclaimOptions & { readonly recovery: Recovery };
 
 /** What a repair would do. What the storage has not been seen to have for `safetyAgeMs` is not touched. */
-export function plan({ findings, isForeign }: Audit, safetyAgeMs: number): readonly RepairStep[] {
-  return findings.map(finding => ({ ...finding, ...decide(finding, { isForeign, safetyAgeMs }) }));
+export function plan({ findings, foreign }: Audit, safetyAgeMs: number): readonly RepairStep[] {
+  return findings.map(finding => ({
+    ...finding,
+    ...decide(finding, { isForeign: foreign.has(finding.pool), safetyAgeMs }),
+  }));
 }
 
 /** Takes the steps, each on its own: one that fails holds up no other. */
@@ -48,7 +51,7 @@ function decide(
   if (problem === 'stuck') return { action: 'finish', note: '' };
   if (problem === 'missing') return leave('its data cannot be brought back from here');
   if (clusterOf(id) === undefined) return leave('its id is not one of ours');
-  if (isForeign) return leave('the store knows nothing of what the storage has: is it the right store?');
+  if (isForeign) return leave('the store knows nothing of what the pool has: is it the right store?');
   if (ageMs < safetyAgeMs) return leave('not known for long enough');
   return { action: 'remove', note: '' };
 }

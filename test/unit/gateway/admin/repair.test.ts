@@ -85,6 +85,20 @@ test('a store that knows nothing of what the storage has is taken for the wrong 
   assert.match(step?.note ?? '', /is it the right store\?$/);
 });
 
+test('a pool of which the store knows nothing is left alone, whatever it knows of another', async t => {
+  const [main, other] = [await openMemory(), await openMemory()];
+  const gateway = await makeGateway(t, { pools: { main, other } });
+  await gateway.volumes.create(clusters.a, 'a.known', volumeSpec('known', { parameters: { pool: 'main' } }));
+  await main.create(newVolume('a.orphan'));
+  await other.create(newVolume('a.anothers'));
+  const done = await mend(gateway);
+  assert.deepEqual(done.map(({ id, outcome }) => `${outcome} ${id}`).toSorted(), [
+    'done a.orphan',
+    'left a.anothers',
+  ]);
+  assert.deepEqual(await Array.fromAsync(other.list?.() ?? []), ['a.anothers']);
+});
+
 test('what is missing is told and left as it is', async t => {
   const gateway = await makeGateway(t);
   for (const name of ['one', 'two']) await create(gateway, name);
