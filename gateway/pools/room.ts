@@ -54,9 +54,11 @@ export async function requireRoom(
   if (bytes > largest)
     throw new Problem('OUT_OF_RANGE', `${bytes} bytes are more than the ${largest} of pool "${pool.name}"`);
   await sql.lock('pool', pool.name);
-  const wanted = places
-    ? places.flatMap(place => rooms.find(room => sameJson(room.place, place)) ?? [])
-    : rooms;
+  // What was made before the pool's place was told, or told otherwise, is in its only room, too.
+  const wanted =
+    places && rooms.length > 1
+      ? places.flatMap(place => rooms.find(room => sameJson(room.place, place)) ?? [])
+      : rooms;
   const moreBytes = bytes - heldBytes;
   let mostLeft = 0;
   for (const room of wanted) {

@@ -174,3 +174,22 @@ for (const [body, says] of malformed) {
     assert.match(String(answer.body['detail']), says);
   });
 }
+
+for (const [what, places] of [
+  ['has no place any more', undefined],
+  ['is in another place now', [b]],
+] as const)
+  test(`a volume of a pool that ${what} is expanded and snapshotted`, async t => {
+    const store = join(temporaryDirectory(t), 'store.sqlite');
+    const inner = await openMemory(10 * mebibyte);
+    const before = await makeGateway(t, { backend: { ...inner, places: [a] }, store });
+    await before.volumes.create(strict, 'a.one', volumeSpec('one'));
+    const after = await makeGateway(t, { backend: { ...inner, ...(places && { places }) }, store });
+    const { sizeBytes } = await after.expansion.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });
+    assert.equal(sizeBytes, 2 * mebibyte);
+    await after.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+    await assert.rejects(
+      after.expansion.expand(strict, 'a.one', { requiredBytes: 11 * mebibyte }),
+      isProblem('OUT_OF_RANGE'),
+    );
+  });
