@@ -51,14 +51,14 @@ export type PollOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Looks until there is something to see; undefined when there was nothing in time. */
+/** Looks until there is something to see; undefined when there was nothing in time, however the machine's clock is set meanwhile. */
 export async function poll<T>(
   look: () => Promise<T | undefined> | T | undefined,
   { everyMs, timeoutMs, signal }: PollOptions,
 ): Promise<T | undefined> {
-  const deadlineMs = Date.now() + timeoutMs;
+  const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
-    const isLast = Date.now() >= deadlineMs;
+    const isLast = performance.now() >= deadlineMs;
     const seen = await look();
     if (seen !== undefined || isLast) return seen;
     await pause(everyMs, signal);

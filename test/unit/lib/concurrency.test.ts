@@ -45,6 +45,17 @@ test('poll looks until it sees something, and once more after its time', async (
   assert.equal(looks, 1);
 });
 
+test("poll ends in time though the machine's clock is set back", async t => {
+  const now = Date.now();
+  t.mock.timers.enable({ apis: ['Date'], now });
+  let looks = 0;
+  const look = (): true | undefined => {
+    t.mock.timers.setTime(now - ++looks * 60_000);
+    return looks > 100 || undefined;
+  };
+  assert.equal(await poll(look, { everyMs: 1, timeoutMs: 5 }), undefined);
+});
+
 test('a queue runs work on one key in order, after failures too, and other keys beside it', async () => {
   const queue = createKeyedQueue();
   const done: string[] = [];
