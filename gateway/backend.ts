@@ -101,6 +101,8 @@ export interface Snapshots {
    * snapshot would not be of one point in time, as when the volume is written meanwhile.
    */
   create(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
+  /** What a snapshot of the volume as it is now takes of the pool, for a look at its room. Absent: the volume's size. */
+  measure?(volume: KnownVolume): Promise<number>;
   /** Removes the snapshot and what an unfinished create left; a missing one is fine. */
   delete(snapshot: SnapshotRef): Promise<void>;
   /** Takes all members at one point in time or none, with the reason. Absent: groups are not offered. */

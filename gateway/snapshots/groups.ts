@@ -7,17 +7,17 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
-import { measureRooms, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { groupTable, type GroupRecord } from '../tables/groups.ts';
 import { findMembers, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
+import { measureSnapshots, type Measured } from './measure.ts';
 import {
   createOrUndo,
   forgetSnapshot,
@@ -68,14 +68,15 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
   async function intendCreate(
     sql: Sql,
     asked: Asked,
-    rooms: readonly Room[] | undefined,
+    measured: Measured,
   ): Promise<Intended<Creating, Created>> {
     const known = await recall(sql, asked.id);
     if (known) requireSame(known, withParameters(asked, known.group.pool));
     if (known?.group.state === 'ready') return { result: { ...known, created: false } };
     const volumes = new Map<string, VolumeRecord>();
     for (const id of asked.volumeIds) volumes.set(id, await requireReadyVolume(sql, id));
-    const { group, members } = known ?? (await record(sql, asked, { volumes: [...volumes.values()], rooms }));
+    const { group, members } =
+      known ?? (await record(sql, asked, { volumes: [...volumes.values()], measured }));
     const snapshots: NewSnapshot[] = [];
     for (const member of members) {
       const volume = volumes.get(member.volumeId);
@@ -88,10 +89,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
   async function record(
     sql: Sql,
     asked: Asked,
-    {
-      volumes,
-      rooms,
-    }: { readonly volumes: readonly VolumeRecord[]; readonly rooms: readonly Room[] | undefined },
+    { volumes, measured }: { readonly volumes: readonly VolumeRecord[]; readonly measured: Measured },
   ): Promise<Recorded> {
     const pool = requireOnePool(asked.id, volumes);
     const { id, cluster, name, parameters } = withParameters(asked, pool);
@@ -107,9 +105,12 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
     await groupTable.insert(sql, group);
     const members = volumes.map((volume, member) => {
       const ids = { id: `${cluster}.member-${crypto.randomUUID()}`, volumeId: volume.id };
-      return newSnapshotRecord({ ...ids, cluster, name, parameters }, volume, { groupId: id, member });
+      const reservedBytes = measured.bytesOf.get(volume.id) ?? volume.sizeBytes;
+      const given = { groupId: id, member, reservedBytes };
+      return newSnapshotRecord({ ...ids, cluster, name, parameters }, volume, given);
     });
-    for (const member of members) await recordSnapshot(sql, member, { pool: pools.get(pool), rooms });
+    const where = { pool: pools.get(pool), rooms: measured.rooms };
+    for (const member of members) await recordSnapshot(sql, member, where);
     return { group, members };
   }
 
@@ -138,13 +139,12 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       requireOwnNew(cluster, resource);
       for (const source of sources) requireOwn(cluster, source);
       const asked: Asked = { id, cluster: cluster.name, name, volumeIds, parameters };
-      const first = await findVolume(engine.reader, volumeIds[0] ?? '');
-      const rooms = first && (await measureRooms(pools.get(first.pool)));
+      const measured = await measureSnapshots({ engine, pools }, volumeIds);
       const done = await operations.run<Creating, readonly CreatedSnapshot[], Created>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, ...sources],
-        intend: sql => intendCreate(sql, asked, rooms),
+        intend: sql => intendCreate(sql, asked, measured),
         act: intent =>
           createOrUndo(
             async () => requireAll(intent, await offered(intent.group.pool).createGroup(intent.snapshots)),

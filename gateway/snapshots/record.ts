@@ -10,21 +10,21 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
 import { isWritable } from '../volumes/sources.ts';
 
-/** A snapshot as it is recorded at first, in the pool and the place of its volume, and as large in all. */
+/** A snapshot as it is recorded at first, in the pool and the place of its volume; it takes as much, unless told. */
 export function newSnapshotRecord(
   asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
   volume: Pick<VolumeRecord, 'pool' | 'place' | 'sizeBytes'>,
-  group?: Pick<SnapshotRecord, 'groupId' | 'member'>,
+  given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'reservedBytes'>> = {},
 ): SnapshotRecord {
   return {
     ...asked,
     pool: volume.pool,
     place: volume.place,
-    groupId: group?.groupId,
-    member: group?.member ?? 0,
+    groupId: given.groupId,
+    member: given.member ?? 0,
     state: 'creating',
     sizeBytes: 0,
-    reservedBytes: volume.sizeBytes,
+    reservedBytes: given.reservedBytes ?? volume.sizeBytes,
     createdAtMs: Date.now(),
   };
 }
@@ -54,7 +54,7 @@ function afterCreate({
   return { sizeBytes, reservedBytes, createdAtMs, state: ready ? 'ready' : 'processing' };
 }
 
-/** Records a new snapshot; RESOURCE_EXHAUSTED when there is no room for as much as its volume has. */
+/** Records a new snapshot; RESOURCE_EXHAUSTED when there is no room for what it takes. */
 export async function recordSnapshot(
   sql: Sql,
   snapshot: SnapshotRecord,

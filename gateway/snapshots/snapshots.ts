@@ -8,18 +8,17 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers } from '../pools/features.ts';
-import { measureRooms, type Room } from '../pools/room.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { pageOf, fromPageToken, type PageQuery } from '../tables/paging.ts';
 import { listSnapshots, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { meets, readRequirement, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
+import { measureSnapshots, type Measured } from './measure.ts';
 import {
   createOrUndo,
   forgetSnapshot,
@@ -68,14 +67,15 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
   async function intendCreate(
     sql: Sql,
     { requirement, ...asked }: Asked,
-    rooms: readonly Room[] | undefined,
+    { rooms, bytesOf }: Measured,
   ): Promise<Intended<Creating, Created>> {
     const known = await snapshotTable.find(sql, asked);
     if (known && !meets(known.place, requirement)) throw elsewhereProblem('ALREADY_EXISTS', known);
     if (known) requireSame(known, readAsked(asked, known.pool));
     if (known?.state === 'ready') return { result: { record: known, created: false } };
     const volume = await requireReadyVolume(sql, asked.volumeId);
-    const record = known ?? newSnapshotRecord(readAsked(asked, volume.pool), volume);
+    const reservedBytes = bytesOf.get(volume.id) ?? volume.sizeBytes;
+    const record = known ?? newSnapshotRecord(readAsked(asked, volume.pool), volume, { reservedBytes });
     if (!meets(record.place, requirement)) throw elsewhereProblem('RESOURCE_EXHAUSTED', record);
     if (!known) await recordSnapshot(sql, record, { pool: pools.get(record.pool), rooms });
     return { intent: { record, snapshot: await toNewSnapshot(sql, record, volume) } };
@@ -106,13 +106,12 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
       requireOwn(cluster, source);
       const requirement = readRequirement(topology);
       const asked: Asked = { id, cluster: cluster.name, name, volumeId, parameters, requirement };
-      const volume = await findVolume(engine.reader, volumeId);
-      const rooms = volume && (await measureRooms(pools.get(volume.pool)));
+      const measured = await measureSnapshots({ engine, pools }, [volumeId]);
       const { record, created } = await operations.run<Creating, CreatedSnapshot, Created>({
         operation: 'snapshot',
         subject: asked,
         claims: [resource, source],
-        intend: sql => intendCreate(sql, asked, rooms),
+        intend: sql => intendCreate(sql, asked, measured),
         act({ record: before, snapshot }) {
           const backend = requireSnapshots(pools.get(before.pool));
           return createOrUndo(

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { copyTogether } from './copies.ts';
 import { discardDraft, publishDraft, type CreateDraft, type Draft } from './drafts.ts';
-import { ignoreMissing, openDirectory } from './files.ts';
+import { allocatedBytes, ignoreMissing, openDirectory } from './files.ts';
 import { imagePath, snapshotDirectory, snapshotId, snapshotPath } from './paths.ts';
 
 /** The snapshots of a pool: files in a directory of their own, whose mtime is the time of the copy. */
@@ -45,6 +45,7 @@ export function openSnapshots(root: string, createDraft: CreateDraft): SnapshotF
       if (!made) throw new Error('no snapshot was made');
       return made;
     },
+    measure: ({ id }) => allocatedBytes(imagePath(root, id)),
     delete: ({ id }) => remove([id]),
     async *list() {
       for (const name of await readdir(snapshotDirectory(root))) {

@@ -57,6 +57,19 @@ test('a volume is one sparse file that only its owner can read', async t => {
   assert.equal(mode & 0o777, 0o600);
 });
 
+test('a snapshot takes what its volume has allocated, and the backend says so before', async t => {
+  const { backend, directory } = await openImages(t);
+  await backend.create(newVolume({ requiredBytes: 100 * mebibyte }));
+  const path = join(directory, 'a.volume.img');
+  writeFileSync(path, Buffer.alloc(4 * mebibyte, 1), { flag: 'r+' });
+  const volume = { ...known, sizeBytes: 100 * mebibyte };
+  const bytes = (await backend.snapshots?.measure?.(volume)) ?? 0;
+  assert.ok(bytes >= 4 * mebibyte && bytes < 20 * mebibyte, String(bytes));
+  const cut = { id: 'a.cut', volume, attachedForWriting: false, parameters: {} };
+  const { reservedBytes = 0 } = (await backend.snapshots?.create(cut)) ?? {};
+  assert.ok(reservedBytes <= bytes, `${reservedBytes} of ${bytes}`);
+});
+
 test('what an unfinished create left is completed', async t => {
   const { backend, directory } = await openImages(t);
   writeFileSync(join(directory, 'a.volume.img'), '');

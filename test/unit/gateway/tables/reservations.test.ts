@@ -90,6 +90,28 @@ for (const [what, ask] of tooLarge)
     await assertCounted(gateway.engine);
   });
 
+test('a snapshot is let in by what the storage says that it takes, if it says so', async t => {
+  const inner = await openMemory(15 * mebibyte);
+  const { snapshots } = inner;
+  assert.ok(snapshots);
+  let bytes = 3 * mebibyte;
+  const backend = { ...inner, snapshots: { ...snapshots, measure: async () => bytes } };
+  const gateway = await makeGateway(t, { backend });
+  await create(gateway, 'one', 10);
+  await gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  await gateway.groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] });
+  bytes = 6 * mebibyte;
+  await assert.rejects(
+    gateway.snapshots.create(a, 'a.more', { name: 'more', volumeId: 'a.one' }),
+    isProblem('RESOURCE_EXHAUSTED'),
+  );
+  await assert.rejects(
+    gateway.groups.create(a, 'a.others', { name: 'others', volumeIds: ['a.one'] }),
+    isProblem('RESOURCE_EXHAUSTED'),
+  );
+  await assertCounted(gateway.engine);
+});
+
 test('what is larger than the pool is OUT_OF_RANGE', async t => {
   await assert.rejects(create(await open(t), 'one', 11), isProblem('OUT_OF_RANGE'));
 });
