@@ -35,10 +35,11 @@ function typesOf(proto: string): readonly (readonly [path: string, text: string]
   }
 }
 
-/** A comment of one line takes one line. */
+/** A comment of one line takes one line; no path of this machine stays in it. */
 function toShort(proto: string, text: string): string {
   return text
     .replace(/^\/\/ Original file: .*\n+/, `// Generated from proto/${proto}. Do not edit.\n\n`)
+    .replaceAll(/^\/\/ Original file: .*\n+/gm, '')
     .replaceAll(/\/\*\*\n\s*\* (.*)\n\s*\*\//g, '/** $1 */');
 }
 

@@ -8,8 +8,6 @@ export interface _csi_v1_GroupControllerServiceCapability_RPC__Output {
   'type': (_csi_v1_GroupControllerServiceCapability_RPC_Type__Output);
 }
 
-// Original file: /work/wt/T/proto/csi.proto
-
 export const _csi_v1_GroupControllerServiceCapability_RPC_Type = {
   UNKNOWN: 'UNKNOWN',
   CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT',

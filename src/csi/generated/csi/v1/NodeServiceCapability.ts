@@ -8,8 +8,6 @@ export interface _csi_v1_NodeServiceCapability_RPC__Output {
   'type': (_csi_v1_NodeServiceCapability_RPC_Type__Output);
 }
 
-// Original file: /work/wt/T/proto/csi.proto
-
 export const _csi_v1_NodeServiceCapability_RPC_Type = {
   UNKNOWN: 'UNKNOWN',
   /** volumes are staged before they are published */

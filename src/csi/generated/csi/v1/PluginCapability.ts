@@ -8,8 +8,6 @@ export interface _csi_v1_PluginCapability_Service__Output {
   'type': (_csi_v1_PluginCapability_Service_Type__Output);
 }
 
-// Original file: /work/wt/T/proto/csi.proto
-
 export const _csi_v1_PluginCapability_Service_Type = {
   UNKNOWN: 'UNKNOWN',
   /** Controller is served */
@@ -44,8 +42,6 @@ export type _csi_v1_PluginCapability_Service_Type =
   | 5
 
 export type _csi_v1_PluginCapability_Service_Type__Output = typeof _csi_v1_PluginCapability_Service_Type[keyof typeof _csi_v1_PluginCapability_Service_Type]
-
-// Original file: /work/wt/T/proto/csi.proto
 
 export const _csi_v1_PluginCapability_VolumeExpansion_Type = {
   UNKNOWN: 'UNKNOWN',

@@ -20,8 +20,6 @@ export interface _csi_v1_VolumeCapability_BlockVolume {
 export interface _csi_v1_VolumeCapability_BlockVolume__Output {
 }
 
-// Original file: /work/wt/T/proto/csi.proto
-
 export const _csi_v1_VolumeCapability_AccessMode_Mode = {
   UNKNOWN: 'UNKNOWN',
   /** one node, read and write */

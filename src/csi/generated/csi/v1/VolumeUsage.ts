@@ -2,8 +2,6 @@
 
 import type { Long } from '@grpc/proto-loader';
 
-// Original file: /work/wt/T/proto/csi.proto
-
 export const _csi_v1_VolumeUsage_Unit = {
   UNKNOWN: 'UNKNOWN',
   BYTES: 'BYTES',
