@@ -7,7 +7,7 @@ export type SqlRow = Readonly<Record<string, SqlValue>>;
 /** Runs SQL with `?` placeholders inside a transaction or outside of one. */
 export interface Sql {
   all(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]>;
-  /** Runs a statement and tells how many rows it changed. */
+  /** Runs a statement and returns how many rows it changed. */
   run(sql: string, ...values: readonly SqlValue[]): Promise<number>;
   /** Lets no other transaction that locks the same decide before this one has ended. Locks come first, in one order. */
   lock(kind: string, id: string): Promise<void>;

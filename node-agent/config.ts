@@ -62,7 +62,7 @@ export const nodeSettings = {
     default: '25s',
   },
   'lazy-unmount': {
-    doc: 'whether a hung mount that does not come off by force may be cut loose: true or false',
+    doc: 'whether a hung mount that cannot be unmounted by force may be detached lazily: true or false',
     parse: choice('true', 'false'),
     default: 'false',
   },

@@ -57,10 +57,10 @@ export interface ShareConnector<P extends Protocol> {
 /** What a mount shows: the volume, something else, or what is left of one that is gone. */
 export type Judgement = 'own' | 'foreign' | 'gone';
 
-/** What `mount` is told to mount a share. */
+/** What `mount` is given to mount a share. */
 export type Share = {
   readonly source: string;
-  /** The type of the filesystem, where `mount` must be told. */
+  /** The type of the filesystem, where `mount` needs it. */
   readonly type?: string;
   /** Options that hold unless a mount flag of the same name is given. */
   readonly options: readonly string[];
@@ -81,7 +81,7 @@ export type Device = {
 };
 
 /**
- * What a caller tells for one call and nobody else may learn (CSI `secrets`), by key. It is never recorded or logged, is
+ * What a caller gives for one call and no other may learn (CSI `secrets`), by key. It is never recorded or logged, is
  * in no error, and is no argument of a command, since everybody on a machine can read those.
  */
 export type Secrets = Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 import type { Reader } from '../store.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
-/** A volume that is to be attached to a node of a cluster, and what the cluster told of the node. */
+/** A volume that is to be attached to a node of a cluster, and what the cluster reported of the node. */
 type Wanted = {
   readonly volume: VolumeRecord;
   readonly cluster: Cluster;
@@ -15,7 +15,7 @@ type Wanted = {
   readonly node: NodeSpec | undefined;
 };
 
-/** What the cluster told of its node. NOT_FOUND for one that it has not told of, unless any node is accepted. */
+/** What the cluster reported of its node. NOT_FOUND for one that it has not reported, unless any node is accepted. */
 export async function requireNode(
   sql: Reader,
   cluster: Cluster,
@@ -48,7 +48,8 @@ function requireReachable({ volume: { id, place }, cluster, nodeId, node }: Want
   if (!place || (node?.topology === undefined && cluster.acceptAnyNode)) return;
   const from = node?.topology ?? {};
   if (isReachable(place, from)) return;
-  const there = Object.keys(from).length === 0 ? 'has told no topology' : `is in "${formatSegments(from)}"`;
+  const there =
+    Object.keys(from).length === 0 ? 'has reported no topology' : `is in "${formatSegments(from)}"`;
   throw new Problem(
     'FAILED_PRECONDITION',
     `volume "${id}" is in "${formatSegments(place)}", and node "${nodeId}" ${there}`,

@@ -17,7 +17,7 @@ const settings = z.strictObject({
   capacity: byteCount.default(2 ** 40).describe('bytes that all volumes together may have'),
 });
 
-/** Volumes that are only counted, and gone with the process: for tests and for a first look at the API. */
+/** Volumes that are only counted, and end with the process: for tests and for a first look at the API. */
 export const memory: BackendPlugin<typeof settings> = {
   settings,
   open: async values => openMemory(values),

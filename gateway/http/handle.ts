@@ -11,7 +11,7 @@ import { logProblem, routeProblem, type Env } from './respond.ts';
 
 /**
  * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks
- * (none for what operators call), and gives the answer. Where the row tells 201 from 200, so does `created`.
+ * (none for what operators call), and gives the answer. Where the row has both 201 and 200, `created` decides.
  */
 export type Handler<O extends Operation> = (
   request: Request<O> & (O['tag'] extends 'admin' ? unknown : { readonly cluster: Cluster }),
@@ -97,7 +97,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A schema would drop such a key, wherever it is, instead of refusing it. */
+/** A schema would drop such a key, wherever it is, instead of reporting it. */
 function requireOwnKey(key: string, value: unknown): unknown {
   if (key === '__proto__') throw new Problem('INVALID_ARGUMENT', 'body: "__proto__" is not known');
   return value;

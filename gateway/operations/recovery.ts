@@ -15,7 +15,7 @@ import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
-/** Finishes what a gateway began and did not end, and deletes what was kept for long enough. */
+/** Finishes what a gateway began and did not end, and deletes soft-deleted volumes whose time is over. */
 export interface Recovery {
   /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
   sweep(): Promise<number>;

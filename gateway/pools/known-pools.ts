@@ -2,7 +2,7 @@ import type { Reader } from '../store.ts';
 import { countByPool } from '../tables/inventory.ts';
 import type { Pools } from './pools.ts';
 
-/** Throws with all pools that hold something and are not configured: to go on would leave that to nobody. */
+/** Throws with all pools that hold something and are not configured: to go on would leave that unmanaged. */
 export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void> {
   const known = new Set(pools.all().map(({ name }) => name));
   const faults: Error[] = [];

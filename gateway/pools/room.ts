@@ -15,7 +15,7 @@ export type Wanted = {
   readonly places: readonly Segments[] | undefined;
 };
 
-/** All rooms of the pool; undefined where its storage does not tell. It is asked before a transaction, never within. */
+/** All rooms of the pool; undefined where its backend reports none. It is asked before a transaction, never within. */
 export async function measureRooms({ backend }: Pool): Promise<readonly Room[] | undefined> {
   const { capacity, places = [undefined] } = backend;
   if (!capacity) return undefined;

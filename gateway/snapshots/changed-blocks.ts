@@ -66,7 +66,7 @@ async function collect(
     if (upTo <= from) continue;
     if (blocks.length === limit) return { sizeBytes, blocks, nextOffset: end };
     if (!(offset >= end && upTo > offset))
-      throw new Problem('UNAVAILABLE', `the storage told blocks out of order, at ${extent.offset}`);
+      throw new Problem('UNAVAILABLE', `the storage listed blocks out of order, at ${extent.offset}`);
     blocks.push({ offset, length: upTo - offset });
     end = upTo;
   }

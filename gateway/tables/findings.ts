@@ -22,7 +22,7 @@ const findings = table<FindingRecord, keyof FindingKey>('findings', {
   },
 });
 
-/** Records what is found now, forgets what is not found any more, and tells when each was first found. */
+/** Records what is found now, removes what is not found any more, and returns when each was first found. */
 export async function recordFindings<T extends FindingKey>(
   sql: Sql,
   found: readonly T[],

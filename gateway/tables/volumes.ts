@@ -26,7 +26,7 @@ export type VolumeRecord = {
   readonly cluster: string;
   readonly name: string;
   readonly pool: string;
-  /** `deleted`: it can be restored, and is gone for all but operators. */
+  /** `deleted`: it can be restored, and only operators see it. */
   readonly state: Volume['state'] | 'deleted';
   readonly spec: RecordedSpec;
   readonly source: VolumeSource | undefined;

@@ -1,4 +1,4 @@
-/** A cluster that may use the gateway. Which one sent a request, only its token tells. */
+/** A cluster that may use the gateway. Only its token says which one sent a request. */
 export type Cluster = {
   readonly name: string;
   /** Volumes may be attached to nodes that the cluster has not reported. */

@@ -155,7 +155,7 @@ function requirePlaces(
   );
 }
 
-/** A volume of a size outside the bounds, or in another place, is never reported as made, whoever made it. */
+/** A volume of a size outside the bounds, or in another place, is never reported as created, whoever created it. */
 async function makeWithin(backend: Backend, making: Making): Promise<CreatedVolume> {
   const { id } = making.record;
   const places = await findPlaces(backend, making);
@@ -163,8 +163,8 @@ async function makeWithin(backend: Backend, making: Making): Promise<CreatedVolu
   if (!places) return made;
   const place = made.place ?? (places.length === 1 ? places[0] : undefined);
   if (place && isOneOf(place, places)) return { ...made, place };
-  const where = made.place ? `in "${formatSegments(made.place)}"` : 'and did not say where';
-  throw new Problem('UNAVAILABLE', `the storage made volume "${id}" ${where}, which was not asked for`);
+  const where = made.place ? `in "${formatSegments(made.place)}"` : 'and did not report where';
+  throw new Problem('UNAVAILABLE', `the storage created volume "${id}" ${where}, which was not asked for`);
 }
 
 /** When the storage is not any more where the volume was to be, what was begun of it is removed. */
@@ -205,7 +205,7 @@ async function create(
   if (!isWithin(made.sizeBytes, { requiredBytes, limitBytes }))
     throw new Problem(
       'UNAVAILABLE',
-      `the storage made volume "${id}" with ${made.sizeBytes} bytes, which was not asked for`,
+      `the storage created volume "${id}" with ${made.sizeBytes} bytes, which was not asked for`,
     );
   return made;
 }

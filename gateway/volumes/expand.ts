@@ -125,7 +125,7 @@ function requireGrown(before: KnownVolume, bounds: SizeBounds, grown: ExpandedVo
   if (isWithin(grown.sizeBytes, { requiredBytes })) return grown;
   throw new Problem(
     'UNAVAILABLE',
-    `the storage made volume "${before.id}" ${grown.sizeBytes} bytes large, which was not asked for`,
+    `the storage expanded volume "${before.id}" to ${grown.sizeBytes} bytes, which was not asked for`,
   );
 }
 

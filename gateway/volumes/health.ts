@@ -9,7 +9,7 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { toKnownVolume } from './documents.ts';
 
-/** What is wrong with a cluster's volumes, as the storage tells it now. */
+/** What is wrong with a cluster's volumes, as the storage reports it now. */
 export interface VolumesHealth {
   get(cluster: Cluster, id: string): Promise<Health>;
   /** Only volumes with which something is wrong; a page may have none of them and yet be followed by another. */
@@ -28,7 +28,7 @@ export function createVolumesHealth({
   const requireAny = (cluster: Cluster): void =>
     requireAnyOffers(poolsOf(pools, cluster), 'health', 'health of volumes');
 
-  /** A volume that is being made or deleted is neither well nor ill, and one in a pool that tells nothing is well. */
+  /** A volume that is being created or deleted is neither well nor ill, and one in a pool that reports nothing is well. */
   async function ask(volume: VolumeRecord): Promise<Health> {
     const { backend } = pools.get(volume.pool);
     const entries = volume.state === 'ready' ? await backend.volumeHealth?.(toKnownVolume(volume)) : [];

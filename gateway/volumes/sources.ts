@@ -49,7 +49,7 @@ export function claimsOfSource(source: AskedSource | undefined): readonly Resour
 
 /**
  * The source of a volume that is recorded in state creating. From then on it is not deleted before the volume is made
- * or gone. NOT_FOUND when it is not there, ABORTED when it cannot be used yet.
+ * or deleted. NOT_FOUND when it is not there, ABORTED when it cannot be used yet.
  */
 export async function findSource(
   sql: Sql,

@@ -114,7 +114,7 @@ export function readMutableParameters(
   throw new Problem('INVALID_ARGUMENT', `mutableParameters: pool "${name}" has none`);
 }
 
-/** The first thing that is wrong, as `path: what`. Values are not told: some may be secret. */
+/** The first thing that is wrong, as `path: what`. Values are not shown: some may be secret. */
 export function describeIssue(error: z.ZodError, { root }: { readonly root: string }): string {
   const issue = error.issues[0];
   if (!issue) return `${root}: malformed`;

@@ -6,7 +6,7 @@ const leastGrownBytes = 256 * 1024 * 1024;
 /** What every new one has, where its mkfs lets it be named; versions before 6.3 have free-space-tree without a name. */
 const usual = ['extref', 'skinny-metadata', 'no-holes', 'free-space-tree'];
 
-/** Who stages a volume waits for two minutes, mostly; a look that takes longer tells nothing. */
+/** Who stages a volume waits for two minutes, mostly; a check that takes longer has no result. */
 const lookMs = 60_000;
 
 /**

@@ -4,7 +4,7 @@ import { btrfs } from './btrfs.ts';
 import { ext4 } from './ext4.ts';
 import { xfs } from './xfs.ts';
 
-/** By name; the compiler tells one that is missing. */
+/** By name; the compiler names one that is missing. */
 const byName: { readonly [name in FilesystemName]: Filesystem } = { ext4, xfs, btrfs };
 
 /** Every filesystem that the agent makes and mounts. */

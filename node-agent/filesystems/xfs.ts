@@ -11,7 +11,7 @@ const newer = {
   '-n': ['parent'],
 } as const;
 
-/** Who stages a volume waits for two minutes, mostly; a look that takes longer tells nothing. */
+/** Who stages a volume waits for two minutes, mostly; a check that takes longer has no result. */
 const lookMs = 60_000;
 
 /** The XFS filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.xfs are. */

@@ -106,7 +106,7 @@ async function inspect({ host }: Agent, volume: FoundVolume, tools: UnmountedToo
   const { stdout } = await runWell(host, line);
   const inspection = tools.readInspection(stdout);
   if (!inspection)
-    throw new Problem('UNAVAILABLE', `"${line.command}" tells no size of what is on "${device.path}"`);
+    throw new Problem('UNAVAILABLE', `"${line.command}" reports no size of what is on "${device.path}"`);
   return inspection;
 }
 

@@ -83,7 +83,7 @@ async function readVirtioSerial(place: string, host: Host): Promise<string | und
 function readAnswer(place: string, { status, stdout, timedOut }: ExecResult): string | undefined {
   if (status === 0) return stdout.trim();
   if (timedOut)
-    throw new Problem('DEADLINE_EXCEEDED', `disk "${place}" did not tell its serial number in time`);
+    throw new Problem('DEADLINE_EXCEEDED', `disk "${place}" did not report its serial number in time`);
   if (status === undefined)
     throw new Problem('UNAVAILABLE', `disk "${place}" could not be asked for its serial number`);
   return undefined;

@@ -4,7 +4,7 @@ export type Phase = 'connect' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' 
 /** Told when a phase begins; what it returns is told how the phase ended. */
 export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => void;
 
-/** Runs one phase, and lets it be measured where somebody measures. */
+/** Runs one phase, and measures it where metrics are served. */
 export async function inPhase<T>(
   { observePhase }: { readonly observePhase?: ObservePhase | undefined },
   phase: Phase,

@@ -46,7 +46,7 @@ export function createMetrics(): Metrics {
         const ended = commands.start();
         const result = await host.run(command, args, options);
         ended(`command="${command}"`);
-        // A status may be a failure or an answer, which the RPC's code tells.
+        // A status may be a failure or an answer, as the RPC's code says.
         const how = result.timedOut ? 'timeout' : (result.fault ?? 'killed');
         if (result.status === undefined) failures.add(`command="${command}",how="${how}"`, 1);
         return result;

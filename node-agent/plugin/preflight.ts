@@ -49,7 +49,7 @@ const sysAdminBit = 21n;
 /** The start, with kubelet's first calls, is not held up. */
 const pauseMs = 1_000;
 
-/** Where the survey is told. */
+/** Where the survey is reported. */
 export type Reporting = { readonly host: Host; readonly survey: Survey; readonly log: Log };
 
 /** Tells in the log, soon after the start, what `report` does; not any more once the returned function was called. */

@@ -16,7 +16,7 @@ export type RegistrationOptions = {
   readonly log: Log;
   /** How long to wait after so many refusals in a row before kubelet is asked again, in milliseconds. */
   readonly pauseMs?: (refusals: number) => number;
-  /** How long kubelet may take to ask at first before that is told, in milliseconds. */
+  /** How long kubelet may take to ask at first before a warning, in milliseconds. */
   readonly patienceMs?: number;
   /** How often to look whether the socket is still there, in milliseconds. */
   readonly lookMs?: number;
@@ -33,7 +33,7 @@ export interface Registration {
   readonly state: RegistrationState;
   /** How often kubelet refused it since the start. */
   readonly refusals: number;
-  /** Removes the socket, which is how kubelet learns that the driver is gone. */
+  /** Removes the socket, which is how kubelet learns that the driver has ended. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const leastPauseMs = 1_000;
 const mostPauseMs = 60_000;
 const defaultPatienceMs = 60_000;
 const defaultLookMs = 2_000;
-/** What is kept of kubelet's reason, in characters. */
+/** The most of kubelet's reason that is logged, in characters. */
 const reasonCap = 500;
 
 /**

@@ -13,7 +13,7 @@ export type TopologyOptions = {
   readonly survey: () => Promise<readonly ProtocolState[]>;
 };
 
-/** Begins the keys that tell which attach protocols work on a node. */
+/** Begins the keys that say which attach protocols work on a node. */
 const protocolPrefix = 'protocol-';
 
 /** Reads `zone=a,rack=r1`, or one on each line; keys have no prefix yet. What has no value says nothing and is left out. */
@@ -42,7 +42,7 @@ function requireKey(key: string): void {
     throw new Error(`key "${key}" has a prefix of its own; all keys get the driver's name as their prefix`);
   if (!segmentKeyPattern.test(key)) throw new Error(`key "${key}" is ${notWord}`);
   if (key.toLowerCase().startsWith(protocolPrefix))
-    throw new Error(`key "${key}" is kept for attach protocols, which the node finds by itself`);
+    throw new Error(`key "${key}" is reserved for attach protocols, which the node finds by itself`);
 }
 
 /**

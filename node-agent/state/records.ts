@@ -54,9 +54,9 @@ export interface Records {
   holderOf(path: string, exceptVolumeId: string): string | undefined;
   /** The id of a volume other than this one that is reached in the very same way, and holds on to its device. */
   holderOfDevice(attachment: Attachment, exceptVolumeId: string): string | undefined;
-  /** How all volumes other than this one are reached that may be connected, and are not about to be let go. */
+  /** How all volumes other than this one are reached that may be connected, and are not about to be disconnected. */
   othersThan(volumeId: string): readonly Attachment[];
-  /** Notes that a volume is about to be let go: of two that go at a time, neither waits for the other. */
+  /** Notes that a volume is about to be disconnected: of two at a time, neither waits for the other. */
   setLeaving(volumeId: string, isLeaving: boolean): void;
   /** Writes the record; durable on return. */
   put(record: VolumeRecord): Promise<void>;
@@ -115,7 +115,7 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
   };
 }
 
-/** A volume that is down has let go of its device, unless a half-made filesystem is on it. */
+/** A volume that is down has no device connected, unless a half-made filesystem is on it. */
 export function holdsDevice({ isDown, formatting }: VolumeRecord): boolean {
   return !isDown || formatting !== undefined;
 }

@@ -128,7 +128,7 @@ export function locateDevice({ host }: Agent, record: VolumeRecord, number: stri
   };
 }
 
-/** The size of a block device in bytes, as the kernel sees it now; a device that is gone is UNAVAILABLE. */
+/** The size of a block device in bytes, as the kernel sees it now; a device that is missing is UNAVAILABLE. */
 export async function readSizeBytes(number: string, host: Host): Promise<number> {
   const sectors = await host.readText(`/sys/dev/block/${number}/size`);
   if (sectors === undefined) throw new Problem('UNAVAILABLE', `device ${number} is gone`);

@@ -57,7 +57,7 @@ export function examineStorage({ watch }: Agent): readonly StorageFault[] {
 
 /**
  * The health of all volumes that this node has now, by mountinfo, by what the kernel says of their devices, and by what was
- * learnt when they were last read for somebody else. No volume is read for it, and no command is run but to ask a virtio
+ * learnt when they were last read for another call. No volume is read for it, and no command is run but to ask a virtio
  * disk for its serial number, once.
  */
 export async function examineAll(agent: Agent): Promise<readonly VolumeHealth[]> {
@@ -88,7 +88,7 @@ async function examineHeld(
   }
 }
 
-/** A record alone may be of a volume that is on its way, or whose mkfs was cut short. */
+/** A record alone may be of a volume that is being staged, or whose mkfs was interrupted. */
 function isUsed({ device, stagingPath, targets }: VolumeRecord, mounts: readonly Mount[]): boolean {
   const paths = [stagingPath, ...targets.map(({ path }) => path)];
   return device !== undefined || paths.some(path => mountsAt(mounts, path).length > 0);
@@ -108,7 +108,7 @@ function requireHere(
   throw new Problem('NOT_FOUND', `volume "${volumeId}" is not on this node as was said`);
 }
 
-/** A filesystem that was shut down still tells its size; what lies at its root it does not. */
+/** A filesystem that was shut down still reports its size, but does not list its root. */
 async function examineReading(
   readings: Readings,
   volumeId: string,

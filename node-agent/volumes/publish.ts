@@ -146,7 +146,7 @@ async function requireOnlyTarget({ record, request, source, mounts }: Publishing
 /** FAILED_PRECONDITION for a writer of what the kernel made read-only, and for a reader that could write all the same. */
 function requireEnforceable({ record, request, source, mounts }: Publishing): void {
   const { volumeId } = record;
-  // A kernel that meets an error makes the filesystem read-only; a writer is told so, and not left to find out.
+  // A kernel that meets an error makes the filesystem read-only; a writer gets an error at once.
   const staged = topMount(mounts, record.stagingPath);
   if (!request.readonly && staged && isTurnedReadonly(record, staged))
     throw new Problem(
@@ -160,7 +160,7 @@ function requireEnforceable({ record, request, source, mounts }: Publishing): vo
     );
 }
 
-/** True when the volume is at the target path as asked. A read-only publish that was cut short is undone first. */
+/** True when the volume is at the target path as asked. A read-only publish that was interrupted is undone first. */
 async function isPublished({ agent, record, request, source, mounts }: Publishing): Promise<boolean> {
   const { targetPath: path, readonly } = request;
   const mount = topMount(mounts, path);

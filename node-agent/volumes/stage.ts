@@ -111,7 +111,7 @@ async function disconnect({ agent, record, carrier }: Volume): Promise<void> {
   }
 }
 
-/** A final error tells the caller that nothing is left here, and no unstage follows: what a first call began is undone. */
+/** After a final error the caller expects that nothing is left here, and no unstage follows: what a first call began is undone. */
 async function giveUp(volume: Volume, known: VolumeRecord | undefined, error: unknown): Promise<never> {
   const { agent, record } = volume;
   const isFirst = !known || known.isDown === true;
@@ -127,7 +127,7 @@ async function isMounted({ agent, carrier }: Volume): Promise<boolean> {
   return false;
 }
 
-/** Lets go of what the volume was before, unless that is in effect: then what is asked for must be the same. */
+/** Disconnects what the volume was before, unless that is in effect: then what is asked for must be the same. */
 async function replaceEarlier(
   { agent, record }: Volume,
   known: VolumeRecord,

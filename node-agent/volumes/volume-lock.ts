@@ -14,8 +14,8 @@ export type VolumeLock = <T>(work: Work, run: (agent: Agent) => Promise<T>) => P
 const undoing: ReadonlySet<string> = new Set(['NodeUnpublishVolume', 'NodeUnstageVolume']);
 
 /**
- * Runs work alone for its volume and for its path; whoever finds either busy is told so at once (ABORTED). A volume
- * with a command that could not be killed takes no new work (UNAVAILABLE) but its unmount, so that stuck commands
+ * Runs work alone for its volume and for its path; a call that finds either busy fails at once (ABORTED). A volume
+ * with a command that could not be killed gets no new work (UNAVAILABLE) but its unmount, so that stuck commands
  * never pile up. What the system refused meanwhile becomes a `Problem` here.
  */
 export function createVolumeLock(agent: Agent): VolumeLock {

@@ -78,7 +78,7 @@ export type AttachmentOf<P extends Protocol> = { readonly protocol: P } & Fields
 > &
   FieldsOf<typeof commonAttachmentFields>;
 
-/** How a node reaches a volume: a union over all protocols, told apart by `protocol`. */
+/** How a node reaches a volume: a union over all protocols, distinguished by `protocol`. */
 export type Attachment = { [P in Protocol]: AttachmentOf<P> }[Protocol];
 
 /** What a backend decides of an attachment; the gateway adds the rest. */
@@ -132,7 +132,7 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
   return Object.entries(kinds).every(([key, kind]) => kind === 'addresses' || a?.[key] === b?.[key]);
 }
 
-/** True when a device that is reached so may have other names too, so that only the device itself tells which it is. */
+/** True when a device that is reached so may have other names too, so that only the device itself says which it is. */
 export function hasSeveralNames({ protocol }: Attachment): boolean {
   return Object.values<FieldKind>(attachmentFields[protocol]).includes('text?');
 }

@@ -3,7 +3,7 @@ import { Problem } from './problem.ts';
 /** What an option may be: in words, and as a test. */
 type OptionRule = { readonly says: string; readonly accepts: (value: string) => boolean };
 
-/** What nodes can be told of how to make one filesystem. */
+/** The options for a new filesystem of one kind. */
 type FilesystemRules = {
   readonly options: Readonly<Record<string, OptionRule>>;
   /** Why options that are right one by one cannot be had together; undefined when they can. */
@@ -16,8 +16,8 @@ export type FormatOptions = Readonly<Record<string, string>>;
 const prefix = 'fs.';
 
 /**
- * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway refuses
- * by this table, passes what is right on in the volume's context, and nodes make mkfs's arguments of it.
+ * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway validates
+ * them by this table and passes them on in the volume's context, and nodes make mkfs's arguments of them.
  */
 export const filesystemRules = {
   ext4: {

@@ -26,7 +26,7 @@ export function openApiDocument(version: string): OpenApiNode {
     info: {
       title: 'Fairlead Storage API',
       version,
-      summary: 'Volumes, snapshots and attachments for clusters, from one hosted place.',
+      summary: 'Volumes, snapshots and attachments for clusters, from one hosted API.',
       description:
         'The URL is the idempotency key: every mutating operation is PUT or DELETE and may be repeated. An error is a ' +
         'problem document whose `code` decides; the HTTP status is a hint.',

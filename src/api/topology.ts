@@ -12,7 +12,7 @@ export const segmentKeyPattern = new RegExp(
 /** A value; one that is empty says nothing. */
 export const segmentValuePattern = new RegExp(`^(${namePattern})?$`);
 
-/** True when no two keys differ in case alone: CSI does not tell such keys apart. */
+/** True when no two keys differ in case alone: CSI does not distinguish such keys. */
 export function hasDistinctKeys(segments: Segments): boolean {
   const keys = Object.keys(segments);
   return new Set(keys.map(key => key.toLowerCase())).size === keys.length;
@@ -31,7 +31,7 @@ export function isReachable(place: Segments, from: Segments): boolean {
 
 /**
  * True when the place meets the term of a requirement: they have at least one key in common, and the same value for
- * each that they have in common. What only one of them tells does not matter, so that a term may be wider than the
+ * each that they have in common. What only one of them says does not matter, so that a term may be wider than the
  * place, or be about other things as well.
  */
 export function meetsTerm(place: Segments, term: Segments): boolean {

@@ -36,7 +36,7 @@ export const volumeSpecSchema = z
     parameters: stringMap.optional(),
     source: volumeSourceSchema.optional().describe('Absent: the volume starts empty.'),
     mutableParameters: stringMap.optional().describe('What can be changed later, as it is to be at first.'),
-    topology: topologyRequirementSchema.optional().describe('Absent: the storage chooses its place.'),
+    topology: topologyRequirementSchema.optional().describe('Absent: the pool chooses where it lies.'),
   })
   .meta({
     id: 'VolumeSpec',
@@ -73,7 +73,7 @@ const volumeExample = {
   createdAt: '2026-01-31T12:00:00.000Z',
 };
 
-/** A volume as the API shows it. `state` tells what runs on it. */
+/** A volume as the API returns it. `state` says what runs on it. */
 export const volumeSchema = z
   .object({
     id: z.string(),
@@ -83,7 +83,7 @@ export const volumeSchema = z
     sizeBytes: sizeBytes.describe('What was allocated; 0 while creating.'),
     parameters: stringMap,
     context: stringMap.describe(
-      'What nodes are told at every mount (CSI volume_context): immutable and not secret.',
+      'What nodes get at every mount (CSI volume_context): immutable and not secret.',
     ),
     attachments: z.array(z.object({ nodeId, state: attachmentState, readonly: z.boolean() })),
     createdAt: z.string(),

@@ -13,7 +13,7 @@ import type { Advertised } from '../csi/plugin-capabilities.ts';
 import { readId, readMap } from '../csi/request.ts';
 import { toAccessibleTopology } from './topology.ts';
 
-/** Parameters with this prefix are meant for the sidecars, or tell whose resource it is; they are no business of a backend. */
+/** Parameters with this prefix are meant for the sidecars, or say whose resource it is; no backend gets them. */
 const sidecarPrefix = 'csi.storage.k8s.io/';
 
 /** The parameters that are meant for the backend. */

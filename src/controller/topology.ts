@@ -35,7 +35,7 @@ export function readPlace(
   return hasFeature(capabilities.get(), 'topology') ? readSegments(topology) : undefined;
 }
 
-/** Where something is reached from, in CSI's words; not told where the plugin does not advertise that it tells. */
+/** Where something is reached from, in CSI's words; absent where the plugin does not advertise it. */
 export function toAccessibleTopology(
   topology: readonly Segments[] | undefined,
   kind: Kind,

@@ -25,7 +25,7 @@ type GrpcCall = {
 /** Every call ends in `cancelled`, answered ones too: one reason for all costs no stack trace each. */
 const callerGone = new Problem('CANCELLED', 'the caller went away');
 
-/** Told when an RPC begins; what it returns is told the code that the RPC ended with, OK included. */
+/** Called when an RPC begins; what it returns is called with the code that the RPC ended with, OK included. */
 export type ObserveRpc = (rpc: string) => (code: string) => void;
 
 /** Which RPC, where it is logged, and who observes it. */
@@ -94,7 +94,7 @@ function volumeOf(request: unknown): { readonly volumeId?: string } {
 /** Most characters of a status's message. */
 const maxDetailLength = 1_024;
 
-/** A status of code and message alone. The message travels in a header: it is kept short, and of characters that a header can be made of. */
+/** A status of code and message alone. The message travels in a header: it is short, and of characters that a header can be made of. */
 function toStatus(problem: Problem, requestId: string): ServiceError {
   const detail = shorten(problem.detail).toWellFormed();
   const details = problem.detail.includes('(request ') ? detail : `${detail} (request ${requestId})`;

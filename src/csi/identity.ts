@@ -11,7 +11,7 @@ import type { UnaryHandlers } from './unary.ts';
 /**
  * What a program says of the plugin. All instances of one version must say the same (CSI spec,
  * "GetPluginCapabilities"), and a node cannot know what the storage offers: so what is advertised is set, and the
- * version tells what that is. What is advertised and not offered by the storage answers UNIMPLEMENTED.
+ * version says what that is. What is advertised and not offered by the storage answers UNIMPLEMENTED.
  */
 export type IdentityOptions = {
   readonly driverName: string;

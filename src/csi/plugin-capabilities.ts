@@ -19,7 +19,7 @@ export type Advertised = readonly Advertisable[];
 /** All words. */
 export const advertisable = Object.keys(services) as Advertisable[];
 
-/** What is advertised where nothing is set; topology is not, because that needs nodes that tell where they are. */
+/** What is advertised where nothing is set; topology is not, because that needs nodes that report where they are. */
 export const advertisedByDefault: Advertised = ['group-snapshots', 'changed-blocks'];
 
 /** Reads words with commas between them, in any order, or `none`. */

@@ -54,7 +54,7 @@ export async function serve({ socketPath, services, log, observe }: ServeOptions
     isBound,
     async close() {
       if (isBound()) rmSync(socketPath);
-      // Calls that have not ended by then are told to.
+      // Calls that have not ended by then are aborted.
       server.drain(address, drainMs);
       await new Promise<void>(resolve => server.tryShutdown(() => resolve()));
     },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js';
 import { openCall, type Edge, type UnaryCall } from './call.ts';
 
-/** One RPC that answers with a stream: its regular end says that everything was told, a `Problem` that it was not. */
+/** One RPC that answers with a stream: its regular end says that everything was sent, a `Problem` that it was not. */
 export type Streaming<Request, Response> = (request: Request, call: UnaryCall) => AsyncIterable<Response>;
 
 /** The handlers of a service, each as a `Streaming`; an RPC that is absent answers UNIMPLEMENTED. */

@@ -10,7 +10,7 @@ export interface Running {
   close(): Promise<void>;
 }
 
-/** One program to run. `announce` is told once it is up and may be ended. */
+/** One program to run. `announce` is called once it is up and may be ended. */
 export type ProgramRun = {
   readonly name: string;
   readonly log: Log;
@@ -57,7 +57,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   process.once('SIGTERM', signal => {
     process.once('SIGTERM', close);
     if (!running.released) return close(signal);
-    log.info('asked to end: serves on until nobody needs it');
+    log.info('asked to end: serves on until it is no longer needed');
     const end = (): void => close(signal);
     running.released().then(end, end);
   });
@@ -81,7 +81,7 @@ function describe(error: unknown): string {
   return sentence && place ? `${place} ${sentence}` : error.message || code || error.name;
 }
 
-/** What system errors mean for somebody who starts a program. */
+/** What system errors mean to those who start a program. */
 const sentences: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is already in use',
   EADDRNOTAVAIL: 'is no address of this machine',

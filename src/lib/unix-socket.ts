@@ -3,7 +3,7 @@ import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
-/** True when somebody accepts connections on the socket; false when it is missing or left behind. */
+/** True when a process accepts connections on the socket; false when it is missing or left behind. */
 export function isSocketAnswered(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);

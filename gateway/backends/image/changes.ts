@@ -5,7 +5,7 @@ import { readExtents } from './extents.ts';
 import { snapshotPath } from './paths.ts';
 import { cutAtWindows, joinWithinWindows, unsharedRanges } from './ranges.ts';
 
-/** What is told apart: a divisor of every image's size. */
+/** The unit that is compared: a divisor of every image's size. */
 const blockBytes = 4_096;
 /** What is read at a time; a divisor of the windows. */
 const chunkBytes = 2 ** 20;

@@ -21,7 +21,7 @@ const plainFlags = new Set(['', 'last', 'shared', 'merged', 'eof']);
 
 /**
  * Asks the filesystem (FIEMAP, by way of filefrag) where a file has blocks, after what is written has reached them.
- * Undefined when it does not tell: there is no filefrag, the filesystem has no maps, or the answer is not understood.
+ * Undefined when it is not known: there is no filefrag, the filesystem has no maps, or the answer is not understood.
  */
 export async function readExtents(path: string, sizeBytes: number): Promise<ExtentMap | undefined> {
   // -s writes back first, -b1 counts in bytes.

@@ -15,7 +15,7 @@ export async function healthOf(root: string, volume: KnownVolume): Promise<reado
 
 type Image = { readonly sizeBytes: number; readonly unfilledBytes: number };
 
-/** Opens the image and reads from it; or tells with which code that failed. */
+/** Opens the image and reads from it; or returns the code with which that failed. */
 async function inspect(path: string): Promise<Image | { readonly code: string }> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);

@@ -9,12 +9,12 @@ import { imagePath } from './paths.ts';
 
 const timeoutMs = 10 * 60_000;
 
-/** Filesystems that write to allocated blocks in place, so that allocating them is a promise (ext4, xfs). */
+/** Filesystems that write to allocated blocks in place, so that what is allocated can be written (ext4, xfs). */
 const inPlaceFilesystems: ReadonlySet<number> = new Set([0xef53, 0x58465342]);
 
 /**
  * The mutable parameter `preallocate`: all blocks of the image are allocated now, so that writing to them does not fail
- * when others fill the filesystem. Undefined where the filesystem cannot promise that.
+ * when others fill the filesystem. Undefined where the filesystem cannot guarantee that.
  */
 export async function createPreallocation(root: string): Promise<Modification | undefined> {
   if (!inPlaceFilesystems.has((await statfs(root)).type)) return undefined;

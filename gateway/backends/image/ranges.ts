@@ -2,7 +2,7 @@ import type { Extent } from '../../backend.ts';
 import type { MappedExtent } from './extents.ts';
 
 /**
- * No extent that is told crosses a multiple of this many bytes. So what is told from an offset on is the same
+ * No listed extent crosses a multiple of this many bytes. So what is listed from an offset on is the same
  * wherever one started, and to go on costs at most one window more.
  */
 const windowBytes = 64 * 2 ** 20;

@@ -77,7 +77,7 @@ const visibleFlags: ReadonlySet<string> = new Set([
   'nodiratime',
 ]);
 
-/** True when the mount has the flags that the record asks for: a bind that was cut short may lack them. */
+/** True when the mount has the flags that the record asks for: a bind that was interrupted may lack them. */
 function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
   const { options } = mount;
   if (!hasContext(mount, record.capability)) return false;

@@ -41,7 +41,7 @@ const nodes: readonly (readonly [name: string, node: NodeSpec, says: RegExp | un
   ['in another zone', { topology: a }, /"a.one" is in "zone=b", and node "n1" is in "zone=a"$/],
   ['that tells of other things', { topology: { rack: 'r1' } }, /and node "n1" is in "rack=r1"$/],
   ['with an empty zone', { topology: { zone: '' } }, /and node "n1"/],
-  ['that tells nothing', {}, /"a.one" is in "zone=b", and node "n1" has told no topology$/],
+  ['that reports nothing', {}, /"a.one" is in "zone=b", and node "n1" has reported no topology$/],
 ];
 for (const [name, node, says] of nodes) {
   test(`a volume is ${says ? 'not ' : ''}attached to a node ${name}`, async t => {
@@ -55,7 +55,7 @@ for (const [name, node, says] of nodes) {
   });
 }
 
-test('a cluster that is trusted with any node is trusted with one that told no topology, and with no other', async t => {
+test('a cluster that is trusted with any node is trusted with one that reported no topology, and with no other', async t => {
   const { attachments, nodes: known } = await open(t);
   const key = { cluster: any, volumeId: 'any.one', nodeId: 'n1' };
   assert.equal((await attachments.attach(key, use)).created, true);

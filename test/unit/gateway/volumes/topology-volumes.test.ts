@@ -134,14 +134,14 @@ test('a volume that is half made where the storage is not any more goes', async 
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
 });
 
-test('a place that was not asked for is never told as made', async t => {
+test('a place that was not asked for is never reported as created', async t => {
   const inner = await openMemory(rooms);
   const { volumes } = await makeGateway(t, {
     backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), place: c }) },
   });
   await assert.rejects(
     volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })),
-    isProblemThat('UNAVAILABLE', /made volume "a.one" in "zone=c", which was not asked for/),
+    isProblemThat('UNAVAILABLE', /created volume "a.one" in "zone=c", which was not asked for/),
   );
 });
 

@@ -23,7 +23,7 @@ const rows = [
   { text: 'zone=a,Zone=b', fault: /key "Zone" is given twice/ },
   { text: 'zone=,zone=b', fault: /key "zone" is given twice/ },
   { text: 'topology.kubernetes.io/zone=a', fault: /has a prefix of its own/ },
-  { text: 'protocol-nbd=true', fault: /is kept for attach protocols/ },
+  { text: 'protocol-nbd=true', fault: /is reserved for attach protocols/ },
 ];
 
 for (const { text, segments, fault } of rows) {
