@@ -71,16 +71,16 @@ export async function createVolume(
   return made;
 }
 
-/** A volume that is recorded stays in its pool, and a copy goes where its source is. */
+/** A volume that is recorded stays in its pool, though the cluster may not use that any more, and a copy goes where its source is. */
 async function choosePoolFor(
   { engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>,
   { cluster, id, spec: { parameters, source } }: Asked,
 ): Promise<Choice> {
   const usable = poolsOf(pools, cluster);
-  if (!source && (parameters?.['pool'] !== undefined || usable.length === 1))
-    return choosePool(usable, parameters);
+  if (!source && pools.all().length === 1) return choosePool(usable, parameters);
   const known = await findVolume(engine.reader, id);
-  if (known) return choosePool(usable, parameters, pools.get(known.pool));
+  const recorded = known && pools.get(known.pool);
+  if (recorded) return choosePool([...new Set([...usable, recorded])], parameters, recorded);
   if (!source) return choosePool(usable, parameters);
   const { pool: sourcePool } = await requireSource(engine.reader, source);
   const choice = choosePool(

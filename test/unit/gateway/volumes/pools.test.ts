@@ -86,6 +86,17 @@ test('what is half made is finished in its pool, though the cluster may not use 
   assert.deepEqual([pool, state], ['slow', 'ready']);
 });
 
+for (const asked of [undefined, 'slow'])
+  test(`the same create finds what is half made ${asked ? 'in the pool that it names' : 'without a pool'}, though the cluster may not use that any more`, async t => {
+    const { volumes, slow, fast } = await open(t);
+    slow.failNext('create', 'after', new Error('the answer was lost'));
+    const created = volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one', asked));
+    await assert.rejects(created, isProblem('UNAVAILABLE'));
+    const { volume } = await volumes.create({ ...a, pools: ['fast'] }, 'a.one', inPool('one', asked));
+    assert.deepEqual([volume.pool, volume.state], ['slow', 'ready']);
+    assert.deepEqual(fast.calls, []);
+  });
+
 test('a copy, a snapshot and a group lie in the pool of their source', async t => {
   const { volumes, snapshots, groups } = await open(t);
   await volumes.create(a, 'a.one', inPool('one', 'fast'));
