@@ -78,9 +78,14 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
   async function finishSnapshot(snapshot: SnapshotRecord): Promise<void> {
     const { id, state, name, volumeId, parameters } = snapshot;
     const cluster = clusterOf(snapshot);
+    const create = () => snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
     if (state === 'deleting') await snapshots.delete(cluster, id);
-    else if (state !== 'ready')
-      await snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
+    if (state === 'processing') await create();
+    if (state === 'creating')
+      await finishOrUndo(create, async () => {
+        const now = await snapshotTable.find(engine.reader, { id });
+        if (now?.state === 'creating') await snapshots.delete(cluster, id);
+      });
   }
 
   async function finishGroup(group: GroupRecord): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { z } from 'zod';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { createFaultyBackend, type FaultyBackend, type Method } from '../faulty-backend.ts';
@@ -139,6 +140,26 @@ test('what newer settings refuse is undone, and nothing of it is left', async t 
   assert.equal(await next.volumes.find(clusters.a, 'a.pvc-1'), undefined);
   assert.deepEqual((await next.volumes.get(clusters.a, 'a.kept')).attachments, []);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.kept']);
+});
+
+test('a snapshot that newer settings refuse is undone, and holds up its volume no more', async t => {
+  const { backend, store } = await shared(t);
+  const { snapshots } = backend;
+  assert.ok(snapshots);
+  const parameters = z.strictObject({ tier: z.string() });
+  const stricter = { ...backend, snapshots: { ...snapshots, parameters } };
+  const [old, next] = [
+    await makeGateway(t, { backend, store }),
+    await makeGateway(t, { backend: stricter, store }),
+  ];
+  await create(old);
+  backend.failNext('cut', 'after', new Error('unreachable'));
+  const cut = old.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.pvc-1' });
+  await assert.rejects(cut, isProblem('UNAVAILABLE'));
+  await next.recovery.sweep();
+  assert.equal(await next.recovery.sweep(), 0);
+  assert.deepEqual(await Array.fromAsync(snapshots.list?.() ?? []), []);
+  await next.volumes.delete(clusters.a, 'a.pvc-1');
 });
 
 test('what failed before is tried again, and a failure of one holds up no other', async t => {
