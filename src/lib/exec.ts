@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { withinTime } from './concurrency.ts';
 
@@ -24,6 +25,12 @@ export type ExecOptions = { readonly timeoutMs: number; readonly stdin?: string 
 const graceMs = 1_000;
 /** What is kept of each output stream, in characters. */
 const outputCap = 64 * 1024;
+
+/** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
+const descriptorsOfStart = 8;
+
+/** Once there were too few descriptors for a command, it is looked for each that there are enough. */
+let wasShort = false;
 
 let abandoned = 0;
 
@@ -68,6 +75,7 @@ async function start(command: string, args: readonly string[], hasInput: boolean
   // The first command loads it: an agent that only waits needs less memory.
   const { spawn } = process.getBuiltinModule('node:child_process');
   try {
+    if (wasShort) requireDescriptors();
     const child = spawn(command, args, {
       detached: true,
       stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
@@ -76,8 +84,19 @@ async function start(command: string, args: readonly string[], hasInput: boolean
     return child as Child;
   } catch (error) {
     const { code = 'UNKNOWN' } = error as NodeJS.ErrnoException;
+    wasShort ||= code === 'EMFILE' || code === 'ENFILE';
     // No command line can hold a NUL character.
     return code.startsWith('ERR_') ? 'EINVAL' : code;
+  }
+}
+
+/** Node.js never closes the pipes of a command that lacked the last descriptor: each try would leave fewer of them. */
+function requireDescriptors(): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < descriptorsOfStart) opened.push(openSync('/dev/null', 'r'));
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
   }
 }
 
