@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { restoreSoftDeleted } from '../../../../gateway/tables/soft-deleted.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
   assertProblem,
@@ -79,8 +79,8 @@ test('after its time a kept volume is deleted for good, and its name is free', a
   const gateway = await makeGateway(t, { backend, keepDeletedMs: 50 });
   await create(gateway);
   await gateway.ask(`DELETE ${path}`);
-  await sleep(60);
-  assert.equal(await gateway.recovery.sweep(), 1);
+  const sweep = async () => (await gateway.recovery.sweep()) || undefined;
+  assert.equal(await poll(sweep, { everyMs: 10, timeoutMs: 60_000 }), 1);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
   assert.equal(await restore(gateway, 'a.pvc-1'), false);
   assert.equal((await create(gateway)).status, 201);
