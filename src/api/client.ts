@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { pause } from '../lib/concurrency.ts';
 import { createHttp, openCall, type Call, type Http, type HttpOptions } from './http.ts';
 import {
@@ -72,9 +73,10 @@ function toPath({ path, query }: Operation, input: AnyInput): string | undefined
     return id.isWellFormed() ? encodeURIComponent(id) : '';
   });
   if (ids.some(id => id === '' || id === '.' || id === '..' || !id.isWellFormed())) return undefined;
-  const given = Object.keys(query?.shape ?? {}).flatMap(key => {
+  const given = Object.entries<z.ZodType>(query?.shape ?? {}).flatMap(([key, schema]) => {
     const value = input[key];
-    return value === undefined || value === '' || value === 0 ? [] : [[key, String(value)]];
+    const isDefault = value === 0 && schema.parse(0) === schema.parse(undefined);
+    return value === undefined || value === '' || isDefault ? [] : [[key, String(value)]];
   });
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
 }

@@ -177,6 +177,18 @@ test('a list asks for its page, and a token with odd characters comes through', 
   assert.equal(query.get('limit'), '3');
 });
 
+test('a number of 0 is sent where nothing means another one', async t => {
+  const replies = [json(200, { findings: [], total: 0 }), json(200, { volumes: [] })];
+  const api = await startStorageApi(t, replies);
+  const client = clientOf(t, api.url);
+  await client.audit({ stuckAfterMs: 0 }, within(5_000));
+  await client.listVolumes({ limit: 0 }, within(5_000));
+  assert.deepEqual(
+    api.received.map(({ url }) => url),
+    ['/v1/admin/audit?stuckAfterMs=0', '/v1/volumes'],
+  );
+});
+
 async function failureOf(work: Promise<unknown>): Promise<Problem> {
   const error = await work.then(
     () => assert.fail('it did not fail'),
