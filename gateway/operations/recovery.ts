@@ -94,7 +94,12 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
     if (state === 'ready') return;
     if (state === 'deleting') return groups.delete(cluster, id);
     const volumeIds = (await findMembers(engine.reader, id)).map(({ volumeId }) => volumeId);
-    await groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } });
+    const create = () => groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } });
+    if (state === 'processing') return void (await create());
+    await finishOrUndo(create, async () => {
+      const now = await groupTable.find(engine.reader, { id });
+      if (now?.state === 'creating') await groups.delete(cluster, id);
+    });
   }
 
   async function tryFinish<T extends Unfinished>({ kind, find, finish }: Kind<T>, listed: T): Promise<void> {

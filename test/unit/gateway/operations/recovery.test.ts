@@ -142,7 +142,7 @@ test('what newer settings refuse is undone, and nothing of it is left', async t 
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.kept']);
 });
 
-test('a snapshot that newer settings refuse is undone, and holds up its volume no more', async t => {
+test('snapshots and groups that newer settings refuse are undone, and hold up their volume no more', async t => {
   const { backend, store } = await shared(t);
   const { snapshots } = backend;
   assert.ok(snapshots);
@@ -156,6 +156,9 @@ test('a snapshot that newer settings refuse is undone, and holds up its volume n
   backend.failNext('cut', 'after', new Error('unreachable'));
   const cut = old.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.pvc-1' });
   await assert.rejects(cut, isProblem('UNAVAILABLE'));
+  backend.failNext('cutGroup', 'after', new Error('unreachable'));
+  const both = old.groups.create(clusters.a, 'a.both', { name: 'both', volumeIds: ['a.pvc-1'] });
+  await assert.rejects(both, isProblem('UNAVAILABLE'));
   await next.recovery.sweep();
   assert.equal(await next.recovery.sweep(), 0);
   assert.deepEqual(await Array.fromAsync(snapshots.list?.() ?? []), []);
