@@ -5,9 +5,9 @@ import type { Pool, Pools } from './pools.ts';
 /** A pool that was chosen, and the parameters that are its backend's own. */
 export type Choice = { readonly pool: Pool; readonly own: Readonly<Record<string, string>> };
 
-/** The pools that the cluster may use. */
+/** The pools that the cluster may use for something new. */
 export function poolsOf(pools: Pools, { pools: allowed }: Cluster): readonly Pool[] {
-  return pools.all().filter(({ name }) => allowed?.includes(name) ?? true);
+  return pools.offered().filter(({ name }) => allowed?.includes(name) ?? true);
 }
 
 /**

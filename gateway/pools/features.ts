@@ -47,9 +47,12 @@ export function requireOffered<T>({ name }: Pool, member: T | undefined, what: s
   return member;
 }
 
-/** UNIMPLEMENTED when none of the cluster's pools has the feature. */
-export function requireAnyOffers(pools: readonly Pool[], feature: Feature, what: string): void {
-  if (!pools.some(({ backend }) => featuresOf(backend).includes(feature)))
+/**
+ * UNIMPLEMENTED when no pool has the feature. What a cluster may use for something new does not matter: what it has lies
+ * where it lies, and can be listed and deleted.
+ */
+export function requireAnyOffers(pools: Pools, feature: Feature, what: string): void {
+  if (!pools.all().some(({ backend }) => featuresOf(backend).includes(feature)))
     throw new Problem('UNIMPLEMENTED', `no pool has ${what}`);
 }
 

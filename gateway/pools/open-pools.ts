@@ -5,7 +5,10 @@ import { createPools, type Pool, type Pools } from './pools.ts';
 
 /** The pools that are open. */
 export interface OpenPools extends Pools {
-  /** Opens all of these that are not open yet, or none: then it rejects with every fault together. */
+  /**
+   * Opens all of these that are not open yet, or none: then it rejects with every fault together. These are offered from
+   * then on, and no others.
+   */
   open(entries: ReadonlyMap<string, PoolEntry>): Promise<void>;
   close(): Promise<void>;
 }
@@ -13,8 +16,12 @@ export interface OpenPools extends Pools {
 /** Opens pools by these plug-ins; none is open yet. */
 export function createOpenPools(plugins: Plugins, log: Log): OpenPools {
   const opened: Pool[] = [];
+  let offered: readonly Pool[] = [];
   return {
-    ...createPools(() => opened),
+    ...createPools(
+      () => opened,
+      () => offered,
+    ),
     async open(entries) {
       const missing = [...entries].filter(([name]) => opened.every(pool => pool.name !== name));
       const outcomes = await Promise.allSettled(
@@ -27,6 +34,7 @@ export function createOpenPools(plugins: Plugins, log: Log): OpenPools {
         throw new AggregateError(faults);
       }
       opened.push(...added);
+      offered = opened.filter(({ name }) => entries.has(name));
     },
     close: () => closeAll(opened.splice(0)),
   };

@@ -13,6 +13,8 @@ export type Wanted = {
   readonly bytes: number;
   readonly heldBytes?: number;
   readonly places: readonly Segments[] | undefined;
+  /** What it is when the whole pool is smaller: nobody chooses the size of a snapshot. */
+  readonly tooLarge?: 'OUT_OF_RANGE' | 'RESOURCE_EXHAUSTED';
 };
 
 /** All rooms of the pool; undefined where its backend reports none. It is asked before a transaction, never within. */
@@ -42,17 +44,17 @@ export async function leftIn(
 
 /**
  * The first of the rooms that are wanted into which it fits; undefined where nobody knows. RESOURCE_EXHAUSTED when there
- * is none now, OUT_OF_RANGE when it fits into no room of the pool, whatever is deleted.
+ * is none now, OUT_OF_RANGE (or `tooLarge`) when it fits into no room of the pool, whatever is deleted.
  */
 export async function requireRoom(
   sql: Sql,
   { pool, rooms }: { readonly pool: Pool; readonly rooms: readonly Room[] | undefined },
-  { bytes, heldBytes = 0, places }: Wanted,
+  { bytes, heldBytes = 0, places, tooLarge = 'OUT_OF_RANGE' }: Wanted,
 ): Promise<Room | undefined> {
   if (!rooms) return undefined;
   const largest = Math.max(...rooms.map(({ totalBytes }) => totalBytes));
   if (bytes > largest)
-    throw new Problem('OUT_OF_RANGE', `${bytes} bytes are more than the ${largest} of pool "${pool.name}"`);
+    throw new Problem(tooLarge, `${bytes} bytes are more than the ${largest} of pool "${pool.name}"`);
   await sql.lock('pool', pool.name);
   // What was made before the pool's place was told, or told otherwise, is in its only room, too.
   const wanted =

@@ -2,7 +2,6 @@ import { Problem } from '../../src/api/problem.ts';
 import type { BlockPage } from '../../src/api/snapshot.ts';
 import type { Extent } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -35,7 +34,7 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
 
   return {
     async list(cluster, id, { base: baseId, offset, limit }) {
-      requireAnyOffers(poolsOf(pools, cluster), 'changes', 'changed blocks');
+      requireAnyOffers(pools, 'changes', 'changed blocks');
       const target = await requireReadySnapshot(cluster, id);
       const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);
       if (base && base.volumeId !== target.volumeId)

@@ -5,7 +5,6 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
@@ -49,8 +48,7 @@ type Created = Recorded & { readonly created: boolean };
 
 /** Makes the service. */
 export function createGroups({ engine, pools, operations }: ServiceOptions): Groups {
-  const requireAny = (cluster: Cluster): void =>
-    requireAnyOffers(poolsOf(pools, cluster), 'groups', 'groups of snapshots');
+  const requireAny = (): void => requireAnyOffers(pools, 'groups', 'groups of snapshots');
 
   function offered(name: string): BackendSnapshots & Required<Pick<BackendSnapshots, 'createGroup'>> {
     const pool = pools.get(name);
@@ -60,7 +58,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
   }
 
   async function find(cluster: Cluster, id: string): Promise<Group | undefined> {
-    requireAny(cluster);
+    requireAny();
     const group = await groupTable.find(engine.reader, { id });
     return group?.cluster === cluster.name ? toGroup(group, await findMembers(engine.reader, id)) : undefined;
   }
@@ -133,7 +131,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
     },
 
     async create(cluster, id, { name, volumeIds, parameters }) {
-      requireAny(cluster);
+      requireAny();
       const resource: Resource = { kind: 'group', id };
       const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
       requireOwnNew(cluster, resource);
@@ -167,7 +165,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
     },
 
     async delete(cluster, id) {
-      requireAny(cluster);
+      requireAny();
       if (clusterOf(id) !== cluster.name) return;
       await operations.run<Recorded, void, void>({
         operation: 'delete',

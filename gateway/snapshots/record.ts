@@ -1,4 +1,5 @@
 import { Problem, problemTable } from '../../src/api/problem.ts';
+import { undoOrRetry } from '../operations/undo.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
@@ -61,7 +62,7 @@ export async function recordSnapshot(
   where: { readonly pool: Pool; readonly rooms: readonly Room[] | undefined },
 ): Promise<void> {
   const { reservedBytes: bytes, place } = snapshot;
-  await requireRoom(sql, where, { bytes, places: place && [place] });
+  await requireRoom(sql, where, { bytes, places: place && [place], tooLarge: 'RESOURCE_EXHAUSTED' });
   await moveReservation(sql, undefined, snapshot);
   await snapshotTable.insert(sql, snapshot);
 }
@@ -85,12 +86,15 @@ export async function forgetSnapshot(sql: Sql, snapshot: SnapshotRecord): Promis
   await snapshotTable.remove(sql, snapshot);
 }
 
-/** Creates. After a failure that is final nothing is left behind, also of what an earlier try may have done. */
+/**
+ * Creates. After a failure that is final nothing is left behind, also of what an earlier try may have done; where that
+ * cannot be undone the failure is not final (UNAVAILABLE).
+ */
 export async function createOrUndo<T>(create: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
   try {
     return await create();
   } catch (error) {
-    if (error instanceof Problem && problemTable[error.code].final) await undo();
+    if (error instanceof Problem && problemTable[error.code].final) await undoOrRetry(undo);
     throw error;
   }
 }

@@ -6,7 +6,6 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers } from '../pools/features.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
@@ -54,11 +53,10 @@ type Created = { readonly record: SnapshotRecord; readonly created: boolean };
 
 /** Makes the service. */
 export function createSnapshots({ engine, pools, operations }: ServiceOptions): Snapshots {
-  const requireAny = (cluster: Cluster): void =>
-    requireAnyOffers(poolsOf(pools, cluster), 'snapshots', 'snapshots');
+  const requireAny = (): void => requireAnyOffers(pools, 'snapshots', 'snapshots');
 
   async function find(cluster: Cluster, id: string): Promise<Snapshot | undefined> {
-    requireAny(cluster);
+    requireAny();
     const record = await snapshotTable.find(engine.reader, { id });
     return record?.cluster === cluster.name ? toSnapshot(record) : undefined;
   }
@@ -99,7 +97,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
     },
 
     async create(cluster, id, { name, volumeId, parameters, topology }) {
-      requireAny(cluster);
+      requireAny();
       const resource: Resource = { kind: 'snapshot', id };
       const source: Resource = { kind: 'volume', id: volumeId };
       requireOwnNew(cluster, resource);
@@ -133,7 +131,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
     },
 
     async list(cluster, { limit, pageToken, volumeId }) {
-      requireAny(cluster);
+      requireAny();
       const { name } = cluster;
       const afterId = pageToken === undefined ? '' : fromPageToken(name, pageToken, 'snapshots');
       const query = { cluster: name, volumeId, afterId, limit: limit + 1 };
@@ -143,7 +141,7 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
     },
 
     async delete(cluster, id) {
-      requireAny(cluster);
+      requireAny();
       if (clusterOf(id) !== cluster.name) return;
       await operations.run<SnapshotRecord, void, void>({
         operation: 'delete',

@@ -1,5 +1,6 @@
 import { formatOptionsOf } from '../../src/api/filesystems.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
+import { undoOrRetry } from '../operations/undo.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { Intended, Operation } from '../operations/operation.ts';
@@ -172,7 +173,7 @@ async function findPlaces(backend: Backend, making: Making): Promise<readonly Se
   try {
     return requirePlaces(backend, making);
   } catch (error) {
-    await backend.delete(making.record);
+    await undoOrRetry(() => backend.delete(making.record));
     throw error;
   }
 }

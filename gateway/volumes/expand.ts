@@ -4,7 +4,6 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Backend, ExpandedVolume, KnownVolume, SizeBounds } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
 import { measureRooms, requireRoom, type Room } from '../pools/room.ts';
@@ -64,7 +63,7 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
 
   return {
     async expand(cluster, id, spec) {
-      requireAnyOffers(poolsOf(pools, cluster), 'expand', 'expansion of volumes');
+      requireAnyOffers(pools, 'expand', 'expansion of volumes');
       requireOwn(cluster, { kind: 'volume', id });
       requireRange(spec);
       const bounds = { requiredBytes: spec.requiredBytes ?? 0, limitBytes: spec.limitBytes ?? 0 };

@@ -1,7 +1,6 @@
 import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { HealthEntry } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import { fromPageToken, toPageToken, type PageQuery } from '../tables/paging.ts';
 import { findVolume, listVolumes, type VolumeRecord } from '../tables/volumes.ts';
@@ -25,8 +24,7 @@ export function createVolumesHealth({
   engine,
   pools,
 }: Pick<ServiceOptions, 'engine' | 'pools'>): VolumesHealth {
-  const requireAny = (cluster: Cluster): void =>
-    requireAnyOffers(poolsOf(pools, cluster), 'health', 'health of volumes');
+  const requireAny = (): void => requireAnyOffers(pools, 'health', 'health of volumes');
 
   /** A volume that is being created or deleted is neither well nor ill, and one in a pool that reports nothing is well. */
   async function ask(volume: VolumeRecord): Promise<Health> {
@@ -37,7 +35,7 @@ export function createVolumesHealth({
 
   return {
     async get(cluster, id) {
-      requireAny(cluster);
+      requireAny();
       const volume = await findVolume(engine.reader, id);
       if (volume?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
       const pool = pools.get(volume.pool);
@@ -46,7 +44,7 @@ export function createVolumesHealth({
     },
 
     async list(cluster, { limit, pageToken }) {
-      requireAny(cluster);
+      requireAny();
       const afterId = pageToken === undefined ? '' : fromPageToken(cluster.name, pageToken, 'health');
       const records = await listVolumes(engine.reader, { cluster: cluster.name, afterId, limit: scanSize });
       const ill: Health[] = [];

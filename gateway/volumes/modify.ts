@@ -4,7 +4,6 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Modification as BackendModification } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { poolsOf } from '../pools/choice.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import type { Sql } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
@@ -45,7 +44,7 @@ export function createModification({ engine, pools, operations }: ServiceOptions
 
   return {
     async modify(cluster, id, given) {
-      requireAnyOffers(poolsOf(pools, cluster), 'modify', 'modification of volumes');
+      requireAnyOffers(pools, 'modify', 'modification of volumes');
       requireOwn(cluster, { kind: 'volume', id });
       const modified = await operations.run<Modifying, void, VolumeRecord>({
         operation: 'modify',

@@ -55,7 +55,7 @@ async function ask(http: Http, { operation, input }: Asked, call: Call): Promise
     for (;;) {
       const { value, accepted } = await http.send(request, opened);
       if (!accepted) return value;
-      if (Date.now() + pollMs >= call.deadlineMs)
+      if (Date.now() + 2 * pollMs >= call.deadlineMs)
         throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
       await pause(pollMs, opened.signal);
     }

@@ -98,6 +98,15 @@ for (const code of finals) {
   });
 }
 
+test('what failed for good and cannot be undone is not final, and is finished by a retry', async t => {
+  const { snapshots, backend } = await makeFaulty(t);
+  backend.failNext('cut', 'after', new Problem('INTERNAL', 'broken'));
+  backend.failNext('uncut', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
+  await assert.rejects(snapshots.create(clusters.a, id, spec), isProblem('UNAVAILABLE'));
+  assert.deepEqual(await snapshotsIn(backend), [id]);
+  assert.equal((await snapshots.create(clusters.a, id, spec)).snapshot.state, 'ready');
+});
+
 test('a deletion that failed leaves a tombstone until it is done', async t => {
   const { snapshots, recovery, backend } = await makeFaulty(t);
   await snapshots.create(clusters.a, id, spec);

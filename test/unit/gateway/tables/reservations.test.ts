@@ -112,8 +112,18 @@ test('a snapshot is let in by what the storage says that it takes, if it says so
   await assertCounted(gateway.engine);
 });
 
-test('what is larger than the pool is OUT_OF_RANGE', async t => {
+test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE_EXHAUSTED', async t => {
   await assert.rejects(create(await open(t), 'one', 11), isProblem('OUT_OF_RANGE'));
+  let totalBytes = 15 * mebibyte;
+  const backend = { ...(await openMemory(15 * mebibyte)), capacity: async () => ({ totalBytes }) };
+  const gateway = await makeGateway(t, { backend });
+  await create(gateway, 'one', 10);
+  totalBytes = 5 * mebibyte;
+  const { snapshots } = gateway;
+  await assert.rejects(
+    snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' }),
+    isProblem('RESOURCE_EXHAUSTED'),
+  );
 });
 
 for (const moment of ['before', 'after'] as const)

@@ -128,6 +128,18 @@ test('a copy, a snapshot and a group lie in the pool of their source', async t =
   );
 });
 
+test('what lies in a pool that the cluster may not use any more can be read and deleted', async t => {
+  const { volumes, snapshots, groups } = await open(t);
+  await volumes.create(a, 'a.one', inPool('one', 'fast'));
+  await snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  await groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] });
+  const moved = { ...a, pools: ['slow'] };
+  assert.equal((await snapshots.get(moved, 'a.cut')).pool, 'fast');
+  await snapshots.delete(moved, 'a.cut');
+  await groups.delete(moved, 'a.both');
+  assert.deepEqual((await snapshots.list(moved, { limit: 10 })).snapshots, []);
+});
+
 test('the capabilities are the union over the pools of the cluster, and each alone', async t => {
   const { ask, volumes, snapshots, health } = await open(t);
   const { body } = await ask('GET /v1/capabilities');

@@ -137,7 +137,7 @@ test('a volume that the storage made with another size is never reported as made
   const backend = { ...inner, create: async () => ({ sizeBytes: 1 }) };
   const { volumes } = await makeGateway(t, { backend });
   const work = volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
-  await assert.rejects(work, isProblemThat('UNAVAILABLE', /made volume "a.pvc-1" with 1 bytes/));
+  await assert.rejects(work, isProblemThat('UNAVAILABLE', /created volume "a.pvc-1" with 1 bytes/));
   assert.equal((await volumes.get(clusters.a, 'a.pvc-1')).state, 'creating');
 });
 
