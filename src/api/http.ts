@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { z } from 'zod';
-import { pause, unlessAborted } from '../lib/concurrency.ts';
+import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import { maxBodyBytes, problemSchema, type Operation } from './operations.ts';
 import { Problem } from './problem.ts';
 
@@ -54,8 +54,6 @@ type Reply = {
 /** Tries at one request, the first included. All requests of the API may be repeated. */
 const maxTries = 4;
 const firstPauseMs = 50;
-/** The longest that a timer can wait. */
-const longestMs = 2 ** 31 - 1;
 
 /** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
 export function openCall(call: Call): OpenCall {
@@ -65,7 +63,7 @@ export function openCall(call: Call): OpenCall {
   // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
   const end = new AbortController();
   const cancel = (): void => end.abort(cancelledProblem());
-  const timer = setTimeout(() => end.abort(lateProblem()), Math.min(leftMs, longestMs));
+  const timer = setTimeout(() => end.abort(lateProblem()), Math.min(leftMs, longestTimerMs));
   call.signal?.addEventListener('abort', cancel);
   return {
     ...call,

@@ -1,10 +1,10 @@
 /** The longest that a timer can wait, in milliseconds; a longer one would end at once. */
-const longestMs = 2 ** 31 - 1;
+export const longestTimerMs = 2 ** 31 - 1;
 
 /** Waits; rejects with the signal's reason when that comes first. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(end, Math.min(ms, longestMs));
+    const timer = setTimeout(end, Math.min(ms, longestTimerMs));
     const abort = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);
@@ -35,7 +35,7 @@ export async function withinTime<T>(
 ): Promise<{ readonly value: T } | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, Math.min(timeoutMs, longestMs), undefined);
+    timer = setTimeout(resolve, Math.min(timeoutMs, longestTimerMs), undefined);
   });
   try {
     return await Promise.race([work.then(value => ({ value })), late]);

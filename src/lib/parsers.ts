@@ -1,4 +1,5 @@
 import { isAbsolute, normalize } from 'node:path';
+import { longestTimerMs } from './concurrency.ts';
 
 /** Any text that is not empty. */
 export function text(value: string): string {
@@ -25,15 +26,12 @@ export function integer(least: number, most: number): (value: string) => number 
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
-/** The longest that a timer can wait; a longer one would end at once. */
-const longestMs = 2 ** 31 - 1;
-
 /** A duration such as 250ms, 30s, 5m or 1h, given back in milliseconds. */
 export function durationMs(value: string): number {
   const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value);
   if (!match) throw new Error(`"${value}" is not a duration such as 250ms, 30s, 5m or 1h`);
   const ms = Number(match[1]) * unitMs[match[2] as keyof typeof unitMs];
-  if (ms > longestMs) throw new Error(`"${value}" is longer than 24 days`);
+  if (ms > longestTimerMs) throw new Error(`"${value}" is longer than 24 days`);
   return ms;
 }
 
