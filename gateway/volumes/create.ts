@@ -78,7 +78,7 @@ async function choosePoolFor(
   { cluster, id, spec: { parameters, source } }: Asked,
 ): Promise<Choice> {
   const usable = poolsOf(pools, cluster);
-  if (!source && pools.all().length === 1) return choosePool(usable, parameters);
+  if (!source && usable.length === 1 && pools.all().length === 1) return choosePool(usable, parameters);
   const known = await findVolume(engine.reader, id);
   const recorded = known && pools.get(known.pool);
   if (recorded) return choosePool([...new Set([...usable, recorded])], parameters, recorded);

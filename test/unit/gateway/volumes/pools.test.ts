@@ -76,6 +76,12 @@ test('a volume that is there is found in its pool, whatever pools there are now,
   );
 });
 
+test('a volume in the only pool is found by a cluster that may use none any more', async t => {
+  const { volumes } = await makeGateway(t);
+  await volumes.create(a, 'a.one', inPool('one'));
+  assert.equal((await volumes.create({ ...a, pools: [] }, 'a.one', inPool('one'))).created, false);
+});
+
 test('what is half made is finished in its pool, though the cluster may not use that any more', async t => {
   const { volumes, recovery, slow } = await open(t);
   slow.failNext('create', 'after', new Error('the answer was lost'));
