@@ -22,10 +22,10 @@ export interface Backend {
    */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
   /**
-   * The places that volumes can be in, the first being the best when nothing is asked. Absent: everything is reached
-   * from everywhere. A storage with places makes copies of a volume or snapshot only where that is.
+   * The topologies that volumes can be in, the first being the best when nothing is asked. Absent: everything is reached
+   * from everywhere. A storage with topologies makes copies of a volume or snapshot only where that is.
    */
-  readonly places?: readonly Segments[];
+  readonly topologies?: readonly Segments[];
   /**
    * The sizes that volumes can have. The gateway chooses one within them and asks for it as `requiredBytes`. Absent:
    * the backend chooses a size within the bounds that were asked for.
@@ -59,10 +59,10 @@ export interface Backend {
   /** What is wrong with the volume now; empty when nothing is. At most one entry for each status and reason. */
   volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
   /**
-   * What the storage has for all volumes and snapshots together, reserved or not, in one of the `places` where there
+   * What the storage has for all volumes and snapshots together, reserved or not, in one of the `topologies` where there
    * are such. What is left of it, the gateway knows.
    */
-  capacity?(place?: Segments): Promise<PoolCapacity>;
+  capacity?(segments?: Segments): Promise<PoolCapacity>;
   /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
   /** Throws a `Problem` that says why the storage cannot be used now. */
@@ -101,7 +101,7 @@ export interface Snapshots {
    * snapshot would not be of one point in time, as when the volume is written meanwhile.
    */
   create(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
-  /** What a snapshot of the volume as it is now takes of the pool, for a look at its room. Absent: the volume's size. */
+  /** What a snapshot of the volume as it is now takes of the pool, for a look at its space. Absent: the volume's size. */
   measure?(volume: KnownVolume): Promise<number>;
   /** Removes the snapshot and what an unfinished create left; a missing one is fine. */
   delete(snapshot: SnapshotRef): Promise<void>;
@@ -134,11 +134,11 @@ export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansio
 /** Names a snapshot. */
 export type SnapshotRef = { readonly id: string };
 
-/** A snapshot that was taken. It is where its volume was; without a place it is reached from everywhere. */
+/** A snapshot that was taken. It is where its volume was; without a topology it is reached from everywhere. */
 export type KnownSnapshot = SnapshotRef & {
   readonly volumeId: string;
   readonly sizeBytes: number;
-  readonly place?: Segments;
+  readonly segments?: Segments;
 };
 
 /** A snapshot to take. */
@@ -183,17 +183,17 @@ export type NewVolume = VolumeRef &
     /** Given only when the backend has `modification`. */
     readonly mutableParameters?: Readonly<Record<string, string>>;
     readonly capabilities: readonly Capability[];
-    /** Those of the backend's `places` in which the volume may be, best first, at least one; absent as they are. */
-    readonly places?: readonly Segments[];
+    /** Those of the backend's `topologies` in which the volume may be, best first, at least one; absent as they are. */
+    readonly topologies?: readonly Segments[];
   };
 
 /**
- * What was made: its size, what nodes are given at every mount (not secret), and in which place it is, which may be left
+ * What was made: its size, what nodes are given at every mount (not secret), and in which topology it is, which may be left
  * out where there is only one.
  */
 export type CreatedVolume = {
   readonly sizeBytes: number;
-  readonly place?: Segments;
+  readonly segments?: Segments;
   readonly context?: Readonly<Record<string, string>>;
 };
 
@@ -202,7 +202,7 @@ export type KnownVolume = VolumeRef & {
   readonly sizeBytes: number;
   readonly parameters: Readonly<Record<string, string>>;
   /** Where it is; absent: it is reached from everywhere. */
-  readonly place?: Segments;
+  readonly segments?: Segments;
 };
 
 /** Which node wants to use a volume, and how. */

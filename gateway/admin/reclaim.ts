@@ -55,7 +55,7 @@ async function bury(sql: Sql, orphan: Orphan): Promise<Intended<Orphan, void>> {
       : await snapshotTable.insert(sql, {
           ...newSnapshotRecord(
             { ...known, volumeId: '', parameters: {} },
-            { pool, place: undefined, sizeBytes: 0 },
+            { pool, segments: undefined, sizeBytes: 0 },
           ),
           state: 'deleting',
         });

@@ -43,15 +43,15 @@ export async function requireAdmission(sql: Reader, wanted: Wanted): Promise<voi
     );
 }
 
-/** Where nothing is known of the node's place, a cluster that is trusted with any node is trusted with this, too. */
-function requireReachable({ volume: { id, place }, cluster, nodeId, node }: Wanted): void {
-  if (!place || (node?.topology === undefined && cluster.acceptAnyNode)) return;
+/** Where nothing is known of the node's topology, a cluster that is trusted with any node is trusted with this, too. */
+function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: Wanted): void {
+  if (!segments || (node?.topology === undefined && cluster.acceptAnyNode)) return;
   const from = node?.topology ?? {};
-  if (isReachable(place, from)) return;
+  if (isReachable(segments, from)) return;
   const there =
     Object.keys(from).length === 0 ? 'has reported no topology' : `is in "${formatSegments(from)}"`;
   throw new Problem(
     'FAILED_PRECONDITION',
-    `volume "${id}" is in "${formatSegments(place)}", and node "${nodeId}" ${there}`,
+    `volume "${id}" is in "${formatSegments(segments)}", and node "${nodeId}" ${there}`,
   );
 }

@@ -173,11 +173,11 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
 }
 
 function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
-  const place = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
+  const attached = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
   if (before.readonly !== asked.readonly)
-    throw new Problem('ALREADY_EXISTS', `${place} ${before.readonly ? 'read-only' : 'for writing'}`);
+    throw new Problem('ALREADY_EXISTS', `${attached} ${before.readonly ? 'read-only' : 'for writing'}`);
   if (!sameJson(before.capability, asked.capability))
-    throw new Problem('ALREADY_EXISTS', `${place} with another capability`);
+    throw new Problem('ALREADY_EXISTS', `${attached} with another capability`);
 }
 
 function isSameNode(

@@ -7,7 +7,7 @@ import type { Engine } from '../store.ts';
 
 /** The nodes that each cluster says it has. */
 export interface Nodes {
-  /** Records what the cluster says of the node, in place of what it said before. */
+  /** Records what the cluster says of the node, instead of what it said before. */
   put(cluster: Cluster, nodeId: string, spec: NodeSpec): Promise<{ node: Node; created: boolean }>;
   get(cluster: Cluster, nodeId: string): Promise<Node>;
   /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */

@@ -19,7 +19,7 @@ export function featuresOf(backend: Backend): Feature[] {
     groups: snapshots?.createGroup,
     changes: snapshots && backend.changes,
     health: backend.volumeHealth,
-    topology: backend.places,
+    topology: backend.topologies,
   };
   return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
 }

@@ -44,9 +44,9 @@ export function createOpenPools(plugins: Plugins, log: Log): OpenPools {
       const found = await plugins[backend]?.open(settings, { name, log });
       if (!found) throw new Error(`there is no backend "${backend}"`);
       if (!topology) return found;
-      if (!found.places) return { ...found, places: [topology] };
+      if (!found.topologies) return { ...found, topologies: [topology] };
       await found.close?.();
-      throw new Error(`topology: the backend "${backend}" knows its places itself`);
+      throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
     } catch (error) {
       throw new Error(`pools.${name}: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,

@@ -5,7 +5,7 @@ import type { SnapshotRecord } from '../tables/snapshots.ts';
 
 /** A snapshot as the API shows it. */
 export function toSnapshot(record: SnapshotRecord): Snapshot {
-  const { id, name, pool, volumeId, groupId, state, sizeBytes, createdAtMs, place } = record;
+  const { id, name, pool, volumeId, groupId, state, sizeBytes, createdAtMs, segments } = record;
   return {
     id,
     name,
@@ -15,7 +15,7 @@ export function toSnapshot(record: SnapshotRecord): Snapshot {
     state,
     sizeBytes,
     createdAt: new Date(createdAtMs).toISOString(),
-    ...(place && { topology: [place] }),
+    ...(segments && { topology: [segments] }),
   };
 }
 
@@ -27,6 +27,6 @@ export function toGroup(record: GroupRecord, members: readonly SnapshotRecord[])
 }
 
 /** A snapshot as backends know it. */
-export function toKnownSnapshot({ id, volumeId, sizeBytes, place }: SnapshotRecord): KnownSnapshot {
-  return { id, volumeId, sizeBytes, ...(place && { place }) };
+export function toKnownSnapshot({ id, volumeId, sizeBytes, segments }: SnapshotRecord): KnownSnapshot {
+  return { id, volumeId, sizeBytes, ...(segments && { segments }) };
 }

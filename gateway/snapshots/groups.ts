@@ -107,7 +107,7 @@ export function createGroups({ engine, pools, operations }: ServiceOptions): Gro
       const given = { groupId: id, member, reservedBytes };
       return newSnapshotRecord({ ...ids, cluster, name, parameters }, volume, given);
     });
-    const where = { pool: pools.get(pool), rooms: measured.rooms };
+    const where = { pool: pools.get(pool), spaces: measured.spaces };
     for (const member of members) await recordSnapshot(sql, member, where);
     return { group, members };
   }

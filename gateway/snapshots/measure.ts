@@ -1,12 +1,12 @@
 import { asProblem } from '../../src/api/problem.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { measureRooms, type Room } from '../pools/room.ts';
+import { measureSpaces, type Space } from '../pools/space.ts';
 import { findVolume } from '../tables/volumes.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
 
-/** What the storage told: its rooms, and what a snapshot of each volume takes, as far as it knows. */
+/** What the storage told: its spaces, and what a snapshot of each volume takes, as far as it knows. */
 export type Measured = {
-  readonly rooms: readonly Room[] | undefined;
+  readonly spaces: readonly Space[] | undefined;
   readonly bytesOf: ReadonlyMap<string, number>;
 };
 
@@ -19,7 +19,7 @@ export async function measureSnapshots(
   const volumes = found.filter(volume => volume !== undefined);
   const bytesOf = new Map<string, number>();
   const [first] = volumes;
-  if (!first) return { rooms: undefined, bytesOf };
+  if (!first) return { spaces: undefined, bytesOf };
   const pool = pools.get(first.pool);
   const { snapshots } = pool.backend;
   try {
@@ -30,5 +30,5 @@ export async function measureSnapshots(
   } catch (error) {
     throw asProblem(error);
   }
-  return { rooms: await measureRooms(pool), bytesOf };
+  return { spaces: await measureSpaces(pool), bytesOf };
 }

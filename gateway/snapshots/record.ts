@@ -3,7 +3,7 @@ import { undoOrRetry } from '../operations/undo.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
-import { requireRoom, type Room } from '../pools/room.ts';
+import { requireSpace, type Space } from '../pools/space.ts';
 import type { Reader, Sql } from '../store.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
@@ -11,16 +11,16 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
 import { isWritable } from '../volumes/sources.ts';
 
-/** A snapshot as it is recorded at first, in the pool and the place of its volume; it takes as much, unless told. */
+/** A snapshot as it is recorded at first, in the pool and the topology of its volume; it takes as much, unless told. */
 export function newSnapshotRecord(
   asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
-  volume: Pick<VolumeRecord, 'pool' | 'place' | 'sizeBytes'>,
+  volume: Pick<VolumeRecord, 'pool' | 'segments' | 'sizeBytes'>,
   given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'reservedBytes'>> = {},
 ): SnapshotRecord {
   return {
     ...asked,
     pool: volume.pool,
-    place: volume.place,
+    segments: volume.segments,
     groupId: given.groupId,
     member: given.member ?? 0,
     state: 'creating',
@@ -55,14 +55,18 @@ function afterCreate({
   return { sizeBytes, reservedBytes, createdAtMs, state: ready ? 'ready' : 'processing' };
 }
 
-/** Records a new snapshot; RESOURCE_EXHAUSTED when there is no room for what it takes. */
+/** Records a new snapshot; RESOURCE_EXHAUSTED when there is no space for what it takes. */
 export async function recordSnapshot(
   sql: Sql,
   snapshot: SnapshotRecord,
-  where: { readonly pool: Pool; readonly rooms: readonly Room[] | undefined },
+  where: { readonly pool: Pool; readonly spaces: readonly Space[] | undefined },
 ): Promise<void> {
-  const { reservedBytes: bytes, place } = snapshot;
-  await requireRoom(sql, where, { bytes, places: place && [place], tooLarge: 'RESOURCE_EXHAUSTED' });
+  const { reservedBytes: bytes, segments } = snapshot;
+  await requireSpace(sql, where, {
+    bytes,
+    topologies: segments && [segments],
+    tooLarge: 'RESOURCE_EXHAUSTED',
+  });
   await moveReservation(sql, undefined, snapshot);
   await snapshotTable.insert(sql, snapshot);
 }

@@ -65,17 +65,17 @@ export function createSnapshots({ engine, pools, operations }: ServiceOptions): 
   async function intendCreate(
     sql: Sql,
     { requirement, ...asked }: Asked,
-    { rooms, bytesOf }: Measured,
+    { spaces, bytesOf }: Measured,
   ): Promise<Intended<Creating, Created>> {
     const known = await snapshotTable.find(sql, asked);
-    if (known && !meets(known.place, requirement)) throw elsewhereProblem('ALREADY_EXISTS', known);
+    if (known && !meets(known.segments, requirement)) throw elsewhereProblem('ALREADY_EXISTS', known);
     if (known) requireSame(known, readAsked(asked, known.pool));
     if (known?.state === 'ready') return { result: { record: known, created: false } };
     const volume = await requireReadyVolume(sql, asked.volumeId);
     const reservedBytes = bytesOf.get(volume.id) ?? volume.sizeBytes;
     const record = known ?? newSnapshotRecord(readAsked(asked, volume.pool), volume, { reservedBytes });
-    if (!meets(record.place, requirement)) throw elsewhereProblem('RESOURCE_EXHAUSTED', record);
-    if (!known) await recordSnapshot(sql, record, { pool: pools.get(record.pool), rooms });
+    if (!meets(record.segments, requirement)) throw elsewhereProblem('RESOURCE_EXHAUSTED', record);
+    if (!known) await recordSnapshot(sql, record, { pool: pools.get(record.pool), spaces });
     return { intent: { record, snapshot: await toNewSnapshot(sql, record, volume) } };
   }
 
@@ -169,8 +169,8 @@ async function intendDelete(sql: Sql, id: string): Promise<Intended<SnapshotReco
 }
 
 function elsewhereProblem(code: 'ALREADY_EXISTS' | 'RESOURCE_EXHAUSTED', record: SnapshotRecord): Problem {
-  const { id, volumeId, place = {} } = record;
-  const where = `"${formatSegments(place)}", which is not where it is asked for`;
+  const { id, volumeId, segments = {} } = record;
+  const where = `"${formatSegments(segments)}", which is not where it is asked for`;
   return code === 'ALREADY_EXISTS'
     ? new Problem(code, `snapshot "${id}" is there, in ${where}`)
     : new Problem(code, `snapshot "${id}" can only be where volume "${volumeId}" is: in ${where}`);

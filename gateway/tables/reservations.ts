@@ -1,11 +1,11 @@
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlValue } from '../store.ts';
-import { placeText } from './places.ts';
+import { segmentsText } from './segments.ts';
 
-/** What a volume or snapshot takes of its pool; undefined `place`: it is in none, or nobody knows where yet. */
+/** What a volume or snapshot takes of its pool; undefined `segments`: it is in none, or nobody knows where yet. */
 export type Reserved = {
   readonly pool: string;
-  readonly place: Segments | undefined;
+  readonly segments: Segments | undefined;
   readonly cluster: string;
   readonly reservedBytes: number;
 };
@@ -25,10 +25,14 @@ export async function moveReservation(
   if (after) await add(sql, after, after.reservedBytes);
 }
 
-/** How many bytes are reserved in the pool by all clusters, in one place or, without `place`, in all. */
-export async function sumReserved(sql: Reader, pool: string, place: Segments | undefined): Promise<number> {
-  const where = place === undefined ? 'pool = ?' : 'pool = ? and place = ?';
-  const values = place === undefined ? [pool] : [pool, placeText(place)];
+/** How many bytes are reserved in the pool by all clusters, in one topology or, without `segments`, in all. */
+export async function sumReserved(
+  sql: Reader,
+  pool: string,
+  segments: Segments | undefined,
+): Promise<number> {
+  const where = segments === undefined ? 'pool = ?' : 'pool = ? and segments = ?';
+  const values = segments === undefined ? [pool] : [pool, segmentsText(segments)];
   const [row] = await sql.all(`select sum(bytes) as bytes from reservations where ${where}`, ...values);
   return Number(row?.bytes ?? 0);
 }
@@ -37,24 +41,24 @@ export async function sumReserved(sql: Reader, pool: string, place: Segments | u
 export async function recountReservations(sql: Sql): Promise<void> {
   await sql.run('delete from reservations');
   await sql.run(
-    `insert into reservations (pool, place, cluster, bytes)
-     select pool, coalesce(place, ''), cluster, sum(reserved_bytes) from (
-       select pool, place, cluster, reserved_bytes from volumes
-       union all select pool, place, cluster, reserved_bytes from snapshots
-     ) as reserved group by pool, coalesce(place, ''), cluster`,
+    `insert into reservations (pool, segments, cluster, bytes)
+     select pool, coalesce(segments, ''), cluster, sum(reserved_bytes) from (
+       select pool, segments, cluster, reserved_bytes from volumes
+       union all select pool, segments, cluster, reserved_bytes from snapshots
+     ) as reserved group by pool, coalesce(segments, ''), cluster`,
   );
 }
 
 async function add(sql: Sql, reserved: Reserved, bytes: number): Promise<void> {
   if (bytes === 0) return;
   await sql.run(
-    `insert into reservations (pool, place, cluster, bytes) values (?, ?, ?, ?)
-     on conflict (pool, place, cluster) do update set bytes = reservations.bytes + excluded.bytes`,
+    `insert into reservations (pool, segments, cluster, bytes) values (?, ?, ?, ?)
+     on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes`,
     ...keyOf(reserved),
     bytes,
   );
 }
 
-function keyOf({ pool, place, cluster }: Reserved): readonly SqlValue[] {
-  return [pool, place ? placeText(place) : '', cluster];
+function keyOf({ pool, segments, cluster }: Reserved): readonly SqlValue[] {
+  return [pool, segments ? segmentsText(segments) : '', cluster];
 }

@@ -23,7 +23,7 @@ const steps: readonly (readonly string[])[] = [
       node_expansion integer not null,
       used_raw integer not null,
       pending text,
-      place text,
+      segments text,
       restorable_until bigint
     )`,
     'create index volumes_by_cluster on volumes (cluster, id)',
@@ -53,7 +53,7 @@ const steps: readonly (readonly string[])[] = [
       size_bytes bigint not null,
       reserved_bytes bigint not null,
       created_at bigint not null,
-      place text
+      segments text
     )`,
     'create index snapshots_by_cluster on snapshots (cluster, id)',
     'create index snapshots_by_volume on snapshots (volume_id, id)',
@@ -90,10 +90,10 @@ const steps: readonly (readonly string[])[] = [
     )`,
     `create table reservations (
       pool text not null,
-      place text not null,
+      segments text not null,
       cluster text not null,
       bytes bigint not null,
-      primary key (pool, place, cluster)
+      primary key (pool, segments, cluster)
     )`,
     `create table findings (
       pool text not null,

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, SqlValue } from '../store.ts';
-import { placeColumn } from './places.ts';
+import { segmentsColumn } from './segments.ts';
 import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { integer, json, optional, table, text } from './table.ts';
 
@@ -24,7 +24,7 @@ export type SnapshotRecord = {
   /** When it was taken; before that, when it was asked for. */
   readonly createdAtMs: number;
   /** Where it is; undefined: volumes made from it are reached from everywhere. */
-  readonly place: Segments | undefined;
+  readonly segments: Segments | undefined;
 };
 
 /** Which snapshots to list: those that are created, of one volume or of all, after an id. */
@@ -51,7 +51,7 @@ export const snapshotTable = table<SnapshotRecord, 'id'>('snapshots', {
     sizeBytes: integer('size_bytes'),
     reservedBytes: integer('reserved_bytes'),
     createdAtMs: integer('created_at'),
-    place: optional(placeColumn('place')),
+    segments: optional(segmentsColumn('segments')),
   },
 });
 

@@ -15,7 +15,7 @@ export interface Table<R extends object, K extends keyof R> {
   readonly name: string;
   /** False when the key is taken; nothing is changed then. */
   insert(sql: Sql, record: R): Promise<boolean>;
-  /** Records it in place of what has the same key. */
+  /** Records it instead of what has the same key. */
   put(sql: Sql, record: R): Promise<void>;
   find(sql: Reader, key: Pick<R, K>): Promise<R | undefined>;
   /** The records that `rest` selects: all that can stand after the table's name. */

@@ -2,16 +2,16 @@ import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
 import type { Reader } from '../store.ts';
-import { placeColumn } from './places.ts';
+import { segmentsColumn } from './segments.ts';
 import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { boolean, integer, json, optional, table, text, type Column } from './table.ts';
 
 /**
  * What was asked when the volume was made; its name and its source stand beside it. Of the topology that was asked for,
- * the places that the storage had there, best first; absent when nothing was asked, or the storage had no places.
+ * the topologies that the storage had there, best first; absent when nothing was asked, or the storage had no topologies.
  */
 export type RecordedSpec = Omit<VolumeSpec, 'name' | 'topology' | 'source'> & {
-  readonly places?: readonly Segments[] | undefined;
+  readonly topologies?: readonly Segments[] | undefined;
 };
 
 /** What was begun on a volume that is ready, and must be finished. */
@@ -42,7 +42,7 @@ export type VolumeRecord = {
   readonly usedRaw: boolean;
   readonly pending: Pending;
   /** Where it is; undefined: it is reached from everywhere, or not made yet. */
-  readonly place: Segments | undefined;
+  readonly segments: Segments | undefined;
   /** Until when a deleted volume can be restored. */
   readonly restorableUntilMs: number | undefined;
 };
@@ -66,7 +66,7 @@ export const volumeTable = table<VolumeRecord, 'id'>('volumes', {
     nodeExpansionRequired: boolean('node_expansion'),
     usedRaw: boolean('used_raw'),
     pending: pendingColumn('pending'),
-    place: optional(placeColumn('place')),
+    segments: optional(segmentsColumn('segments')),
     restorableUntilMs: optional(integer('restorable_until')),
   },
 });

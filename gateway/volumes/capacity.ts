@@ -3,17 +3,17 @@ import type { VolumeSizes } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { choosePool, poolsOf } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
-import { leftIn, measureRooms } from '../pools/room.ts';
+import { availableIn, measureSpaces } from '../pools/space.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { choosePlaces, isOneOf, readRequirement } from './placement.ts';
+import { chooseTopologies, isOneOf, readRequirement } from './placement.ts';
 import { canUse, readVolumeParameters } from './validate.ts';
 
 const none: Capacity = { availableBytes: 0 };
 
-/** The room left for new volumes. */
+/** The space left for new volumes. */
 export interface Capacities {
   /**
-   * Over all places that are meant; none for what the backend does not offer, and where it has no place.
+   * Over all topologies that are meant; none for what the backend does not offer, and where it has no topology.
    * INVALID_ARGUMENT for parameters that no volume can have.
    */
   find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity>;
@@ -26,14 +26,16 @@ export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine
       const { capabilities = [], parameters, topology } = spec;
       const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);
       const { backend } = pool;
-      const rooms = requireOffered(pool, await measureRooms(pool), 'capacity');
+      const spaces = requireOffered(pool, await measureSpaces(pool), 'capacity');
       readVolumeParameters(pool, own, capabilities);
       if (!capabilities.every(capability => canUse(backend, capability))) return none;
       const asked = readRequirement(topology && { requisite: [topology] });
-      const places = backend.places && choosePlaces(backend.places, asked);
-      const meant = rooms.filter(({ place }) => !place || (places && isOneOf(place, places)));
+      const topologies = backend.topologies && chooseTopologies(backend.topologies, asked);
+      const meant = spaces.filter(
+        ({ segments }) => !segments || (topologies && isOneOf(segments, topologies)),
+      );
       const found = await Promise.all(
-        meant.map(async room => toCapacity(await leftIn(engine.reader, pool, room), backend.sizes)),
+        meant.map(async space => toCapacity(await availableIn(engine.reader, pool, space), backend.sizes)),
       );
       return found.length === 0 ? none : found.reduce(add);
     },
@@ -50,7 +52,7 @@ function toCapacity(availableBytes: number, sizes: VolumeSizes | undefined): Cap
   };
 }
 
-/** A volume is in one place: the largest that can be had is that of the best place. */
+/** A volume is in one topology: the largest that can be had is that of the best topology. */
 function add(a: Capacity, b: Capacity): Capacity {
   const maximum = combine(Math.max, a.maximumVolumeBytes, b.maximumVolumeBytes);
   const minimum = combine(Math.min, a.minimumVolumeBytes, b.minimumVolumeBytes);

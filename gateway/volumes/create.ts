@@ -7,7 +7,7 @@ import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { choosePool, poolsOf, type Choice } from '../pools/choice.ts';
 import type { Pool } from '../pools/pools.ts';
-import { measureRooms, requireRoom, type Room } from '../pools/room.ts';
+import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
@@ -19,7 +19,7 @@ import { chooseSize } from './size.ts';
 import {
   claimsOfSource,
   findSource,
-  placeOfSource,
+  segmentsOfSource,
   requireSource,
   requireSourceOffered,
   sizeOfSource,
@@ -31,7 +31,7 @@ import { isWithin } from './validate.ts';
 type Making = { readonly record: VolumeRecord; readonly source: VolumeSource | undefined };
 /** A volume that is there; `created` when it was not there before. */
 export type Made = { readonly record: VolumeRecord; readonly created: boolean };
-type Where = { readonly pool: Pool; readonly rooms: readonly Room[] | undefined };
+type Where = { readonly pool: Pool; readonly spaces: readonly Space[] | undefined };
 
 /** Makes the volume, or finds that it is there and fits. */
 export async function createVolume(
@@ -46,16 +46,16 @@ export async function createVolume(
   const choice = await choosePoolFor({ engine, pools }, asked);
   const { pool } = choice;
   const asNew = newVolumeRecord({ asked, choice, requirement });
-  const rooms = await measureRooms(pool);
+  const spaces = await measureSpaces(pool);
   const operation: Operation<Making, CreatedVolume, Made> = {
     operation: 'create',
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
     claims: [resource, ...claimsOfSource(spec.source)],
-    intend: sql => intendCreate(sql, asNew, { pool, rooms }),
+    intend: sql => intendCreate(sql, asNew, { pool, spaces }),
     act: intent => makeWithin(pool.backend, intent),
-    async succeed(sql, { intent, effect: { sizeBytes, context = {}, place } }) {
+    async succeed(sql, { intent, effect: { sizeBytes, context = {}, segments } }) {
       const told = { ...context, ...formatOptionsOf(intent.record.spec.parameters ?? {}) };
-      const made = { state: 'ready', sizeBytes, reservedBytes: sizeBytes, context: told, place } as const;
+      const made = { state: 'ready', sizeBytes, reservedBytes: sizeBytes, context: told, segments } as const;
       const record = { ...intent.record, ...made };
       await moveReservation(sql, intent.record, record);
       await volumeTable.update(sql, { id }, made);
@@ -105,15 +105,15 @@ async function intendCreate(sql: Sql, asked: VolumeRecord, where: Where): Promis
   return { intent: { record: known, source: await findSource(sql, known) } };
 }
 
-/** Chooses size and place, reserves the room and records the volume. */
+/** Chooses size and segments, reserves the space and records the volume. */
 async function recordNew(sql: Sql, asked: VolumeRecord, where: Where): Promise<Making> {
   const { backend } = where.pool;
   const source = await findSource(sql, asked);
   requireNotSmaller(asked, source);
-  const places = requirePlaces(backend, { record: asked, source });
+  const topologies = requireTopologies(backend, { record: asked, source });
   const reservedBytes = sizeWithin(backend, asked, source);
-  const room = await requireRoom(sql, where, { bytes: reservedBytes, places });
-  const record = { ...asked, reservedBytes, place: room?.place };
+  const space = await requireSpace(sql, where, { bytes: reservedBytes, topologies });
+  const record = { ...asked, reservedBytes, segments: space?.segments };
   await moveReservation(sql, undefined, record);
   await volumeTable.insert(sql, record);
   return { record, source };
@@ -136,42 +136,42 @@ function requireNotSmaller({ spec }: VolumeRecord, source: VolumeSource | undefi
 }
 
 /**
- * The places in which the volume may be now: those that were asked for, and of them only the source's own. Undefined
- * when the storage has no places; RESOURCE_EXHAUSTED when none is left.
+ * The topologies in which the volume may be now: those that were asked for, and of them only the source's own. Undefined
+ * when the storage has no topologies; RESOURCE_EXHAUSTED when none is left.
  */
-function requirePlaces(
-  { places: known }: Backend,
-  { record: { id, spec, place }, source }: Making,
+function requireTopologies(
+  { topologies: known }: Backend,
+  { record: { id, spec, segments }, source }: Making,
 ): readonly Segments[] | undefined {
   if (!known) return undefined;
-  const beside = placeOfSource(source);
-  const wanted = place ? [place] : spec.places;
+  const beside = segmentsOfSource(source);
+  const wanted = segments ? [segments] : spec.topologies;
   const asked = wanted?.filter(one => isOneOf(one, known)) ?? known;
-  const places = beside ? asked.filter(one => isOneOf(one, [beside])) : asked;
-  if (places.length > 0) return places;
+  const topologies = beside ? asked.filter(one => isOneOf(one, [beside])) : asked;
+  if (topologies.length > 0) return topologies;
   const besideIt = beside ? `, and its ${source?.kind} is in "${formatSegments(beside)}"` : '';
   throw new Problem(
     'RESOURCE_EXHAUSTED',
-    `volume "${id}" cannot be where it is asked for: the pool is in ${listPlaces(known)}${besideIt}`,
+    `volume "${id}" cannot be where it is asked for: the pool is in ${formatAll(known)}${besideIt}`,
   );
 }
 
-/** A volume of a size outside the bounds, or in another place, is never reported as created, whoever created it. */
+/** A volume of a size outside the bounds, or in another topology, is never reported as created, whoever created it. */
 async function makeWithin(backend: Backend, making: Making): Promise<CreatedVolume> {
   const { id } = making.record;
-  const places = await findPlaces(backend, making);
-  const made = await create(backend, making, places);
-  if (!places) return made;
-  const place = made.place ?? (places.length === 1 ? places[0] : undefined);
-  if (place && isOneOf(place, places)) return { ...made, place };
-  const where = made.place ? `in "${formatSegments(made.place)}"` : 'and did not report where';
+  const topologies = await findTopologies(backend, making);
+  const made = await create(backend, making, topologies);
+  if (!topologies) return made;
+  const segments = made.segments ?? (topologies.length === 1 ? topologies[0] : undefined);
+  if (segments && isOneOf(segments, topologies)) return { ...made, segments };
+  const where = made.segments ? `in "${formatSegments(made.segments)}"` : 'and did not report where';
   throw new Problem('UNAVAILABLE', `the storage created volume "${id}" ${where}, which was not asked for`);
 }
 
 /** When the storage is not any more where the volume was to be, what was begun of it is removed. */
-async function findPlaces(backend: Backend, making: Making): Promise<readonly Segments[] | undefined> {
+async function findTopologies(backend: Backend, making: Making): Promise<readonly Segments[] | undefined> {
   try {
-    return requirePlaces(backend, making);
+    return requireTopologies(backend, making);
   } catch (error) {
     await undoOrRetry(() => backend.delete(making.record));
     throw error;
@@ -188,7 +188,7 @@ function sizeWithin(backend: Backend, { spec }: VolumeRecord, source: VolumeSour
 async function create(
   backend: Backend,
   { record, source }: Making,
-  places: readonly Segments[] | undefined,
+  topologies: readonly Segments[] | undefined,
 ): Promise<CreatedVolume> {
   const { id, spec, reservedBytes: requiredBytes } = record;
   const { limitBytes = 0, mutableParameters = {}, capabilities } = spec;
@@ -201,7 +201,7 @@ async function create(
     capabilities,
     ...(source && { source }),
     ...(backend.modification && { mutableParameters }),
-    ...(places && { places }),
+    ...(topologies && { topologies }),
   });
   if (!isWithin(made.sizeBytes, { requiredBytes, limitBytes }))
     throw new Problem(
@@ -211,6 +211,6 @@ async function create(
   return made;
 }
 
-function listPlaces(places: readonly Segments[]): string {
-  return places.map(place => `"${formatSegments(place)}"`).join(', ');
+function formatAll(topologies: readonly Segments[]): string {
+  return topologies.map(segments => `"${formatSegments(segments)}"`).join(', ');
 }

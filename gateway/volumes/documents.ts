@@ -6,7 +6,7 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 /** A volume as the API shows it. */
 export function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
   const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
-  const { mutableParameters, nodeExpansionRequired, pending, place } = record;
+  const { mutableParameters, nodeExpansionRequired, pending, segments } = record;
   const unfinished = (['expansion', 'modification'] as const).filter(what => pending[what]);
   return {
     id,
@@ -27,12 +27,12 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
     ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
     ...(nodeExpansionRequired && { nodeExpansionRequired }),
     ...(unfinished.length > 0 && { pending: unfinished }),
-    ...(place && { topology: [place] }),
+    ...(segments && { topology: [segments] }),
   };
 }
 
-/** A volume as backends know it: what was asked of it beside its pool, its size, its place. */
-export function toKnownVolume({ id, sizeBytes, spec, place }: VolumeRecord): KnownVolume {
+/** A volume as backends know it: what was asked of it beside its pool, its size, its topology. */
+export function toKnownVolume({ id, sizeBytes, spec, segments }: VolumeRecord): KnownVolume {
   const { pool: _, ...parameters } = spec.parameters ?? {};
-  return { id, sizeBytes, parameters, ...(place && { place }) };
+  return { id, sizeBytes, parameters, ...(segments && { segments }) };
 }

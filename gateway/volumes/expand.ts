@@ -6,7 +6,7 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireAnyOffers, requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
-import { measureRooms, requireRoom, type Room } from '../pools/room.ts';
+import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
 import { moveReservation } from '../tables/reservations.ts';
@@ -27,7 +27,7 @@ export interface Expansion {
 type Asked = {
   readonly id: string;
   readonly bounds: SizeBounds;
-  readonly rooms: readonly Room[] | undefined;
+  readonly spaces: readonly Space[] | undefined;
 };
 
 /** Makes the service. */
@@ -39,7 +39,7 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
 
   async function intend(
     sql: Sql,
-    { id, bounds, rooms }: Asked,
+    { id, bounds, spaces }: Asked,
   ): Promise<Intended<VolumeRecord, VolumeRecord>> {
     const volume = await requireReadyVolume(sql, id);
     offered(volume);
@@ -49,7 +49,7 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
     }
     const intent = sameJson(volume.pending.expansion, bounds)
       ? volume
-      : await reserveGrowth(sql, volume, { pool: pools.get(volume.pool), rooms, bounds });
+      : await reserveGrowth(sql, volume, { pool: pools.get(volume.pool), spaces, bounds });
     const pending = { ...volume.pending, expansion: bounds };
     await volumeTable.update(sql, volume, { pending, reservedBytes: intent.reservedBytes });
     return { intent };
@@ -68,12 +68,12 @@ export function createExpansion({ engine, pools, operations }: ServiceOptions): 
       requireRange(spec);
       const bounds = { requiredBytes: spec.requiredBytes ?? 0, limitBytes: spec.limitBytes ?? 0 };
       const known = await findVolume(engine.reader, id);
-      const rooms = known && (await measureRooms(pools.get(known.pool)));
+      const spaces = known && (await measureSpaces(pools.get(known.pool)));
       const grown = await operations.run<VolumeRecord, ExpandedVolume, VolumeRecord>({
         operation: 'expand',
         subject: bounds,
         claims: [{ kind: 'volume', id }],
-        intend: sql => intend(sql, { id, bounds, rooms }),
+        intend: sql => intend(sql, { id, bounds, spaces }),
         act: volume => grow(volume, bounds),
         async succeed(sql, { intent, effect: { sizeBytes, nodeExpansionRequired } }) {
           const pending = { ...intent.pending, expansion: undefined };
@@ -105,9 +105,9 @@ async function reserveGrowth(
   volume: VolumeRecord,
   { bounds, ...where }: Omit<Asked, 'id'> & { readonly pool: Pool },
 ): Promise<VolumeRecord> {
-  const { place, reservedBytes: heldBytes } = volume;
+  const { segments, reservedBytes: heldBytes } = volume;
   const bytes = Math.max(heldBytes, sizeWithin(where.pool.backend, bounds));
-  await requireRoom(sql, where, { bytes, heldBytes, places: place && [place] });
+  await requireSpace(sql, where, { bytes, heldBytes, topologies: segments && [segments] });
   const grown = { ...volume, reservedBytes: bytes };
   await moveReservation(sql, volume, grown);
   return grown;

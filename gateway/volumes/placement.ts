@@ -25,25 +25,27 @@ export function readRequirement({ requisite = [], preferred = [] }: TopologyRequ
   return asked;
 }
 
-/** True when what is in the place meets the requirement; without a place it is reached from everywhere. */
-export function meets(place: Segments | undefined, { requisite }: Requirement): boolean {
-  return place === undefined || requisite.length === 0 || requisite.some(term => meetsTerm(place, term));
+/** True when what is in the topology meets the requirement; without a topology it is reached from everywhere. */
+export function meets(segments: Segments | undefined, { requisite }: Requirement): boolean {
+  return (
+    segments === undefined || requisite.length === 0 || requisite.some(term => meetsTerm(segments, term))
+  );
 }
 
 /**
- * The places that meet the requirement, best first: those of the preferred terms in their order, then the others of
+ * The topologies that meet the requirement, best first: those of the preferred terms in their order, then the others of
  * the requisite terms in theirs, or without such terms all others in the storage's own order.
  */
-export function choosePlaces(places: readonly Segments[], asked: Requirement): readonly Segments[] {
+export function chooseTopologies(topologies: readonly Segments[], asked: Requirement): readonly Segments[] {
   const inOrder = [...asked.preferred, ...asked.requisite].flatMap(term =>
-    places.filter(place => meetsTerm(place, term)),
+    topologies.filter(segments => meetsTerm(segments, term)),
   );
-  return [...new Set(asked.requisite.length === 0 ? [...inOrder, ...places] : inOrder)];
+  return [...new Set(asked.requisite.length === 0 ? [...inOrder, ...topologies] : inOrder)];
 }
 
-/** True when it is one of the places. */
-export function isOneOf(place: Segments, places: readonly Segments[]): boolean {
-  return places.some(other => sameJson(place, other));
+/** True when it is one of the topologies. */
+export function isOneOf(segments: Segments, topologies: readonly Segments[]): boolean {
+  return topologies.some(other => sameJson(segments, other));
 }
 
 function keyOf(segments: Segments): string {

@@ -5,7 +5,7 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Choice } from '../pools/choice.ts';
 import type { RecordedSpec, VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { choosePlaces, meets, type Requirement } from './placement.ts';
+import { chooseTopologies, meets, type Requirement } from './placement.ts';
 import {
   isWithin,
   readMutableParameters,
@@ -35,9 +35,9 @@ export function newVolumeRecord({
     ...readVolumeParameters(pool, own, spec.capabilities),
     ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
   };
-  const { places: known } = pool.backend;
-  const places = topology && known && choosePlaces(known, requirement);
-  const recorded = { ...rest, parameters, mutableParameters, ...(places && { places }) };
+  const { topologies: known } = pool.backend;
+  const topologies = topology && known && chooseTopologies(known, requirement);
+  const recorded = { ...rest, parameters, mutableParameters, ...(topologies && { topologies }) };
   return emptyVolumeRecord({ id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source });
 }
 
@@ -56,7 +56,7 @@ export function emptyVolumeRecord(
     nodeExpansionRequired: false,
     usedRaw: false,
     pending: {},
-    place: undefined,
+    segments: undefined,
     restorableUntilMs: undefined,
   };
 }
@@ -80,9 +80,9 @@ export function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
   if (difference) throw new Problem('ALREADY_EXISTS', `volume "${known.id}" ${difference[2]}`);
 }
 
-/** ALREADY_EXISTS when the volume has a size, or is in a place, outside of what is asked. */
+/** ALREADY_EXISTS when the volume has a size, or is in a topology, outside of what is asked. */
 export function requireFitting(
-  { id, sizeBytes, place }: VolumeRecord,
+  { id, sizeBytes, segments }: VolumeRecord,
   { spec }: VolumeRecord,
   requirement: Requirement,
 ): void {
@@ -91,9 +91,9 @@ export function requireFitting(
       'ALREADY_EXISTS',
       `volume "${id}" is there with ${sizeBytes} bytes, outside of the size asked for`,
     );
-  if (place && !meets(place, requirement))
+  if (segments && !meets(segments, requirement))
     throw new Problem(
       'ALREADY_EXISTS',
-      `volume "${id}" is there in "${formatSegments(place)}", which is not where it is asked for`,
+      `volume "${id}" is there in "${formatSegments(segments)}", which is not where it is asked for`,
     );
 }

@@ -73,8 +73,8 @@ export function sizeOfSource(source: VolumeSource | undefined): number {
 }
 
 /** Where the source is; undefined: copies of it can be anywhere. */
-export function placeOfSource(source: VolumeSource | undefined): Segments | undefined {
-  return source?.kind === 'snapshot' ? source.snapshot.place : source?.volume.place;
+export function segmentsOfSource(source: VolumeSource | undefined): Segments | undefined {
+  return source?.kind === 'snapshot' ? source.snapshot.segments : source?.volume.segments;
 }
 
 /** True when some node can write to the volume, or will or could. */

@@ -2,28 +2,28 @@ import { openMemory, type MemoryBackend } from '../../gateway/backends/memory.ts
 import { sameJson } from '../../src/lib/json.ts';
 import type { Segments } from '../../src/api/topology.ts';
 
-/** So many bytes in a place. */
-export type Room = { readonly totalBytes: number; readonly place: Segments };
+/** So many bytes in a topology. */
+export type Space = { readonly totalBytes: number; readonly segments: Segments };
 
-/** A memory backend whose storage is in several places, each with bytes of its own. */
-export function openPlaced(rooms: readonly Room[]): MemoryBackend {
+/** A memory backend whose storage is in several topologies, each with bytes of its own. */
+export function openPlaced(spaces: readonly Space[]): MemoryBackend {
   const inner = openMemory({ capacity: 0 });
-  const placeOf = new Map<string, Segments | undefined>();
+  const segmentsOf = new Map<string, Segments | undefined>();
   return {
     ...inner,
-    places: rooms.map(({ place }) => place),
+    topologies: spaces.map(({ segments }) => segments),
     async create(volume) {
       const made = await inner.create(volume);
-      const place = placeOf.get(volume.id) ?? (volume.places ?? rooms.map(one => one.place))[0];
-      placeOf.set(volume.id, place);
-      return { ...made, ...(place && { place }) };
+      const segments = segmentsOf.get(volume.id) ?? (volume.topologies ?? spaces.map(one => one.segments))[0];
+      segmentsOf.set(volume.id, segments);
+      return { ...made, ...(segments && { segments }) };
     },
     async delete(volume) {
       await inner.delete(volume);
-      placeOf.delete(volume.id);
+      segmentsOf.delete(volume.id);
     },
-    async capacity(place) {
-      return { totalBytes: rooms.find(room => sameJson(room.place, place))?.totalBytes ?? 0 };
+    async capacity(segments) {
+      return { totalBytes: spaces.find(space => sameJson(space.segments, segments))?.totalBytes ?? 0 };
     },
   };
 }

@@ -13,7 +13,7 @@ import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gatew
 import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
-import { openPlaced, type Room } from '../fakes/placed-backend.ts';
+import { openPlaced, type Space } from '../fakes/placed-backend.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { createOperations, type Operations } from '../../gateway/operations/operation.ts';
@@ -118,7 +118,7 @@ export type AskOptions = {
 export type GatewayOptions = {
   /** The backend of its one pool, `main`. */
   readonly backend?: Backend;
-  /** Several pools by name, in place of `backend`. */
+  /** Several pools by name, instead of `backend`. */
   readonly pools?: Readonly<Record<string, Backend>>;
   readonly store?: string;
   readonly leaseMs?: number;
@@ -190,8 +190,8 @@ export async function endClaims({ engine }: Pick<Gateway, 'engine'>): Promise<vo
   await engine.transaction(sql => sql.run('update claims set until = 0'));
 }
 
-/** A memory backend with nothing in it, with so many bytes, or so many in each of several places. */
-export async function openMemory(capacity: number | readonly Room[] = 2 ** 40): Promise<MemoryBackend> {
+/** A memory backend with nothing in it, with so many bytes, or so many in each of several topologies. */
+export async function openMemory(capacity: number | readonly Space[] = 2 ** 40): Promise<MemoryBackend> {
   return typeof capacity === 'number' ? openMemoryBackend({ capacity }) : openPlaced(capacity);
 }
 

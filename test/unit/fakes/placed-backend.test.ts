@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPlaced } from '../../fakes/placed-backend.ts';
 import { testBackend } from '../../suites/backend.ts';
-import { testBackendPlaces } from '../../suites/backend-places.ts';
+import { testBackendTopologies } from '../../suites/backend-topologies.ts';
 
-const roomBytes = 16 * 2 ** 20;
-const rooms = [
-  { totalBytes: roomBytes, place: { zone: 'a' } },
-  { totalBytes: roomBytes, place: { zone: 'b', rack: 'r1' } },
+const spaceBytes = 16 * 2 ** 20;
+const spaces = [
+  { totalBytes: spaceBytes, segments: { zone: 'a' } },
+  { totalBytes: spaceBytes, segments: { zone: 'b', rack: 'r1' } },
 ];
 
-testBackendPlaces(async () => openPlaced(rooms), roomBytes);
-testBackend(async () => ({ ...openPlaced(rooms), capacity: async () => ({ totalBytes: roomBytes }) }));
+testBackendTopologies(async () => openPlaced(spaces), spaceBytes);
+testBackend(async () => ({ ...openPlaced(spaces), capacity: async () => ({ totalBytes: spaceBytes }) }));
 
-test('a place that is unknown has no capacity', async () => {
-  assert.deepEqual(await openPlaced(rooms).capacity?.({ zone: 'c' }), { totalBytes: 0 });
+test('a topology that is unknown has no capacity', async () => {
+  assert.deepEqual(await openPlaced(spaces).capacity?.({ zone: 'c' }), { totalBytes: 0 });
 });

@@ -73,7 +73,7 @@ type Prepared = Pick<Gateway, 'nodes'> & {
 
 /** A gateway with the volumes a.one and a.two, and the node n1, all in one zone. */
 async function prepare(t: TestContext): Promise<Prepared> {
-  const backend = createFaultyBackend(await openMemory([{ totalBytes: 2 ** 30, place: here }]));
+  const backend = createFaultyBackend(await openMemory([{ totalBytes: 2 ** 30, segments: here }]));
   const { volumes, nodes, attachments } = await makeGateway(t, { backend });
   for (const name of ['one', 'two']) await volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
   await nodes.put(clusters.a, 'n1', { topology: here });

@@ -140,7 +140,7 @@ test('a volume that is not ready is ABORTED', async t => {
   await assert.rejects(gateway.attachments.attach(key, writing), isProblemThat('ABORTED', /it is creating/));
 });
 
-test('a full node is RESOURCE_EXHAUSTED, and has room again after a detach', async t => {
+test('a full node is RESOURCE_EXHAUSTED, and has space again after a detach', async t => {
   const { gateway, attach, detach } = await prepare(t);
   await gateway.nodes.put(clusters.a, 'small', { maxVolumes: 1 });
   await gateway.volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));

@@ -57,7 +57,7 @@ test('a new pool is opened; one that was removed or changed stays, and that is t
   assert.equal(served.pools.get('two').backend, two);
   const offered = served.pools.offered().map(({ name }) => name);
   assert.deepEqual(offered, ['one', 'three'], 'what was removed takes nothing new');
-  assert.equal(served.pools.get('one').backend.places, undefined);
+  assert.equal(served.pools.get('one').backend.topologies, undefined);
   const told = lines.filter(line => line.startsWith('warn'));
   assert.match(told.join('\n'), /pools\.one: its settings have changed[^]*pools\.two: it was removed/);
 });

@@ -43,7 +43,7 @@ export interface World {
   /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
   unlessHung<T>(at: number, work: Promise<T>): Promise<T>;
   isHung(at: number): boolean;
-  /** Drops the gateway, lets its claims run out, and starts another in its place. */
+  /** Drops the gateway, lets its claims run out, and starts another instead. */
   restart(at: number): Promise<void>;
   /** From here on nothing goes wrong. */
   calm(): Promise<void>;
@@ -54,7 +54,7 @@ export interface World {
 export async function openWorld(store: string, seed: number): Promise<World> {
   const ways = new Map<string, Set<string>>();
   const storage = watchWays(
-    await openMemory(zones.map(zone => ({ totalBytes: 2 ** 39, place: { zone } }))),
+    await openMemory(zones.map(zone => ({ totalBytes: 2 ** 39, segments: { zone } }))),
     ways,
   );
   let faults = rules;

@@ -18,7 +18,7 @@ testStore(async t => {
   };
 });
 
-test('a full disk is UNAVAILABLE, leaves no half rows, and the store goes on once there is room', async t => {
+test('a full disk is UNAVAILABLE, leaves no half rows, and the store goes on once there is space', async t => {
   const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
   t.after(() => engine.close());
   await engine.transaction(sql => sql.run('create table items (id integer primary key, text text)'));

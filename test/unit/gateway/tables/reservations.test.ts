@@ -31,7 +31,7 @@ function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> 
 
 /** What is summed up agrees with the records. */
 async function assertCounted(engine: Engine): Promise<void> {
-  const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by pool, place');
+  const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by pool, segments');
   const counted = await sums();
   await engine.transaction(recountReservations);
   assert.deepEqual(counted, await sums());

@@ -16,8 +16,8 @@ const mebibyte = 2 ** 20;
 const id = 'a.pvc-1';
 const attachmentKey = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: id, nodeId: 'n1' };
 
-async function makeFaulty(t: Parameters<typeof makeGateway>[0], roomBytes?: number) {
-  const backend = createFaultyBackend(await openMemory(roomBytes));
+async function makeFaulty(t: Parameters<typeof makeGateway>[0], spaceBytes?: number) {
+  const backend = createFaultyBackend(await openMemory(spaceBytes));
   const gateway = await makeGateway(t, { backend });
   await gateway.volumes.create(clusters.a, id, volumeSpec('pvc-1'));
   return { ...gateway, backend };

@@ -29,7 +29,7 @@ async function listed({ ask }: Gateway): Promise<readonly string[]> {
   return (body['volumes'] as { id: string }[]).map(({ id }) => id);
 }
 
-test('a deleted volume that is kept is gone for everybody, and its room is not free', async t => {
+test('a deleted volume that is kept is gone for everybody, and its space is not free', async t => {
   const backend = await openMemory();
   const gateway = await makeGateway(t, { backend, keepDeletedMs: hour });
   await create(gateway);

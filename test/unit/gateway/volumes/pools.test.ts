@@ -166,7 +166,7 @@ test('the capabilities are the union over the pools of the cluster, and each alo
   assert.deepEqual(await health.list(a, { limit: 10 }), { volumes: [] });
 });
 
-test('the capacity is that of the pool, and room in one is no room in another', async t => {
+test('the capacity is that of the pool, and space in one is no space in another', async t => {
   const { capacities, volumes } = await open(t);
   await volumes.create(
     a,

@@ -18,7 +18,7 @@ import {
 
 const mebibyte = 2 ** 20;
 const [a, b] = [{ zone: 'a' }, { zone: 'b' }];
-const rooms = [a, b].map(place => ({ totalBytes: mebibyte, place }));
+const spaces = [a, b].map(segments => ({ totalBytes: mebibyte, segments }));
 const leaseMs = 50;
 const topology = { requisite: [b, a], preferred: [a] };
 /** Where the volume is in the end: once it is recorded where it is to be, it stays there. */
@@ -29,10 +29,10 @@ const outcomes = [
   ['before-answer', b],
 ] as const satisfies readonly (readonly [Step['point'], object])[];
 
-for (const [point, place] of outcomes) {
-  test(`a gateway that dies ${point} leads to one volume, though the better place is free again`, async t => {
+for (const [point, segments] of outcomes) {
+  test(`a gateway that dies ${point} leads to one volume, though the better topology is free again`, async t => {
     const store = join(temporaryDirectory(t), 'store.sqlite');
-    const backend = await openMemory(rooms);
+    const backend = await openMemory(spaces);
     const spec = volumeSpec('one', { topology });
     const other = await makeGateway(t, { store, backend, leaseMs });
     await other.volumes.create(clusters.a, 'a.other', volumeSpec('other', { topology }));
@@ -53,7 +53,7 @@ for (const [point, place] of outcomes) {
 
     const { volumes } = await makeGateway(t, { store, backend, leaseMs });
     const { volume } = await volumes.create(clusters.a, 'a.one', spec);
-    assert.deepEqual(volume.topology, [place]);
+    assert.deepEqual(volume.topology, [segments]);
     assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.one']);
     assert.deepEqual((await volumes.list(clusters.a, { limit: 9 })).volumes, [volume]);
   });

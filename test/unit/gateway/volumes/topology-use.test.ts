@@ -19,9 +19,9 @@ const mebibyte = 2 ** 20;
 const a = { zone: 'a' };
 const b = { zone: 'b' };
 const nowhere = { zone: 'c' };
-const rooms = [
-  { totalBytes: 10 * mebibyte, place: a },
-  { totalBytes: 20 * mebibyte, place: b },
+const spaces = [
+  { totalBytes: 10 * mebibyte, segments: a },
+  { totalBytes: 20 * mebibyte, segments: b },
 ];
 const use = { capability: mounted, readonly: false };
 const strict = clusters.a;
@@ -29,7 +29,7 @@ const any = clusters.any;
 
 /** With a volume `a.one` and `any.one` in zone b. */
 async function open(t: TestContext): Promise<Gateway> {
-  const gateway = await makeGateway(t, { backend: await openMemory(rooms) });
+  const gateway = await makeGateway(t, { backend: await openMemory(spaces) });
   const spec = volumeSpec('one', { topology: { requisite: [b] } });
   for (const cluster of [strict, any]) await gateway.volumes.create(cluster, `${cluster.name}.one`, spec);
   return gateway;
@@ -117,13 +117,13 @@ for (const kind of ['snapshot', 'volume'] as const) {
   });
 }
 
-test('what was made before places were known is reached from everywhere, and copied to any of them', async t => {
+test('what was made before topologies were known is reached from everywhere, and copied to any of them', async t => {
   const store = join(temporaryDirectory(t), 'store.sqlite');
   const backend = await openMemory();
   const before = await makeGateway(t, { store, backend });
   await before.volumes.create(clusters.a, 'a.old', volumeSpec('old'));
   await before.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.old' });
-  const { volumes, snapshots } = await makeGateway(t, { store, backend: { ...backend, places: [b] } });
+  const { volumes, snapshots } = await makeGateway(t, { store, backend: { ...backend, topologies: [b] } });
   assert.equal((await volumes.get(clusters.a, 'a.old')).topology, undefined);
   assert.equal((await snapshots.get(clusters.a, 'a.cut')).topology, undefined);
   for (const source of [
@@ -135,7 +135,7 @@ test('what was made before places were known is reached from everywhere, and cop
   }
 });
 
-test('the capacity is that of the places that are meant: all, one, or none', async t => {
+test('the capacity is that of the topologies that are meant: all, one, or none', async t => {
   const { ask } = await open(t);
   const capacity = async (body: object) => (await ask('POST /v1/capacity', { body })).body;
   const [inA, inB] = [10 * mebibyte, 18 * mebibyte];
@@ -150,10 +150,10 @@ test('the capacity is that of the places that are meant: all, one, or none', asy
   assertProblem(answer, 400, 'INVALID_ARGUMENT');
 });
 
-test('the capacity of all places together is never more than a client can read', async t => {
-  const room = { totalBytes: 2 ** 52 };
-  const { sizes: _, ...inner } = await openMemory(rooms);
-  const backend = { ...inner, capacity: () => Promise.resolve(room) };
+test('the capacity of all topologies together is never more than a client can read', async t => {
+  const space = { totalBytes: 2 ** 52 };
+  const { sizes: _, ...inner } = await openMemory(spaces);
+  const backend = { ...inner, capacity: () => Promise.resolve(space) };
   const { ask } = await makeGateway(t, { backend });
   const { body } = await ask('POST /v1/capacity', { body: {} });
   assert.deepEqual(capacitySchema.parse(body), { availableBytes: Number.MAX_SAFE_INTEGER });
@@ -175,16 +175,16 @@ for (const [body, says] of malformed) {
   });
 }
 
-for (const [what, places] of [
-  ['has no place any more', undefined],
-  ['is in another place now', [b]],
+for (const [what, topologies] of [
+  ['has no topology any more', undefined],
+  ['is in another topology now', [b]],
 ] as const)
   test(`a volume of a pool that ${what} is expanded and snapshotted`, async t => {
     const store = join(temporaryDirectory(t), 'store.sqlite');
     const inner = await openMemory(10 * mebibyte);
-    const before = await makeGateway(t, { backend: { ...inner, places: [a] }, store });
+    const before = await makeGateway(t, { backend: { ...inner, topologies: [a] }, store });
     await before.volumes.create(strict, 'a.one', volumeSpec('one'));
-    const after = await makeGateway(t, { backend: { ...inner, ...(places && { places }) }, store });
+    const after = await makeGateway(t, { backend: { ...inner, ...(topologies && { topologies }) }, store });
     const { sizeBytes } = await after.expansion.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });
     assert.equal(sizeBytes, 2 * mebibyte);
     await after.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });

@@ -20,48 +20,51 @@ const mebibyte = 2 ** 20;
 const a = { zone: 'a' };
 const b = { zone: 'b' };
 const c = { zone: 'c' };
-/** Ten in a, twenty in b, and no place in c. */
-const rooms = [
-  { totalBytes: 10 * mebibyte, place: a },
-  { totalBytes: 20 * mebibyte, place: b },
+/** Ten in a, twenty in b, and no topology in c. */
+const spaces = [
+  { totalBytes: 10 * mebibyte, segments: a },
+  { totalBytes: 20 * mebibyte, segments: b },
 ];
 
 async function open(t: TestContext): Promise<Gateway> {
-  return makeGateway(t, { backend: await openMemory(rooms) });
+  return makeGateway(t, { backend: await openMemory(spaces) });
 }
 
 function spec(topology?: TopologyRequirement, more: Partial<VolumeSpec> = {}): VolumeSpec {
   return volumeSpec('one', { ...(topology && { topology }), ...more });
 }
 
-const chosen: readonly (readonly [name: string, asked: TopologyRequirement | undefined, place: Segments])[] =
-  [
-    ['nothing is asked: the first', undefined, a],
-    ['only empty values are asked: the first', { requisite: [{ zone: '' }], preferred: [{}] }, a],
-    ['one term', { requisite: [b] }, b],
-    ['several terms, one preferred', { requisite: [a, b, c], preferred: [b, a] }, b],
-    ['the preferred has no place', { requisite: [c, b], preferred: [c] }, b],
-    ['preferred alone', { preferred: [b] }, b],
-    ['preferred alone, where there is no place', { preferred: [c] }, a],
-    ['other keys as well', { requisite: [{ ...b, 'x/protocol-nfs': 'true' }] }, b],
-  ];
-for (const [name, asked, place] of chosen) {
+const chosen: readonly (readonly [
+  name: string,
+  asked: TopologyRequirement | undefined,
+  segments: Segments,
+])[] = [
+  ['nothing is asked: the first', undefined, a],
+  ['only empty values are asked: the first', { requisite: [{ zone: '' }], preferred: [{}] }, a],
+  ['one term', { requisite: [b] }, b],
+  ['several terms, one preferred', { requisite: [a, b, c], preferred: [b, a] }, b],
+  ['the preferred has no topology', { requisite: [c, b], preferred: [c] }, b],
+  ['preferred alone', { preferred: [b] }, b],
+  ['preferred alone, where there is no topology', { preferred: [c] }, a],
+  ['other keys as well', { requisite: [{ ...b, 'x/protocol-nfs': 'true' }] }, b],
+];
+for (const [name, asked, segments] of chosen) {
   test(`a volume is put where it is asked for: ${name}`, async t => {
     const { volumes } = await open(t);
     const { volume } = await volumes.create(clusters.a, 'a.one', spec(asked));
-    assert.deepEqual(volume.topology, [place]);
-    assert.deepEqual((await volumes.get(clusters.a, 'a.one')).topology, [place]);
-    assert.deepEqual((await volumes.list(clusters.a, { limit: 1 })).volumes[0]?.topology, [place]);
+    assert.deepEqual(volume.topology, [segments]);
+    assert.deepEqual((await volumes.get(clusters.a, 'a.one')).topology, [segments]);
+    assert.deepEqual((await volumes.list(clusters.a, { limit: 1 })).volumes[0]?.topology, [segments]);
     assert.deepEqual(await volumes.create(clusters.a, 'a.one', spec(asked)), { volume, created: false });
   });
 }
 
 type Refusal = readonly [string, TopologyRequirement, Partial<VolumeSpec>, ProblemCode];
 const refused: readonly Refusal[] = [
-  ['where there is no place', { requisite: [c] }, {}, 'RESOURCE_EXHAUSTED'],
+  ['where there is no topology', { requisite: [c] }, {}, 'RESOURCE_EXHAUSTED'],
   ['with no key of the storage', { requisite: [{ rack: 'r1' }] }, {}, 'RESOURCE_EXHAUSTED'],
   ['where it does not fit', { requisite: [a] }, { requiredBytes: 11 * mebibyte }, 'RESOURCE_EXHAUSTED'],
-  ['larger than any place', { requisite: [a] }, { requiredBytes: 21 * mebibyte }, 'OUT_OF_RANGE'],
+  ['larger than any topology', { requisite: [a] }, { requiredBytes: 21 * mebibyte }, 'OUT_OF_RANGE'],
   ['preferred and not requisite', { requisite: [a], preferred: [b] }, {}, 'INVALID_ARGUMENT'],
 ];
 for (const [name, asked, more, code] of refused) {
@@ -74,7 +77,7 @@ for (const [name, asked, more, code] of refused) {
   });
 }
 
-test('a place that is full is passed over, and is used again once there is room', async t => {
+test('a topology that is full is passed over, and is used again once there is space', async t => {
   const { volumes } = await open(t);
   const asked = { requisite: [b, a], preferred: [a] };
   await volumes.create(clusters.a, 'a.full', volumeSpec('full', { requiredBytes: 10 * mebibyte }));
@@ -103,7 +106,7 @@ test('a known name is found when it is reached from where it is asked for, else 
 });
 
 test('a volume that is half made is finished where it was first asked for', async t => {
-  const backend = createFaultyBackend(await openMemory(rooms));
+  const backend = createFaultyBackend(await openMemory(spaces));
   const { volumes, recovery } = await makeGateway(t, { backend });
   backend.failNext('create', 'after', new Error('the answer was lost'));
   await assert.rejects(
@@ -122,22 +125,22 @@ test('a volume that is half made is finished where it was first asked for', asyn
 test('a volume that is half made where the storage is not any more goes', async t => {
   const store = join(temporaryDirectory(t), 'store.sqlite');
   const backend = createFaultyBackend(await openMemory());
-  const before = await makeGateway(t, { store, backend: { ...backend, places: [a] } });
+  const before = await makeGateway(t, { store, backend: { ...backend, topologies: [a] } });
   backend.failNext('create', 'after', new Error('the answer was lost'));
   await assert.rejects(
     before.volumes.create(clusters.a, 'a.one', spec({ requisite: [a] })),
     isProblem('UNAVAILABLE'),
   );
-  const moved = await makeGateway(t, { store, backend: { ...backend, places: [b] } });
+  const moved = await makeGateway(t, { store, backend: { ...backend, topologies: [b] } });
   await moved.recovery.sweep();
   assert.deepEqual((await moved.volumes.list(clusters.a, { limit: 9 })).volumes, []);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
 });
 
-test('a place that was not asked for is never reported as created', async t => {
-  const inner = await openMemory(rooms);
+test('a topology that was not asked for is never reported as created', async t => {
+  const inner = await openMemory(spaces);
   const { volumes } = await makeGateway(t, {
-    backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), place: c }) },
+    backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), segments: c }) },
   });
   await assert.rejects(
     volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })),
@@ -145,8 +148,8 @@ test('a place that was not asked for is never reported as created', async t => {
   );
 });
 
-test('a storage with one place need not say where it put the volume', async t => {
-  const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), places: [b] } });
+test('a storage with one topology need not say where it put the volume', async t => {
+  const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), topologies: [b] } });
   assert.deepEqual((await volumes.create(clusters.a, 'a.one', spec())).volume.topology, [b]);
   await assert.rejects(
     volumes.create(clusters.a, 'a.two', spec({ requisite: [a] })),
@@ -163,9 +166,9 @@ test('a storage that is reached from everywhere takes any requirement', async t 
   assert.ok(Number(body['availableBytes']) > 0);
 });
 
-test('two gateways that are asked for two places at once make the volume once, in one of them', async t => {
+test('two gateways that are asked for two topologies at once make the volume once, in one of them', async t => {
   const store = join(temporaryDirectory(t), 'store.sqlite');
-  const backend = createFaultyBackend(await openMemory(rooms));
+  const backend = createFaultyBackend(await openMemory(spaces));
   const gateways = [await makeGateway(t, { store, backend }), await makeGateway(t, { store, backend })];
   const wanted = [{ requisite: [a] }, { requisite: [b] }];
   const outcomes = await Promise.allSettled(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { choosePlaces, meets, readRequirement } from '../../../../gateway/volumes/placement.ts';
+import { chooseTopologies, meets, readRequirement } from '../../../../gateway/volumes/placement.ts';
 import { meetsTerm, type Segments } from '../../../../src/api/topology.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
@@ -13,7 +13,7 @@ const terms = fc.uniqueArray(
   ) as fc.Arbitrary<Segments>,
   { selector: term => JSON.stringify(term), maxLength: 5 },
 );
-const places = fc.uniqueArray(zone, { minLength: 1 }).map(zones => zones.map(name => ({ zone: name })));
+const topologies = fc.uniqueArray(zone, { minLength: 1 }).map(zones => zones.map(name => ({ zone: name })));
 /** What is preferred is part of what is requisite, or stands alone. */
 const requirements = fc
   .tuple(terms, terms, fc.boolean())
@@ -23,23 +23,23 @@ const requirements = fc
       .map(preferred => (alone ? { preferred } : { requisite, preferred })),
   );
 
-test('every place that is chosen meets the requirement, is there once, and none is left out', () => {
+test('every topology that is chosen meets the requirement, is there once, and none is left out', () => {
   fc.assert(
-    fc.property(places, requirements, (there, asked) => {
+    fc.property(topologies, requirements, (there, asked) => {
       const requirement = readRequirement(asked);
-      const chosen = choosePlaces(there, requirement);
-      assert.deepEqual(new Set(chosen), new Set(there.filter(place => meets(place, requirement))));
+      const chosen = chooseTopologies(there, requirement);
+      assert.deepEqual(new Set(chosen), new Set(there.filter(segments => meets(segments, requirement))));
       assert.equal(chosen.length, new Set(chosen).size);
     }),
   );
 });
 
-test('preferred places come first, in the order of the terms', () => {
+test('preferred topologies come first, in the order of the terms', () => {
   fc.assert(
-    fc.property(places, requirements, (there, asked) => {
+    fc.property(topologies, requirements, (there, asked) => {
       const requirement = readRequirement(asked);
-      const ranks = choosePlaces(there, requirement).map(place => {
-        const rank = requirement.preferred.findIndex(term => meetsTerm(place, term));
+      const ranks = chooseTopologies(there, requirement).map(segments => {
+        const rank = requirement.preferred.findIndex(term => meetsTerm(segments, term));
         return rank < 0 ? Number.POSITIVE_INFINITY : rank;
       });
       assert.deepEqual(

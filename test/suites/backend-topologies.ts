@@ -7,11 +7,11 @@ import { newVolume, type OpenBackend } from './backend.ts';
 const mebibyte = 2 ** 20;
 
 /**
- * What a backend must do that knows its places by itself: it is opened with at least two, of which each has `roomBytes`,
+ * What a backend must do that knows its topologies by itself: it is opened with at least two, of which each has `spaceBytes`,
  * a multiple of 8 MiB.
  */
-export function testBackendPlaces(open: OpenBackend, roomBytes: number): void {
-  test('a volume is in the first of the places asked for, and says so', async t => {
+export function testBackendTopologies(open: OpenBackend, spaceBytes: number): void {
+  test('a volume is in the first of the topologies asked for, and says so', async t => {
     const { backend, first, second } = await openTwo(t);
     assert.deepEqual(await make(backend, { id: 'a.1', in: [first, second] }), first);
     assert.deepEqual(await make(backend, { id: 'a.2', in: [second, first] }), second);
@@ -25,10 +25,11 @@ export function testBackendPlaces(open: OpenBackend, roomBytes: number): void {
     assert.deepEqual(await Array.fromAsync(backend.list?.() ?? ['a.1']), ['a.1']);
   });
 
-  test('each place has a capacity of its own', async t => {
+  test('each topology has a capacity of its own', async t => {
     const { backend, first, second } = await openTwo(t);
     if (!backend.capacity) return t.skip('it does not tell what it has');
-    for (const place of [first, second]) assert.ok((await backend.capacity(place)).totalBytes >= roomBytes);
+    for (const segments of [first, second])
+      assert.ok((await backend.capacity(segments)).totalBytes >= spaceBytes);
   });
 
   test('a volume grows where it is', async t => {
@@ -36,19 +37,19 @@ export function testBackendPlaces(open: OpenBackend, roomBytes: number): void {
     if (!backend.expand) return t.skip('its volumes do not grow');
     const { sizeBytes } = await backend.create({
       ...newVolume({ requiredBytes: 8 * mebibyte }),
-      places: [first],
+      topologies: [first],
     });
-    const known = { id: 'a.volume', sizeBytes, parameters: {}, place: first };
-    const grown = await backend.expand(known, { requiredBytes: roomBytes, limitBytes: 0 });
-    assert.equal(grown.sizeBytes, roomBytes);
+    const known = { id: 'a.volume', sizeBytes, parameters: {}, segments: first };
+    const grown = await backend.expand(known, { requiredBytes: spaceBytes, limitBytes: 0 });
+    assert.equal(grown.sizeBytes, spaceBytes);
   });
 
   async function openTwo(t: Parameters<OpenBackend>[0]) {
     const backend = await open(t);
-    const { places = [] } = backend;
-    const [first, second] = places;
-    assert.ok(first && second, 'it has fewer than two places');
-    return { backend, places, first, second };
+    const { topologies = [] } = backend;
+    const [first, second] = topologies;
+    assert.ok(first && second, 'it has fewer than two topologies');
+    return { backend, topologies, first, second };
   }
 }
 
@@ -56,7 +57,7 @@ type Asked = { readonly id: string; readonly in: readonly Segments[]; readonly r
 
 async function make(
   backend: Backend,
-  { id, in: places, requiredBytes = mebibyte }: Asked,
+  { id, in: topologies, requiredBytes = mebibyte }: Asked,
 ): Promise<Segments | undefined> {
-  return (await backend.create({ ...newVolume({ id, requiredBytes }), places })).place;
+  return (await backend.create({ ...newVolume({ id, requiredBytes }), topologies })).segments;
 }
