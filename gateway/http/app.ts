@@ -38,17 +38,17 @@ export function createApp(deps: AppDeps): Hono<Env> {
 function routeOperations(app: Hono<Env>, deps: AppDeps): void {
   // The handlers' types are of their own rows; all of them are called alike from here on.
   const handlers = createHandlers(deps) as unknown as Readonly<Record<OperationId, Handle>>;
-  for (const [id, operation] of allOperations) {
+  for (const operation of allOperations) {
     const shownBy = findShownBy(operation.path);
     const show = shownBy && handlers[shownBy];
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    app.on(operation.method, path, handle(operation, handlers[id], { show, log: deps.log }));
+    app.on(operation.method, path, handle(operation, handlers[operation.id], { show, log: deps.log }));
   }
 }
 
 /** The operation that shows what one on this path works on: the GET on the same path, or on the next one above. */
 function findShownBy(path: string): OperationId | undefined {
   return allOperations
-    .filter(([, other]) => other.method === 'GET' && `${path}/`.startsWith(`${other.path}/`))
-    .toSorted(([, one], [, other]) => other.path.length - one.path.length)[0]?.[0];
+    .filter(other => other.method === 'GET' && `${path}/`.startsWith(`${other.path}/`))
+    .toSorted((one, other) => other.path.length - one.path.length)[0]?.id;
 }

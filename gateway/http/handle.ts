@@ -1,7 +1,13 @@
 import type { Context, Handler as Route } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
-import { maxBodyBytes, type Operation, type Output, type Request } from '../../src/api/operations.ts';
+import {
+  maxBodyBytes,
+  type NamedOperation,
+  type Operation,
+  type Output,
+  type Request,
+} from '../../src/api/operations.ts';
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
@@ -14,7 +20,8 @@ import { logProblem, routeProblem, type Env } from './respond.ts';
  * (none for what operators call), and gives the answer. Where the row has both 201 and 200, `created` decides.
  */
 export type Handler<O extends Operation> = (
-  request: Request<O> & (O['tag'] extends 'admin' ? unknown : { readonly cluster: Cluster }),
+  request: Request<O> &
+    (O['route'] extends `${string} /v1/admin/${string}` ? unknown : { readonly cluster: Cluster }),
 ) => Promise<O['answers'] extends { readonly 201: z.ZodType } ? Made<Output<O>> : Output<O>>;
 
 /** Something that was there already or was created now. */
@@ -36,7 +43,7 @@ const mayNameProto = /__proto__|\\u/;
  * The route of an operation: reads the path, the query and the body by the row's schemas, waits for as long as the
  * caller prefers where the row has 202, and answers with the status that the row has for the outcome.
  */
-export function handle(operation: Operation, run: Handle, { show, log }: HandleOptions): Route<Env> {
+export function handle(operation: NamedOperation, run: Handle, { show, log }: HandleOptions): Route<Env> {
   return async c => {
     const caller = c.get('caller');
     if ((caller === 'operator') !== (operation.tag === 'admin')) throw routeProblem(c);

@@ -1,10 +1,8 @@
-import type { z } from 'zod';
-import { pause } from '../lib/concurrency.ts';
-import { createHttp, openCall, type Call, type Http, type HttpOptions } from './http.ts';
+import { createHttp, type Call, type HttpOptions } from './http.ts';
 import {
   allOperations,
   type Input,
-  type Operation,
+  type NamedOperation,
   type OperationId,
   type Operations,
   type Output,
@@ -19,64 +17,34 @@ import { Problem } from './problem.ts';
 export type StorageClient = {
   readonly [Id in OperationId]: (input: Input<Operations[Id]>, call: Call) => Promise<Output<Operations[Id]>>;
 } & {
-  /** Ends all connections at once; what is still asked fails with UNAVAILABLE. */
+  /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
   close(): Promise<void>;
 };
 
 type AnyInput = Readonly<Record<string, unknown>>;
 
-/** Pause between two looks at work that the API answered with 202, in milliseconds. */
-const pollMs = 250;
-
 /** Makes a client; connections are opened when needed and kept. */
 export function createClient(options: HttpOptions): StorageClient {
   const http = createHttp(options);
-  const calls = allOperations.map(([id, operation]) => [
-    id,
-    async (input: AnyInput, call: Call) => ask(http, { operation, input }, call),
+  const calls = allOperations.map(operation => [
+    operation.id,
+    async (input: AnyInput, call: Call) => {
+      const path = toPath(operation, input);
+      if (path !== undefined) return http.send({ operation, path, body: input['body'] }, call);
+      if (operation.method === 'DELETE') return undefined;
+      throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
+    },
   ]);
   return { ...Object.fromEntries(calls), close: () => http.close() } as StorageClient;
 }
 
-type Asked = { readonly operation: Operation; readonly input: AnyInput };
-
-/** The answer, once what is asked for is done. */
-async function ask(http: Http, { operation, input }: Asked, call: Call): Promise<unknown> {
-  const path = toPath(operation, input);
-  if (path === undefined) {
-    if (operation.method === 'DELETE') return undefined;
-    throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
-  }
-  const { method, answers } = operation;
-  const answer = answers[200] ?? undefined;
-  const request = { method, path, body: input['body'], ...(answer && { answer }) };
-  const opened = openCall(call);
-  try {
-    for (;;) {
-      const { value, accepted } = await http.send(request, opened);
-      if (!accepted) return value;
-      if (Date.now() + 2 * pollMs >= call.deadlineMs)
-        throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
-      await pause(pollMs, opened.signal);
-    }
-  } finally {
-    opened.close();
-  }
-}
-
 /** The path with its ids escaped and the query; undefined when one of the ids cannot stand in a path. */
-function toPath({ path, query }: Operation, input: AnyInput): string | undefined {
-  const ids: string[] = [];
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const id = String(input[name]);
-    ids.push(id);
-    return id.isWellFormed() ? encodeURIComponent(id) : '';
-  });
+function toPath({ path, query }: NamedOperation, input: AnyInput): string | undefined {
+  const ids = path.match(/(?<=\{)\w+/g)?.map(name => String(input[name])) ?? [];
   if (ids.some(id => id === '' || id === '.' || id === '..' || !id.isWellFormed())) return undefined;
-  const given = Object.entries<z.ZodType>(query?.shape ?? {}).flatMap(([key, schema]) => {
-    const value = input[key];
-    const isDefault = value === 0 && schema.parse(0) === schema.parse(undefined);
-    return value === undefined || value === '' || isDefault ? [] : [[key, String(value)]];
-  });
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const given = Object.keys(query?.shape ?? {}).flatMap(key =>
+    input[key] === undefined || input[key] === '' ? [] : [[key, String(input[key])]],
+  );
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
 }

@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import type { z } from 'zod';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
-import { maxBodyBytes, problemSchema, type Operation } from './operations.ts';
+import { maxBodyBytes, problemSchema, type NamedOperation } from './operations.ts';
 import { Problem } from './problem.ts';
 
 /** How long one call may take and how it is known in logs. */
@@ -19,30 +18,19 @@ export type HttpOptions = {
   readonly token: (renew: boolean) => string | Promise<string>;
 };
 
-/** One request: `body` is sent as JSON, the answer is checked against `answer`; without it no body is expected. */
+/** One request; `body` is sent as JSON. */
 export type HttpRequest = {
-  readonly method: Operation['method'];
+  readonly operation: NamedOperation;
   readonly path: string;
   readonly body?: unknown;
-  readonly answer?: z.ZodType;
 };
 
-/** What came back. `accepted` is a 202: the work goes on. */
-export type HttpAnswer = { readonly value: unknown; readonly accepted: boolean };
-
 /** A call that is being made. `signal` is its end, by its deadline or its caller; the reason is a `Problem`. */
-export type OpenCall = Call & {
+type OpenCall = Call & {
   readonly signal: AbortSignal;
   /** Frees the timer and the caller's signal. */
   close(): void;
 };
-
-/** Speaks JSON over HTTP with one server. Every error it throws is a `Problem`. */
-export interface Http {
-  send(request: HttpRequest, call: OpenCall): Promise<HttpAnswer>;
-  /** Ends all connections at once; what is still asked fails with UNAVAILABLE. */
-  close(): Promise<void>;
-}
 
 type Reply = {
   readonly status: number;
@@ -55,31 +43,14 @@ type Reply = {
 const maxTries = 4;
 const firstPauseMs = 50;
 
-/** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
-export function openCall(call: Call): OpenCall {
-  const leftMs = call.deadlineMs - Date.now();
-  if (call.signal?.aborted) throw cancelledProblem();
-  if (!(leftMs > 0)) throw lateProblem();
-  // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
-  const end = new AbortController();
-  const cancel = (): void => end.abort(cancelledProblem());
-  const timer = setTimeout(() => end.abort(lateProblem()), Math.min(leftMs, longestTimerMs));
-  call.signal?.addEventListener('abort', cancel);
-  return {
-    ...call,
-    signal: end.signal,
-    close() {
-      clearTimeout(timer);
-      call.signal?.removeEventListener('abort', cancel);
-    },
-  };
-}
+/** Pause before a request that was answered with 202 is sent again, in milliseconds. */
+const pollMs = 250;
 
 /**
  * Makes the HTTP side of the client. A request is repeated on connection failure and on 503 with Retry-After, within
  * its deadline, and once with a new token after 401. A failure that is not a problem document is UNAVAILABLE.
  */
-export function createHttp(options: HttpOptions): Http {
+export function createHttp(options: HttpOptions) {
   const url = new URL(options.url);
   const base = url.pathname.replace(/\/+$/, '');
   const pool = new Pool(url.origin, {
@@ -95,7 +66,7 @@ export function createHttp(options: HttpOptions): Http {
   });
 
   async function trySend(
-    { method, path, body }: HttpRequest,
+    { operation, path, body }: HttpRequest,
     call: OpenCall,
     renew: boolean,
   ): Promise<Reply> {
@@ -109,7 +80,8 @@ export function createHttp(options: HttpOptions): Http {
       ...(body !== undefined && { 'content-type': 'application/json' }),
     };
     const text = body === undefined ? null : JSON.stringify(body);
-    return exchange(pool, { method, path: base + path, headers, body: text }, call.signal);
+    const asked = { method: operation.method, path: base + path, headers, body: text };
+    return exchange(pool, asked, call.signal);
   }
 
   async function sendWithRetries(request: HttpRequest, call: OpenCall): Promise<Reply> {
@@ -134,14 +106,46 @@ export function createHttp(options: HttpOptions): Http {
   }
 
   return {
-    async send(request, call) {
+    /** What the operation answers once it is done; ABORTED when it still runs shortly before the deadline. */
+    async send(request: HttpRequest, call: Call): Promise<unknown> {
+      const opened = openCall(call);
       try {
-        return readAnswer(await sendWithRetries(request, call), request);
+        for (;;) {
+          const reply = await sendWithRetries(request, opened);
+          const answer = readAnswer(reply, request);
+          if (reply.status !== 202) return answer;
+          if (Date.now() + 2 * pollMs >= call.deadlineMs)
+            throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
+          await pause(pollMs, opened.signal);
+        }
       } catch (error) {
-        throw toProblem(error, call);
+        throw toProblem(error, opened.signal);
+      } finally {
+        opened.close();
       }
     },
+    /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
     close: () => pool.destroy(),
+  };
+}
+
+/** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
+function openCall(call: Call): OpenCall {
+  const leftMs = call.deadlineMs - Date.now();
+  if (call.signal?.aborted) throw cancelledProblem();
+  if (!(leftMs > 0)) throw lateProblem();
+  // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
+  const end = new AbortController();
+  const cancel = (): void => end.abort(cancelledProblem());
+  const timer = setTimeout(() => end.abort(lateProblem()), Math.min(leftMs, longestTimerMs));
+  call.signal?.addEventListener('abort', cancel);
+  return {
+    ...call,
+    signal: end.signal,
+    close() {
+      clearTimeout(timer);
+      call.signal?.removeEventListener('abort', cancel);
+    },
   };
 }
 
@@ -179,24 +183,22 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
-function readAnswer(reply: Reply, request: HttpRequest): HttpAnswer {
+function readAnswer(reply: Reply, request: HttpRequest): unknown {
   if (reply.status < 200 || reply.status > 299) throw readProblem(reply);
-  const accepted = reply.status === 202;
-  if (accepted && reply.text === '') return { value: undefined, accepted };
+  if (reply.status === 202 && reply.text === '') return undefined;
+  const schema = request.operation.answers[200];
+  const body = parseJson(reply);
   // A page that something in front of the API made up must not pass for a deletion.
-  if (!request.answer && reply.status !== 204 && parseJson(reply) === undefined)
-    throw malformedProblem(request, 'not JSON');
-  if (!request.answer) return { value: undefined, accepted };
-  const parsed = request.answer.safeParse(parseJson(reply));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
-  }
-  return { value: parsed.data, accepted };
+  if (!schema && reply.status !== 204 && body === undefined) throw malformedProblem(request, 'not JSON');
+  if (!schema) return undefined;
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
 }
 
-function malformedProblem({ method, path }: HttpRequest, found: string): Problem {
-  const asked = `${method} ${path}`;
+function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
+  const asked = `${operation.method} ${path}`;
   return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
 }
 
@@ -226,7 +228,7 @@ function parseJson({ json, text }: Reply): unknown {
 }
 
 /** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */
-function toProblem(error: unknown, { signal }: OpenCall): Problem {
+function toProblem(error: unknown, signal: AbortSignal): Problem {
   if (error instanceof Problem) return error;
   if (signal.aborted) return signal.reason as Problem;
   if (isTooLong(error))

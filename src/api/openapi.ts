@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idPattern, maxIdBytes } from './ids.ts';
-import { allOperations, commonProblems, type Operation } from './operations.ts';
+import { allOperations, commonProblems, type NamedOperation } from './operations.ts';
 import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
 
 /** A part of an OpenAPI document. */
@@ -20,7 +20,9 @@ const prefer: OpenApiNode = {
 
 /** The Storage API v1 as an OpenAPI 3.1 document, for servers of this version. */
 export function openApiDocument(version: string): OpenApiNode {
-  const paths = Map.groupBy(allOperations, ([, { path }]) => path);
+  const paths = Map.groupBy(allOperations, ({ path }) => path);
+  const codes = Object.keys(problemTable) as ProblemCode[];
+  const codesByStatus = Map.groupBy(codes, code => problemTable[code].http);
   return {
     openapi: '3.1.1',
     info: {
@@ -34,7 +36,7 @@ export function openApiDocument(version: string): OpenApiNode {
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }],
-    tags: [...new Set(allOperations.map(([, { tag }]) => tag))].map(name => ({ name })),
+    tags: [...new Set(allOperations.map(({ tag }) => tag))].map(name => ({ name })),
     paths: Object.fromEntries([...paths].map(([path, all]) => [path, toPathItem(path, all)])),
     components: {
       schemas: toSchemas(),
@@ -46,14 +48,15 @@ export function openApiDocument(version: string): OpenApiNode {
           description: 'A JWT that a key of an enrolled cluster has signed. The cluster comes from it alone.',
         },
       },
-      responses: Object.fromEntries(statuses().map(status => [`Problem${status}`, toResponse(status)])),
+      responses: Object.fromEntries(
+        [...codesByStatus].map(([status, all]) => [`Problem${status}`, toResponse(all)]),
+      ),
     },
   };
 }
 
-function toPathItem(path: string, all: readonly (readonly [string, Operation])[]): OpenApiNode {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const parameters = names.map(name => ({
+function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
@@ -61,13 +64,11 @@ function toPathItem(path: string, all: readonly (readonly [string, Operation])[]
   }));
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...Object.fromEntries(
-      all.map(([id, operation]) => [operation.method.toLowerCase(), toOperation(id, operation)]),
-    ),
+    ...Object.fromEntries(all.map(operation => [operation.method.toLowerCase(), toOperation(operation)])),
   };
 }
 
-function toOperation(id: string, { tag, doc, query, body, answers, problems = [] }: Operation): OpenApiNode {
+function toOperation({ id, tag, doc, query, body, answers, problems = [] }: NamedOperation): OpenApiNode {
   const parameters = [...(query ? toParameters(query) : []), ...(answers[202] ? [prefer] : [])];
   const codes = [...commonProblems, ...problems];
   const refused = [...new Set(codes.map(code => problemTable[code].http))].sort((a, b) => a - b);
@@ -125,18 +126,12 @@ function toSchemas(): OpenApiNode {
   );
 }
 
-function statuses(): readonly number[] {
-  return [...new Set(Object.values(problemTable).map(({ http }) => http))].sort((a, b) => a - b);
-}
-
-function codesOf(status: number): readonly ProblemCode[] {
-  return (Object.keys(problemTable) as ProblemCode[]).filter(code => problemTable[code].http === status);
-}
-
-function toResponse(status: number): OpenApiNode {
-  const [first = 'UNAVAILABLE'] = codesOf(status);
-  const meaning = codesOf(status).map(code => `\`${code}\`: ${problemTable[code].title}`);
+function toResponse(codes: readonly ProblemCode[]): OpenApiNode {
+  const [first = 'UNAVAILABLE'] = codes;
   const example = toDocument(new Problem(first, problemTable[first].title), 'f81d4fae');
   const content = { schema: { $ref: '#/components/schemas/Problem' }, example };
-  return { description: meaning.join('; '), content: { 'application/problem+json': content } };
+  return {
+    description: codes.map(code => `\`${code}\`: ${problemTable[code].title}`).join('; '),
+    content: { 'application/problem+json': content },
+  };
 }

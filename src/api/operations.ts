@@ -1,32 +1,10 @@
 import { z } from 'zod';
-import { auditQuery, auditSchema, deletedVolumePageSchema, repairSchema, repairSpecSchema } from './admin.ts';
-import {
-  attachmentResourceSchema as attachment,
-  attachmentSpecSchema,
-  nodeSchema as node,
-  nodeSpecSchema,
-} from './node.ts';
+import * as admin from './admin.ts';
+import { attachmentResourceSchema, attachmentSpecSchema, nodeSchema, nodeSpecSchema } from './node.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
-import {
-  blockPageSchema,
-  groupSchema as group,
-  groupSpecSchema,
-  snapshotPageSchema,
-  snapshotSchema as snapshot,
-  snapshotSpecSchema,
-} from './snapshot.ts';
+import * as snapshots from './snapshot.ts';
 import { capabilitiesSchema, capacitySchema, capacitySpecSchema } from './storage.ts';
-import {
-  healthPageSchema,
-  healthSchema,
-  parametersSpecSchema,
-  sizeSpecSchema,
-  validationSchema,
-  validationSpecSchema,
-  volumePageSchema,
-  volumeSchema as volume,
-  volumeSpecSchema,
-} from './volume.ts';
+import * as volumes from './volume.ts';
 
 /** Most entries in one page, and how many a page has when nothing is asked; a page stays well below gRPC's 4 MiB. */
 export const maxPageEntries = 1_000;
@@ -39,11 +17,8 @@ export const maxBodyBytes = 4 * 1024 * 1024;
 
 /** One operation of the Storage API: a method on a path, what it takes, and what it may answer. */
 export type Operation = {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** With the ids in it as `{name}`. */
-  readonly path: `/${string}`;
-  /** Operators, and nobody else, may call what is tagged `admin`. */
-  readonly tag: 'storage' | 'volumes' | 'attachments' | 'snapshots' | 'groups' | 'nodes' | 'admin';
+  /** The path has ids in it as `{name}`. Operators, and nobody else, may call what is below `/v1/admin/`. */
+  readonly route: `${'GET' | 'PUT' | 'POST' | 'DELETE'} /v1/${string}`;
   readonly doc: string;
   /** An object of the query's parameters, read from text. */
   readonly query?: z.ZodObject;
@@ -61,6 +36,12 @@ const listing = ['INVALID_ARGUMENT', 'ABORTED'] as const;
 const change = ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED'] as const;
 const creation = [...change, 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'] as const;
 const deletion = ['FAILED_PRECONDITION', 'ABORTED'] as const;
+
+const created = <Resource extends z.ZodType>(resource: Resource) =>
+  ({ 200: resource, 201: resource, 202: resource }) as const;
+const changed = <Resource extends z.ZodType>(resource: Resource) =>
+  ({ 200: resource, 202: resource }) as const;
+const deleted = <Resource extends z.ZodType>(resource: Resource) => ({ 202: resource, 204: null }) as const;
 
 /** How many entries a page may have: 0, none, and more than `most` all mean `most`. */
 const limitOf = (most: number, what: string) =>
@@ -94,256 +75,196 @@ const blockRange = z.object({
 /** Every operation of the Storage API v1 by its id. The client, the gateway's routes and the document come from here. */
 export const operations = {
   getCapabilities: {
-    method: 'GET',
-    path: '/v1/capabilities',
-    tag: 'storage',
+    route: 'GET /v1/capabilities',
     doc: 'What the storage can do.',
     answers: { 200: capabilitiesSchema },
   },
   getCapacity: {
-    method: 'POST',
-    path: '/v1/capacity',
-    tag: 'storage',
+    route: 'POST /v1/capacity',
     doc: 'The room left for new volumes of a kind. Changes nothing.',
     body: capacitySpecSchema,
     answers: { 200: capacitySchema },
     problems: ['INVALID_ARGUMENT', 'UNIMPLEMENTED'],
   },
   listVolumes: {
-    method: 'GET',
-    path: '/v1/volumes',
-    tag: 'volumes',
+    route: 'GET /v1/volumes',
     doc: 'One page of volumes with their attachments, by id.',
     query: page,
-    answers: { 200: volumePageSchema },
+    answers: { 200: volumes.volumePageSchema },
     problems: listing,
   },
   createVolume: {
-    method: 'PUT',
-    path: '/v1/volumes/{volumeId}',
-    tag: 'volumes',
+    route: 'PUT /v1/volumes/{volumeId}',
     doc: 'Creates the volume, or finds that it is there and fits. The same call may be repeated at any time.',
-    body: volumeSpecSchema,
-    answers: { 200: volume, 201: volume, 202: volume },
+    body: volumes.volumeSpecSchema,
+    answers: created(volumes.volumeSchema),
     problems: [...creation, 'OUT_OF_RANGE'],
   },
   getVolume: {
-    method: 'GET',
-    path: '/v1/volumes/{volumeId}',
-    tag: 'volumes',
+    route: 'GET /v1/volumes/{volumeId}',
     doc: 'The volume as it is now.',
-    answers: { 200: volume },
+    answers: { 200: volumes.volumeSchema },
     problems: ['NOT_FOUND'],
   },
   deleteVolume: {
-    method: 'DELETE',
-    path: '/v1/volumes/{volumeId}',
-    tag: 'volumes',
+    route: 'DELETE /v1/volumes/{volumeId}',
     doc: 'Deletes the volume; an unknown one is fine. FAILED_PRECONDITION while it is attached or needed.',
-    answers: { 202: volume, 204: null },
+    answers: deleted(volumes.volumeSchema),
     problems: deletion,
   },
   validateVolume: {
-    method: 'POST',
-    path: '/v1/volumes/{volumeId}/validate',
-    tag: 'volumes',
+    route: 'POST /v1/volumes/{volumeId}/validate',
     doc: 'Can the volume be used this way? Changes nothing.',
-    body: validationSpecSchema,
-    answers: { 200: validationSchema },
+    body: volumes.validationSpecSchema,
+    answers: { 200: volumes.validationSchema },
     problems: ['INVALID_ARGUMENT', 'NOT_FOUND'],
   },
   expandVolume: {
-    method: 'PUT',
-    path: '/v1/volumes/{volumeId}/size',
-    tag: 'volumes',
+    route: 'PUT /v1/volumes/{volumeId}/size',
     doc: 'Grows the volume, attached or not, to a size within the bounds. It never shrinks.',
-    body: sizeSpecSchema,
-    answers: { 200: volume, 202: volume },
+    body: volumes.sizeSpecSchema,
+    answers: changed(volumes.volumeSchema),
     problems: [...change, 'OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
   },
   modifyVolume: {
-    method: 'PUT',
-    path: '/v1/volumes/{volumeId}/parameters',
-    tag: 'volumes',
+    route: 'PUT /v1/volumes/{volumeId}/parameters',
     doc: 'Changes mutable parameters; those that are not named stay as they are.',
-    body: parametersSpecSchema,
-    answers: { 200: volume, 202: volume },
+    body: volumes.parametersSpecSchema,
+    answers: changed(volumes.volumeSchema),
     problems: [...change, 'UNIMPLEMENTED'],
   },
   getVolumeHealth: {
-    method: 'GET',
-    path: '/v1/volumes/{volumeId}/health',
-    tag: 'volumes',
+    route: 'GET /v1/volumes/{volumeId}/health',
     doc: 'What is wrong with the volume.',
-    answers: { 200: healthSchema },
+    answers: { 200: volumes.healthSchema },
     problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
   },
   listVolumeHealth: {
-    method: 'GET',
-    path: '/v1/health/volumes',
-    tag: 'volumes',
+    route: 'GET /v1/health/volumes',
     doc: 'One page of the volumes with which something is wrong.',
     query: page,
-    answers: { 200: healthPageSchema },
+    answers: { 200: volumes.healthPageSchema },
     problems: [...listing, 'UNIMPLEMENTED'],
   },
   attachVolume: {
-    method: 'PUT',
-    path: '/v1/volumes/{volumeId}/attachments/{nodeId}',
-    tag: 'attachments',
+    route: 'PUT /v1/volumes/{volumeId}/attachments/{nodeId}',
     doc: 'Attaches the volume to the node, or finds that it is attached and fits.',
     body: attachmentSpecSchema,
-    answers: { 200: attachment, 201: attachment, 202: attachment },
+    answers: created(attachmentResourceSchema),
     problems: creation,
   },
   getAttachment: {
-    method: 'GET',
-    path: '/v1/volumes/{volumeId}/attachments/{nodeId}',
-    tag: 'attachments',
+    route: 'GET /v1/volumes/{volumeId}/attachments/{nodeId}',
     doc: 'The attachment as it is now.',
-    answers: { 200: attachment },
+    answers: { 200: attachmentResourceSchema },
     problems: ['NOT_FOUND'],
   },
   detachVolume: {
-    method: 'DELETE',
-    path: '/v1/volumes/{volumeId}/attachments/{nodeId}',
-    tag: 'attachments',
+    route: 'DELETE /v1/volumes/{volumeId}/attachments/{nodeId}',
     doc: 'Detaches the volume from the node, and answers once the node can no longer read or write.',
-    answers: { 202: attachment, 204: null },
+    answers: deleted(attachmentResourceSchema),
     problems: deletion,
   },
   detachVolumeFromAllNodes: {
-    method: 'DELETE',
-    path: '/v1/volumes/{volumeId}/attachments',
-    tag: 'attachments',
+    route: 'DELETE /v1/volumes/{volumeId}/attachments',
     doc: 'Detaches the volume from all nodes.',
-    answers: { 202: volume, 204: null },
+    answers: deleted(volumes.volumeSchema),
     problems: deletion,
   },
   listSnapshots: {
-    method: 'GET',
-    path: '/v1/snapshots',
-    tag: 'snapshots',
+    route: 'GET /v1/snapshots',
     doc: 'One page of snapshots that are created, of one volume or of all, by id.',
     query: page.extend({ volumeId: textOf('Only the snapshots of this volume.', 'east.pvc-1') }),
-    answers: { 200: snapshotPageSchema },
+    answers: { 200: snapshots.snapshotPageSchema },
     problems: [...listing, 'UNIMPLEMENTED'],
   },
   createSnapshot: {
-    method: 'PUT',
-    path: '/v1/snapshots/{snapshotId}',
-    tag: 'snapshots',
+    route: 'PUT /v1/snapshots/{snapshotId}',
     doc: 'Creates the snapshot, or finds that it is there and reports its state.',
-    body: snapshotSpecSchema,
-    answers: { 200: snapshot, 201: snapshot, 202: snapshot },
+    body: snapshots.snapshotSpecSchema,
+    answers: created(snapshots.snapshotSchema),
     problems: [...creation, 'UNIMPLEMENTED'],
   },
   getSnapshot: {
-    method: 'GET',
-    path: '/v1/snapshots/{snapshotId}',
-    tag: 'snapshots',
+    route: 'GET /v1/snapshots/{snapshotId}',
     doc: 'The snapshot as it is now.',
-    answers: { 200: snapshot },
+    answers: { 200: snapshots.snapshotSchema },
     problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
   },
   deleteSnapshot: {
-    method: 'DELETE',
-    path: '/v1/snapshots/{snapshotId}',
-    tag: 'snapshots',
+    route: 'DELETE /v1/snapshots/{snapshotId}',
     doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
-    answers: { 202: snapshot, 204: null },
+    answers: deleted(snapshots.snapshotSchema),
     problems: [...deletion, 'INVALID_ARGUMENT', 'UNIMPLEMENTED'],
   },
   listBlocks: {
-    method: 'GET',
-    path: '/v1/snapshots/{snapshotId}/blocks',
-    tag: 'snapshots',
+    route: 'GET /v1/snapshots/{snapshotId}/blocks',
     doc: 'One page of the blocks that hold data, or with `base` of those that differ from that snapshot.',
     query: blockRange,
-    answers: { 200: blockPageSchema },
+    answers: { 200: snapshots.blockPageSchema },
     problems: [...change, 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
   },
   createGroup: {
-    method: 'PUT',
-    path: '/v1/groups/{groupId}',
-    tag: 'groups',
+    route: 'PUT /v1/groups/{groupId}',
     doc: 'Creates snapshots of all volumes at one point in time, or none, with the reason.',
-    body: groupSpecSchema,
-    answers: { 200: group, 201: group, 202: group },
+    body: snapshots.groupSpecSchema,
+    answers: created(snapshots.groupSchema),
     problems: [...creation, 'UNIMPLEMENTED'],
   },
   getGroup: {
-    method: 'GET',
-    path: '/v1/groups/{groupId}',
-    tag: 'groups',
+    route: 'GET /v1/groups/{groupId}',
     doc: 'The group with its snapshots as they are now.',
-    answers: { 200: group },
+    answers: { 200: snapshots.groupSchema },
     problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
   },
   deleteGroup: {
-    method: 'DELETE',
-    path: '/v1/groups/{groupId}',
-    tag: 'groups',
+    route: 'DELETE /v1/groups/{groupId}',
     doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
-    answers: { 202: group, 204: null },
+    answers: deleted(snapshots.groupSchema),
     problems: [...deletion, 'UNIMPLEMENTED'],
   },
   putNode: {
-    method: 'PUT',
-    path: '/v1/nodes/{nodeId}',
-    tag: 'nodes',
+    route: 'PUT /v1/nodes/{nodeId}',
     doc: 'Records a node that volumes may be attached to.',
     body: nodeSpecSchema,
-    answers: { 200: node, 201: node },
+    answers: { 200: nodeSchema, 201: nodeSchema },
     problems: ['INVALID_ARGUMENT'],
   },
   getNode: {
-    method: 'GET',
-    path: '/v1/nodes/{nodeId}',
-    tag: 'nodes',
+    route: 'GET /v1/nodes/{nodeId}',
     doc: 'The node as it was recorded.',
-    answers: { 200: node },
+    answers: { 200: nodeSchema },
     problems: ['NOT_FOUND'],
   },
   deleteNode: {
-    method: 'DELETE',
-    path: '/v1/nodes/{nodeId}',
-    tag: 'nodes',
+    route: 'DELETE /v1/nodes/{nodeId}',
     doc: 'Forgets the node; an unknown one is fine.',
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
   },
   audit: {
-    method: 'GET',
-    path: '/v1/admin/audit',
-    tag: 'admin',
+    route: 'GET /v1/admin/audit',
     doc: 'What the storage and the store do not agree on. Only when it was first seen is recorded.',
-    query: auditQuery,
-    answers: { 200: auditSchema },
+    query: admin.auditQuery,
+    answers: { 200: admin.auditSchema },
     problems: ['INVALID_ARGUMENT'],
   },
   repair: {
-    method: 'PUT',
-    path: '/v1/admin/repair',
-    tag: 'admin',
+    route: 'PUT /v1/admin/repair',
     doc: 'Finishes what is stuck and removes what is unknown, or shows what it would do.',
-    body: repairSpecSchema,
-    answers: { 200: repairSchema },
+    body: admin.repairSpecSchema,
+    answers: { 200: admin.repairSchema },
     problems: ['INVALID_ARGUMENT'],
   },
   listDeletedVolumes: {
-    method: 'GET',
-    path: '/v1/admin/deleted-volumes',
-    tag: 'admin',
+    route: 'GET /v1/admin/deleted-volumes',
     doc: 'One page of volumes that are deleted and can be restored, by id.',
     query: page,
-    answers: { 200: deletedVolumePageSchema },
+    answers: { 200: admin.deletedVolumePageSchema },
     problems: ['INVALID_ARGUMENT'],
   },
   restoreVolume: {
-    method: 'PUT',
-    path: '/v1/admin/deleted-volumes/{volumeId}/restore',
-    tag: 'admin',
+    route: 'PUT /v1/admin/deleted-volumes/{volumeId}/restore',
     doc: 'Makes a soft-deleted volume ready again, as it was; one that is ready is fine.',
     answers: { 204: null },
     problems: ['NOT_FOUND'],
@@ -356,20 +277,33 @@ export type Operations = typeof operations;
 /** The id of an operation. */
 export type OperationId = keyof Operations;
 
-/** All operations with their ids, for whoever treats them alike. */
-export const allOperations = Object.entries(operations) as readonly (readonly [OperationId, Operation])[];
+/** An operation with its id and its route in parts; `tag` is the first part of its path. */
+export type NamedOperation = Operation & {
+  readonly id: OperationId;
+  readonly method: string;
+  readonly path: string;
+  readonly tag: string;
+};
+
+/** All operations, for whoever treats them alike. */
+export const allOperations = (Object.keys(operations) as OperationId[]).map(toNamed);
+
+function toNamed(id: OperationId): NamedOperation {
+  const [method = '', path = ''] = operations[id].route.split(' ');
+  return { ...operations[id], id, method, path, tag: path.split('/')[2] ?? '' };
+}
 
 type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [N in Name]: string } & IdsOf<Rest>
   : unknown;
 
 /** What a caller gives: the ids of the path, the query's parameters, and the body as `body`. */
-export type Input<O extends Operation> = IdsOf<O['path']> &
+export type Input<O extends Operation> = IdsOf<O['route']> &
   (O extends { readonly query: infer Query extends z.ZodType } ? Readonly<z.input<Query>> : unknown) &
   (O extends { readonly body: infer Body extends z.ZodType } ? { readonly body: z.input<Body> } : unknown);
 
 /** What a handler gets: the same, read by the schemas. */
-export type Request<O extends Operation> = IdsOf<O['path']> &
+export type Request<O extends Operation> = IdsOf<O['route']> &
   (O extends { readonly query: infer Query extends z.ZodType } ? Readonly<z.output<Query>> : unknown) &
   (O extends { readonly body: infer Body extends z.ZodType } ? { readonly body: z.output<Body> } : unknown);
 

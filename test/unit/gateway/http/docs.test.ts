@@ -23,7 +23,7 @@ for (const path of Object.values(docsRoutes)) {
 test('where the description is public, everything else needs a token all the same', async () => {
   const app = createDocsApp(true);
   const others = [
-    ...allOperations.map(([, { method, path }]) => [method, path]),
+    ...allOperations.map(({ method, path }) => [method, path]),
     ['post', '/docs'],
     ['get', '/docs/'],
     ['get', '/docs/a'],
@@ -46,7 +46,7 @@ test('the page shows every operation and schema, runs no script and loads nothin
   assert.match(answer.headers.get('content-type') ?? '', /^text\/html/);
   assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src/);
   assert.doesNotMatch(html, /<(script|link|img|iframe)\b/);
-  for (const [id] of allOperations) assert.ok(html.includes(`id="${id}"`), id);
+  for (const { id } of allOperations) assert.ok(html.includes(`id="${id}"`), id);
   for (const [, id = ''] of html.matchAll(/href="#([^"]+)"/g)) assert.ok(html.includes(`id="${id}"`), id);
   assert.ok(html.includes('href="#schema-VolumeSpec"') && html.includes('&quot;pvc-1&quot;'));
 });
