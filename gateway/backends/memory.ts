@@ -8,10 +8,11 @@ import type {
   CreatedSnapshot,
   NewSnapshot,
   NewVolume,
+  SnapshotRef,
   Snapshots,
 } from '../backend.ts';
 import { byteCount } from '../configuration/schemas.ts';
-import { allocated, changed, heldBytes, read, write, type Disk } from './memory/disk.ts';
+import { blocksOf, read, type Disk } from './memory/disk.ts';
 
 const settings = z.strictObject({
   capacity: byteCount.default(2 ** 40).describe('bytes that all volumes together may have'),
@@ -30,10 +31,8 @@ export interface MemoryBackend extends Backend {
 }
 
 type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>> };
-type Snapshot = Disk & CreatedSnapshot;
+type Snapshot = { readonly disk: Disk; readonly made: CreatedSnapshot };
 type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<string, Snapshot> };
-
-const empty: Disk = { sizeBytes: 0, blocks: new Map() };
 
 /** Opens a backend that holds nothing. */
 export function openMemory({ capacity }: z.output<typeof settings>): MemoryBackend {
@@ -48,7 +47,7 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     sources: ['snapshot', 'volume'],
     async create(volume) {
       const { id, requiredBytes: sizeBytes, mutableParameters = {} } = volume;
-      const made = volumes.get(id) ?? { ...sourceOf(shelf, volume), sizeBytes, mutableParameters };
+      const made = volumes.get(id) ?? { sizeBytes, mutableParameters, writes: writesOf(shelf, volume) };
       volumes.set(id, made);
       return { sizeBytes: made.sizeBytes };
     },
@@ -89,7 +88,8 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     },
     write(id, offset, content) {
       const volume = requireThere(volumes.get(id), id);
-      volumes.set(id, { ...volume, ...write(volume, offset, content) });
+      const write = { offset, bytes: Uint8Array.from(content) };
+      volumes.set(id, { ...volume, writes: [...volume.writes, write] });
     },
     read: (id, offset, length) => read(requireThere(volumes.get(id), id), offset, length),
   };
@@ -97,15 +97,8 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
 
 function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
   const take = ({ id, volume }: NewSnapshot): CreatedSnapshot => {
-    const { sizeBytes, blocks } = requireThere(volumes.get(volume.id), volume.id);
-    const snapshot = snapshots.get(id) ?? { sizeBytes, blocks, createdAtMs: Date.now(), ready: true };
-    snapshots.set(id, snapshot);
-    return {
-      sizeBytes: snapshot.sizeBytes,
-      createdAtMs: snapshot.createdAtMs,
-      reservedBytes: heldBytes(snapshot),
-      ready: true,
-    };
+    const disk = requireThere(volumes.get(volume.id), volume.id);
+    return snapshots.getOrInsertComputed(id, () => copyOf(disk)).made;
   };
   return {
     parameters: z.strictObject({}),
@@ -124,25 +117,30 @@ function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
 }
 
 function createChanges({ snapshots }: Shelf): Changes {
+  const find = ({ id }: SnapshotRef): Disk => requireThere(snapshots.get(id), id).disk;
   return {
-    async *allocated({ id }, fromOffset) {
-      yield* allocated(requireThere(snapshots.get(id), id), fromOffset);
+    async *allocated(snapshot, fromOffset) {
+      const { writes, sizeBytes } = find(snapshot);
+      yield* blocksOf(writes, sizeBytes, fromOffset);
     },
-    async *changed({ base, target }, fromOffset) {
-      const pair = {
-        base: requireThere(snapshots.get(base.id), base.id),
-        target: requireThere(snapshots.get(target.id), target.id),
-      };
-      yield* changed(pair, fromOffset);
+    async *changed(pair, fromOffset) {
+      const [base, target] = [find(pair.base), find(pair.target)];
+      const differing = new Set(base.writes).symmetricDifference(new Set(target.writes));
+      yield* blocksOf(differing, target.sizeBytes, fromOffset);
     },
   };
 }
 
-function sourceOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk {
-  if (!source) return empty;
-  return source.kind === 'snapshot'
-    ? requireThere(snapshots.get(source.snapshot.id), source.snapshot.id)
-    : requireThere(volumes.get(source.volume.id), source.volume.id);
+function copyOf({ sizeBytes, writes }: Disk): Snapshot {
+  const reservedBytes = blocksOf(writes, sizeBytes).reduce((sum, { length }) => sum + length, 0);
+  const made = { sizeBytes, createdAtMs: Date.now(), reservedBytes, ready: true };
+  return { disk: { sizeBytes, writes }, made };
+}
+
+function writesOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk['writes'] {
+  if (!source) return [];
+  if (source.kind === 'volume') return requireThere(volumes.get(source.volume.id), source.volume.id).writes;
+  return requireThere(snapshots.get(source.snapshot.id), source.snapshot.id).disk.writes;
 }
 
 function requireThere<T>(found: T | undefined, id: string): T {
