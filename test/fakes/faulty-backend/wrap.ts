@@ -30,7 +30,7 @@ export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
       volumeHealth: volume => call({ target: 'volume-health', id: volume.id }, () => volumeHealth(volume)),
     }),
     ...(capacity && {
-      capacity: place => call({ target: 'capacity', id: '' }, () => capacity(place)),
+      capacity: segments => call({ target: 'capacity', id: '' }, () => capacity(segments)),
     }),
     ...(list && { list: () => stream({ target: 'list', id: '' }, () => list()) }),
     ...(health && { health: () => call({ target: 'health', id: '' }, () => health()) }),

@@ -37,10 +37,7 @@ test('allocated blocks and changed blocks are told, with the size of the snapsho
   });
   assert.deepEqual(await blocks.list(clusters.a, 'a.target', { ...whole, base: 'a.base' }), {
     sizeBytes: mebibyte,
-    blocks: [
-      { offset: 3 * block, length: 2 * block },
-      { offset: 8 * block, length: block },
-    ],
+    blocks: [3, 4, 8].map(i => ({ offset: i * block, length: block })),
   });
   assert.deepEqual((await blocks.list(clusters.a, 'a.base', { ...whole, base: 'a.base' })).blocks, []);
 });
