@@ -12,7 +12,6 @@ export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<
  */
 export interface DeviceConnector<P extends Protocol> {
   readonly kind: 'device';
-  readonly protocol: P;
   /**
    * Connects and returns the device once it is there and proved to be this volume's. A connector that takes `secrets`
    * refuses those that it does not know; what they open stays open without them until `disconnect`, which lets nothing
@@ -45,7 +44,6 @@ export type Others = () => readonly Attachment[];
  */
 export interface ShareConnector<P extends Protocol> {
   readonly kind: 'share';
-  readonly protocol: P;
   /** Mount flags that this share takes beside the common ones, and what their value may be. */
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
   /** Finds what the mount needs, and says how it is done; changes nothing that would have to be undone. */

@@ -12,7 +12,6 @@ const never = /(?!)/;
 /** A directory on this machine. Which one a mount shows is read from mountinfo: its filesystem, and its path there. */
 export const bind: ShareConnector<'bind'> = {
   kind: 'share',
-  protocol: 'bind',
   // These belong to the filesystem of the directory, and not to what is bound of it.
   allowedFlags: { lazytime: never, sync: never, dirsync: never, context: never },
   connect,

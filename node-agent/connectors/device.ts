@@ -15,7 +15,6 @@ type DeviceAttachment = AttachmentOf<'device'>;
  */
 export const device: DeviceConnector<'device'> = {
   kind: 'device',
-  protocol: 'device',
   isSelfConnecting: true,
   connect,
   disconnect,
@@ -29,11 +28,7 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
   if (name === undefined)
     throw new Problem('UNAVAILABLE', `no disk of this node says that it is "${nameOf(attachment)}"`);
   if (!attachment.readonly) await makeWritable(name, host);
-  return fitDisk(
-    name,
-    { volume: attachment, identity: nameOf(attachment), rescan: () => lookAnew(name, host) },
-    host,
-  );
+  return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 
 /** Which of two disks is the volume's nobody can tell: both stay as they are, and are still not to be in use. */

@@ -11,11 +11,11 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
   loop,
   bind,
   nfs,
-  nbd: lazily('nbd', async () => (await import('./nbd.ts')).nbd),
-  iscsi: lazily('iscsi', async () => (await import('./iscsi.ts')).iscsi),
-  'nvme-tcp': lazily('nvme-tcp', async () => (await import('./nvme-tcp.ts')).nvmeTcp),
+  nbd: lazily(async () => (await import('./nbd.ts')).nbd),
+  iscsi: lazily(async () => (await import('./iscsi.ts')).iscsi),
+  'nvme-tcp': lazily(async () => (await import('./nvme-tcp.ts')).nvmeTcp),
   device: {
-    ...lazily('device', async () => (await import('./device.ts')).device),
+    ...lazily(async () => (await import('./device.ts')).device),
     // What is asked without a call is not loaded with the rest.
     isSelfConnecting: true,
   },
@@ -60,13 +60,9 @@ export async function surveyProtocols(host: Host): Promise<readonly ProtocolStat
 }
 
 /** A connector that is loaded when it is first used: most nodes use one or two. */
-function lazily<P extends Protocol>(
-  protocol: P,
-  load: () => Promise<DeviceConnector<P>>,
-): DeviceConnector<P> {
+function lazily<P extends Protocol>(load: () => Promise<DeviceConnector<P>>): DeviceConnector<P> {
   return {
     kind: 'device',
-    protocol,
     connect: async (...args) => (await load()).connect(...args),
     disconnect: async (...args) => (await load()).disconnect(...args),
     rescan: async (...args) => (await load()).rescan?.(...args),

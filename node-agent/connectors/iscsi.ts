@@ -29,7 +29,6 @@ const inTurn = createKeyedQueue();
  */
 export const iscsi: DeviceConnector<'iscsi'> = {
   kind: 'device',
-  protocol: 'iscsi',
   connect: (attachment, host, secrets = {}) =>
     inTurn(attachment.target, () => connect(attachment, host, secrets)),
   disconnect: (attachment, host, others = () => []) =>
@@ -53,12 +52,7 @@ async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets
   const isMultiple = attachment.portals.length > 1 || names.length > 1;
   const above = await mapAbove(first, host);
   const name = isMultiple || above !== undefined ? await makeMap(names, attachment, host) : first;
-  const fitting = {
-    volume: attachment,
-    identity: nameOf(attachment),
-    rescan: () => rescan(attachment, host),
-  };
-  return fitDisk(name, fitting, host);
+  return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 
 /** Has the kernel make a device of the unit, or look anew at what the one that it has says of itself. */

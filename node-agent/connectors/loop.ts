@@ -12,7 +12,6 @@ type LoopAttachment = AttachmentOf<'loop'>;
 /** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',
-  protocol: 'loop',
   unmountOptions: ['--detach-loop'],
   connect,
   disconnect,

@@ -17,7 +17,6 @@ const number = /^\d{1,9}$/;
  */
 export const nfs: ShareConnector<'nfs'> = {
   kind: 'share',
-  protocol: 'nfs',
   allowedFlags: {
     vers: /^4\.[012]$/,
     hard: none,

@@ -43,7 +43,6 @@ const inTurn = createKeyedQueue();
  */
 export const nvmeTcp: DeviceConnector<'nvme-tcp'> = {
   kind: 'device',
-  protocol: 'nvme-tcp',
   connect: (attachment, host, secrets = {}) =>
     inTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
   disconnect: (attachment, host, others = () => []) =>
@@ -67,8 +66,7 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
       'UNAVAILABLE',
       `no namespace of subsystem "${subsystem}" says that it is "${wwid}" yet`,
     );
-  const fitting = { volume: attachment, identity: wwid, rescan: () => rescan(attachment, host) };
-  return fitDisk(name, fitting, host);
+  return fitDisk(name, { attachment, identity: wwid, rescan }, host);
 }
 
 /** Connects every address that has no controller; throws when none is live then, and tells if one was before. */

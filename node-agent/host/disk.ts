@@ -90,21 +90,21 @@ function readAnswer(place: string, { status, stdout, timedOut }: ExecResult): st
 }
 
 /** What a disk must be like, and how it is made to look at its size anew. */
-export type Fitting = {
-  readonly volume: { readonly sizeBytes: number; readonly readonly: boolean };
+export type Fitting<A> = {
+  readonly attachment: A;
   readonly identity: string;
-  readonly rescan: () => Promise<void>;
+  readonly rescan: (attachment: A, host: Host) => Promise<void>;
 };
 
 /** The disk as a volume's device: as large as the volume, and read-only in the kernel where the volume is. */
-export async function fitDisk(
+export async function fitDisk<A extends { readonly sizeBytes: number; readonly readonly: boolean }>(
   name: string,
-  { volume, identity, rescan }: Fitting,
+  { attachment: volume, identity, rescan }: Fitting<A>,
   host: Host,
 ): Promise<Device> {
   let disk = await requireDisk(name, host);
   if (disk.sizeBytes < volume.sizeBytes) {
-    await rescan();
+    await rescan(volume, host);
     await waitFor(async () => {
       disk = await requireDisk(name, host);
       return disk.sizeBytes >= volume.sizeBytes || undefined;

@@ -38,7 +38,7 @@ export function requireFilesystemUsable({ attachment, capability, formatOptions 
 
 /** INVALID_ARGUMENT for a share to be used as what it is not: a block device, or another filesystem; or for unknown mount flags. */
 export function requireShareUsable(asked: Asked, connector: ShareConnector<Protocol>): void {
-  const { protocol, allowedFlags } = connector;
+  const { protocol } = asked.attachment;
   const { accessType, fsType = protocol, mountFlags = [] } = asked.capability;
   if (accessType === 'block')
     throw invalidProblem(`a volume over ${protocol} is a share, which has no block device`);
@@ -46,7 +46,7 @@ export function requireShareUsable(asked: Asked, connector: ShareConnector<Proto
     throw invalidProblem(
       `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,
     );
-  requireFlags(mountFlags, { name: protocol, allowedFlags });
+  requireFlags(mountFlags, { name: protocol, allowedFlags: connector.allowedFlags });
   requireNoFormatOptions(asked, 'share');
 }
 

@@ -17,10 +17,9 @@ export type FaultBench<P extends Protocol> = {
 
 /** How the suite gets a new machine. */
 export type FaultSuite<P extends Protocol> = {
+  readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => FaultBench<P>;
-  /** How it is connected, in words, where that is not the usual way. */
-  readonly how?: string;
 };
 
 const faults = (['error', 'crash'] as const).flatMap(how =>
@@ -28,11 +27,11 @@ const faults = (['error', 'crash'] as const).flatMap(how =>
 );
 
 /** Wherever a step of connecting or disconnecting fails, or the agent ends, doing it again comes to the same end. */
-export function testConnectorFaults<P extends Protocol>({ connector, open, how }: FaultSuite<P>): void {
+export function testConnectorFaults<P extends Protocol>({ name, connector, open }: FaultSuite<P>): void {
   for (const fault of faults) {
-    const name = `${connector.protocol}${how === undefined ? '' : ` ${how}`}: ${fault.how} ${fault.when} any step of`;
+    const title = `${name}: ${fault.how} ${fault.when} any step of`;
 
-    test(`${name} connect is made good by the next connect, and by a disconnect`, async () => {
+    test(`${title} connect is made good by the next connect, and by a disconnect`, async () => {
       for await (const step of stepsOf(fault, open, async ({ host, attachment, secrets }) => {
         await connector.connect(attachment, host, secrets);
       })) {
@@ -44,7 +43,7 @@ export function testConnectorFaults<P extends Protocol>({ connector, open, how }
       }
     });
 
-    test(`${name} disconnect is made good by the next disconnect`, async () => {
+    test(`${title} disconnect is made good by the next disconnect`, async () => {
       const steps = stepsOf(fault, open, ({ host, attachment }) => connector.disconnect(attachment, host), {
         before: async ({ host, attachment, secrets }) =>
           void (await connector.connect(attachment, host, secrets)),

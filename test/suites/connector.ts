@@ -32,7 +32,7 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     test(`${name}: ${title}`, whyNot === undefined ? {} : { skip: whyNot }, async t => work(open(t)));
   };
   const { rescan } = connector;
-  const noRescan = rescan === undefined ? `connector "${connector.protocol}" has no rescan` : skip;
+  const noRescan = rescan === undefined ? `${name}: has no rescan` : skip;
 
   check('connect gives a device of the size and number that the machine shows', async ({ host, attach }) => {
     const attachment = attach('vol1', sizeBytes);

@@ -35,7 +35,7 @@ export function openExport(socket: Socket, name: string): Export {
   if (!hello.subarray(0, greeting.length).equals(greeting)) throw new Error('the server does not speak NBD');
   if ((hello.readUInt16BE(greeting.length) & fixedNewstyle) === 0)
     throw new Error('the server speaks an old form of NBD');
-  socket.send(Buffer.concat([uint32(fixedNewstyle), optionMagic, uint32(optionGo), goRequest(name)]));
+  socket.send(Buffer.concat([uint(4, fixedNewstyle), optionMagic, uint(4, optionGo), goRequest(name)]));
   let size: Pick<Export, 'sizeBytes' | 'flags'> | undefined;
   let blockBytes = 512;
   for (;;) {
@@ -53,8 +53,8 @@ export function openExport(socket: Socket, name: string): Export {
 
 function goRequest(name: string): Buffer {
   const bytes = Buffer.from(name);
-  const request = Buffer.concat([uint32(bytes.length), bytes, uint16(1), uint16(infoBlockSize)]);
-  return Buffer.concat([uint32(request.length), request]);
+  const request = Buffer.concat([uint(4, bytes.length), bytes, uint(2, 1), uint(2, infoBlockSize)]);
+  return Buffer.concat([uint(4, request.length), request]);
 }
 
 function readReply(socket: Socket): { readonly type: number; readonly data: Buffer } {
@@ -62,17 +62,11 @@ function readReply(socket: Socket): { readonly type: number; readonly data: Buff
   const length = head.readUInt32BE(16);
   if (head.readBigUInt64BE(0) !== replyMagic || head.readUInt32BE(8) !== optionGo || length > maxReplyBytes)
     throw new Error('the server does not speak NBD');
-  return { type: head.readUInt32BE(12), data: length === 0 ? Buffer.alloc(0) : socket.receive(length) };
+  return { type: head.readUInt32BE(12), data: socket.receive(length) };
 }
 
-function uint32(value: number): Buffer {
-  const data = Buffer.alloc(4);
-  data.writeUInt32BE(value);
-  return data;
-}
-
-function uint16(value: number): Buffer {
-  const data = Buffer.alloc(2);
-  data.writeUInt16BE(value);
+function uint(size: 2 | 4, value: number): Buffer {
+  const data = Buffer.alloc(size);
+  data.writeUIntBE(value, 0, size);
   return data;
 }

@@ -5,38 +5,36 @@ import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';
 import { connectTcp, type Socket } from './libc.ts';
 
 // A program of its own, since its calls block: link.ts size|connect|reconnect|disconnect, and what each needs. It
-// opens an export, hands the connection to the kernel, and ends; the kernel keeps it from then on. What it finds out goes
-// to standard output as a number.
+// opens an export, hands the connection to the kernel, and ends; the kernel keeps it from then on. Its answer is a number.
 
 /** How long the server may take for each step of the negotiation. */
 const answerSeconds = 10;
 const flagReadonly = 2;
 
-type Opened = { readonly socket: Socket; readonly found: Export };
-
-async function main([operation, ...rest]: readonly string[]): Promise<string> {
-  const [first = '', second = '', third = '', identifier = '', mode, fifth] = rest;
-  if (operation === 'disconnect') {
-    disconnectDevice(Number(first));
-    return '';
-  }
-  const index = fifth === undefined ? undefined : Number(fifth);
-  const { socket, found } = await open(first, Number(second), third);
-  if (operation === 'size') return String(found.sizeBytes);
+async function main(
+  operation: string,
+  [server, port, name, identifier = '', mode, place]: readonly string[],
+): Promise<bigint | number> {
+  const { socket, found } = await open(server ?? '', Number(port), name ?? '');
+  if (operation === 'size') return found.sizeBytes;
+  const index = place === undefined ? undefined : Number(place);
   if (operation === 'connect') {
     const flags = mode === 'ro' ? found.flags | flagReadonly : found.flags;
-    return String(connectDevice(socket, { ...found, flags }, { index, identifier }));
+    return connectDevice(socket, { ...found, flags }, { index, identifier });
   }
-  if (index === undefined) throw new Error('no index');
   const sectors = await createMachine({ timeoutMs: 0 }).readText(`/sys/block/nbd${index}/size`);
   const sizeBytes = Number(sectors ?? 0) * 512;
   if (found.sizeBytes < sizeBytes)
     throw new Error(`the server has ${found.sizeBytes} bytes, and the device ${sizeBytes}`);
   reconnectDevice(socket, { index, identifier });
-  return String(index);
+  return Number(index);
 }
 
-async function open(server: string, port: number, name: string): Promise<Opened> {
+async function open(
+  server: string,
+  port: number,
+  name: string,
+): Promise<{ readonly socket: Socket; readonly found: Export }> {
   let fault: unknown = new Error('it has no address');
   for (const { address } of await lookup(server, { all: true }))
     try {
@@ -52,7 +50,9 @@ async function open(server: string, port: number, name: string): Promise<Opened>
 }
 
 try {
-  process.stdout.write(`${await main(process.argv.slice(2))}\n`);
+  const [, , operation = '', ...rest] = process.argv;
+  if (operation === 'disconnect') disconnectDevice(Number(rest[0]));
+  else process.stdout.write(`${await main(operation, rest)}\n`);
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;

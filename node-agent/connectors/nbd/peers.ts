@@ -1,5 +1,6 @@
 import { isIP, SocketAddress } from 'node:net';
 import { endianness } from 'node:os';
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import type { Host } from '../../host.ts';
 
 /** One end of a connection: an address in its shortest form. */
@@ -8,13 +9,17 @@ export type Peer = { readonly address: string; readonly port: number };
 /** The other ends of all TCP connections that are established (proc(5): state 01 in the fourth column). */
 export async function readPeers(host: Host): Promise<readonly Peer[]> {
   const texts = await Promise.all(['tcp', 'tcp6'].map(name => host.readText(`/proc/net/${name}`)));
-  const lines = texts.flatMap(text => (text ?? '').split('\n').map(line => line.trim().split(/\s+/)));
-  return lines.flatMap(([, , remote, state]) => (state === '01' ? [toPeer(remote)] : []));
+  const ends = texts.join('\n').matchAll(/^ *\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) 01 /gm);
+  return Array.from(ends, ([, address = '', port = '']) => ({
+    address: decode(address),
+    port: Number.parseInt(port, 16),
+  }));
 }
 
-function toPeer(text = ''): Peer {
-  const [address = '', port = ''] = text.split(':');
-  return { address: decode(address), port: Number.parseInt(port, 16) };
+/** True when a peer is the server of an attachment; of a host's name its port alone is compared. */
+export function isServer(peer: Peer, { server, port }: AttachmentOf<'nbd'>): boolean {
+  const address = addressOf(server);
+  return peer.port === port && (address === undefined || peer.address === address);
 }
 
 /** An address in its shortest form; undefined for a host's name. */

@@ -48,6 +48,7 @@ function open() {
 testConnector({ name: 'nbd on the fake machine', skip: undefined, connector: nbd, open });
 
 testConnectorFaults({
+  name: 'nbd',
   connector: nbd,
   open() {
     const { host, attach } = open();

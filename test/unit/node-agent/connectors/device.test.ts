@@ -16,6 +16,7 @@ function attachmentTo(names: Names, sizeBytes = MiB): AttachmentOf<'device'> {
 }
 
 testConnectorFaults({
+  name: 'device',
   connector: device,
   open() {
     const { host } = openWorld();

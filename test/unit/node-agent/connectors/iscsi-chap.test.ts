@@ -46,8 +46,8 @@ function open(portals: readonly string[] = both) {
 }
 
 testConnectorFaults({
+  name: 'iscsi with secrets',
   connector: iscsi,
-  how: 'with secrets',
   open() {
     const { host, attachment, demands, left } = open();
     demands.text = 'node.session.auth.password = canary #= password';

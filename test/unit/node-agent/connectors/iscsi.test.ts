@@ -52,6 +52,7 @@ for (const portals of [both.slice(0, 1), both]) {
 }
 
 testConnectorFaults({
+  name: 'iscsi',
   connector: iscsi,
   open() {
     const { host, attach, left } = open(both);

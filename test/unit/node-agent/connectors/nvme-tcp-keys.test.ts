@@ -40,8 +40,8 @@ function open() {
 }
 
 testConnectorFaults({
+  name: 'nvme-tcp with secrets',
   connector: nvmeTcp,
-  how: 'with secrets',
   open() {
     const { host, attachment, demands, controllers } = open();
     demands.text = own;

@@ -47,6 +47,7 @@ function open() {
 testConnector({ name: 'nvme-tcp on the fake machine', skip: undefined, connector: nvmeTcp, open });
 
 testConnectorFaults({
+  name: 'nvme-tcp',
   connector: nvmeTcp,
   open() {
     const { host, attach, controllers } = open();
