@@ -26,17 +26,6 @@ export interface Operation<Intent, Effect, Result> {
 /** Either what is to be done, now recorded, or the result because nothing is to be done. */
 export type Intended<Intent, Result> = { readonly intent: Intent } | { readonly result: Result };
 
-/** Runs operations: one at a time for each resource, over all replicas that share the store. */
-export interface Operations {
-  /**
-   * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does.
-   * ABORTED, with nothing recorded, when a claim was taken over while the operation acted.
-   */
-  run<Intent, Effect, Result>(operation: Operation<Intent, Effect, Result>): Promise<Result>;
-  /** Resolves once nothing runs in this process. */
-  idle(): Promise<void>;
-}
-
 /** How far an operation has come: nothing is recorded, the intent is, the storage has acted, the outcome is recorded. */
 export type Step = {
   readonly point: 'before-intent' | 'after-intent' | 'after-commit' | 'before-answer';
@@ -65,12 +54,11 @@ type Running = {
 
 const defaultLeaseMs = 15_000;
 
+/** Runs operations: one at a time for each resource, over all replicas that share the store. */
+export type Operations = ReturnType<typeof createOperations>;
+
 /** Makes the operations of one process. */
-export function createOperations({
-  engine,
-  leaseMs = defaultLeaseMs,
-  checkpoint,
-}: OperationsOptions): Operations {
+export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint }: OperationsOptions) {
   const owner = crypto.randomUUID();
   const running = new Map<string, Running>();
 
@@ -92,7 +80,11 @@ export function createOperations({
     return engine.transaction(async sql => {
       await lockAll(sql, claims);
       for (const resource of claims)
-        if (!(await releaseClaim(sql, resource, owner))) throw takenOverProblem(resource);
+        if (!(await releaseClaim(sql, resource, owner)))
+          throw new Problem(
+            'ABORTED',
+            `${resource.kind} "${resource.id}" is worked on elsewhere now: this took too long`,
+          );
       return record(sql);
     });
   }
@@ -103,12 +95,8 @@ export function createOperations({
       for (const resource of claims) await renewClaim(sql, { ...resource, owner, untilMs });
     };
     // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
-    const timer = setInterval(() => void engine.transaction(renew).catch(() => undefined), leaseMs / 3);
-    try {
-      return await act();
-    } finally {
-      clearInterval(timer);
-    }
+    using _ = setInterval(() => void engine.transaction(renew).catch(() => undefined), leaseMs / 3);
+    return await act();
   }
 
   async function perform<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
@@ -134,6 +122,10 @@ export function createOperations({
   }
 
   return {
+    /**
+     * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does.
+     * ABORTED, with nothing recorded, when a claim was taken over while the operation acted.
+     */
     run<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
       const { operation, subject, claims } = asked;
       const [key = '', ...others] = claims.map(keyOf);
@@ -149,7 +141,8 @@ export function createOperations({
       for (const one of used) running.set(one, { key, operation, subject, sinceMs: Date.now(), promise });
       return promise;
     },
-    async idle() {
+    /** Resolves once nothing runs in this process. */
+    async idle(): Promise<void> {
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));
     },
   };
@@ -163,10 +156,6 @@ async function lockAll(sql: Sql, resources: readonly Resource[]): Promise<void> 
 function busyProblem({ kind, id }: Resource, holder: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
   const since = new Date(holder.sinceMs).toISOString();
   return new Problem('ABORTED', `${kind} "${id}" is busy: ${holder.operation} runs since ${since}`);
-}
-
-function takenOverProblem({ kind, id }: Resource): Problem {
-  return new Problem('ABORTED', `${kind} "${id}" is worked on elsewhere now: this took too long`);
 }
 
 function keyOf({ kind, id }: Resource): string {

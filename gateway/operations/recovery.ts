@@ -1,25 +1,15 @@
+import { clusterOf } from '../../src/api/ids.ts';
 import { asProblem, problemTable } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { findAttachments } from '../tables/attachments.ts';
-import type { Resource, UnfinishedQuery } from '../tables/claims.ts';
-import { expireSoftDeleted, hasExpired } from '../tables/soft-deleted.ts';
-import { groupTable, listUnfinishedGroups, type GroupRecord } from '../tables/groups.ts';
-import {
-  findMembers,
-  listUnfinishedSnapshots,
-  snapshotTable,
-  type SnapshotRecord,
-} from '../tables/snapshots.ts';
-import { listUnfinished, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import type { Services } from '../services.ts';
-import type { Engine, Reader } from '../store.ts';
+import type { Engine } from '../store.ts';
+import { findAttachments } from '../tables/attachments.ts';
+import { listUnfinished, type Resource } from '../tables/claims.ts';
+import { groupTable } from '../tables/groups.ts';
+import { findMembers, snapshotTable } from '../tables/snapshots.ts';
+import { expireSoftDeleted, hasExpired } from '../tables/soft-deleted.ts';
+import { volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-
-/** Finishes what a gateway began and did not end, and deletes soft-deleted volumes whose time is over. */
-export interface Recovery {
-  /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
-  sweep(): Promise<number>;
-}
 
 /** What is needed to find and to finish work. */
 export type RecoveryOptions = {
@@ -28,87 +18,84 @@ export type RecoveryOptions = {
   readonly log: Log;
 };
 
-type Unfinished = Pick<Resource, 'id'> & { readonly cluster: string };
-type Kind<T> = {
-  readonly kind: Resource['kind'];
-  readonly list: (sql: Reader, query: UnfinishedQuery) => Promise<readonly T[]>;
-  readonly find: (sql: Reader, unfinished: T) => Promise<T | undefined>;
-  readonly finish: (unfinished: T) => Promise<void>;
+/** What was begun: `create` asks again as the cluster would, `isBegun` is false once it is more than begun. */
+type Begun = {
+  readonly create: () => Promise<unknown>;
+  readonly remove: () => Promise<void>;
+  readonly isBegun: () => Promise<boolean>;
 };
 
 const concurrency = 4;
-const pageSize = 100;
+
+/** Finishes what a gateway began and did not end, and deletes soft-deleted volumes whose time is over. */
+export type Recovery = ReturnType<typeof createRecovery>;
 
 /** Makes the recovery. It makes the same calls that a cluster would make again, so it follows the same rules. */
-export function createRecovery({ engine, services, log }: RecoveryOptions): Recovery {
-  const { volumes, expansion, modification, snapshots, groups } = services;
+export function createRecovery({ engine, services, log }: RecoveryOptions) {
+  const { volumes, expansion, modification, attachments, snapshots, groups } = services;
+  const { reader } = engine;
 
-  async function finishVolume(volume: VolumeRecord): Promise<void> {
-    const { id, state, name, spec, source, pending } = volume;
-    const cluster = clusterOf(volume);
-    if (state === 'creating')
-      await finishOrUndo(
-        () => volumes.create(cluster, id, { name, ...spec, ...(source && { source }) }),
-        async () => {
-          const now = await volumeTable.find(engine.reader, { id });
-          if (now?.state === 'creating') await volumes.delete(cluster, id);
-        },
-      );
-    if (state === 'deleting') await volumes.delete(cluster, id);
-    if (state !== 'ready') return;
-    const { expansion: bounds, modification: parameters } = pending;
-    await finishAll([
-      async () => bounds && expansion.expand(cluster, id, bounds),
-      async () => parameters && modification.modify(cluster, id, parameters),
-      () => finishAttachments(volume),
-    ]);
-  }
+  /** Since it was listed it may have been finished, and something new have been created under its id. */
+  const finish: Readonly<Record<Resource['kind'], (id: string) => Promise<void>>> = {
+    async volume(id) {
+      const volume = await volumeTable.find(reader, { id });
+      if (!volume) return;
+      const { name, spec, source, pending } = volume;
+      const cluster = asBegun(volume.cluster);
+      await finishOrUndo(volume.state, {
+        create: () => volumes.create(cluster, id, { name, ...spec, ...(source && { source }) }),
+        remove: () => volumes.delete(cluster, id),
+        isBegun: async () => (await volumeTable.find(reader, { id }))?.state === 'creating',
+      });
+      if (volume.state !== 'ready') return;
+      await finishAll([
+        async () => pending.expansion && expansion.expand(cluster, id, pending.expansion),
+        async () => pending.modification && modification.modify(cluster, id, pending.modification),
+        () => finishAttachments(id),
+      ]);
+    },
 
-  async function finishAttachments({ id }: VolumeRecord): Promise<void> {
-    for (const attachment of await findAttachments(engine.reader, id)) {
-      const { nodeId, capability, readonly, state } = attachment;
-      const key = { cluster: clusterOf(attachment), volumeId: id, nodeId };
-      if (state === 'attached') continue;
-      const detach = () => services.attachments.detach(key);
-      if (state === 'detaching') await detach();
-      else await finishOrUndo(() => services.attachments.attach(key, { capability, readonly }), detach);
+    async snapshot(id) {
+      const snapshot = await snapshotTable.find(reader, { id });
+      if (!snapshot) return;
+      const { name, volumeId, parameters } = snapshot;
+      const cluster = asBegun(snapshot.cluster);
+      await finishOrUndo(snapshot.state, {
+        create: () => snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } }),
+        remove: () => snapshots.delete(cluster, id),
+        isBegun: async () => (await snapshotTable.find(reader, { id }))?.state === 'creating',
+      });
+    },
+
+    async group(id) {
+      const group = await groupTable.find(reader, { id });
+      if (!group) return;
+      const { name, parameters } = group;
+      const cluster = asBegun(group.cluster);
+      const volumeIds = (await findMembers(reader, id)).map(({ volumeId }) => volumeId);
+      await finishOrUndo(group.state, {
+        create: () => groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } }),
+        remove: () => groups.delete(cluster, id),
+        isBegun: async () => (await groupTable.find(reader, { id }))?.state === 'creating',
+      });
+    },
+  };
+
+  async function finishAttachments(volumeId: string): Promise<void> {
+    for (const { nodeId, cluster, capability, readonly, state } of await findAttachments(reader, volumeId)) {
+      const key = { cluster: asBegun(cluster), volumeId, nodeId };
+      await finishOrUndo(state, {
+        create: () => attachments.attach(key, { capability, readonly }),
+        remove: () => attachments.detach(key),
+        isBegun: async () => true,
+      });
     }
   }
 
-  async function finishSnapshot(snapshot: SnapshotRecord): Promise<void> {
-    const { id, state, name, volumeId, parameters } = snapshot;
-    const cluster = clusterOf(snapshot);
-    const create = () => snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } });
-    if (state === 'deleting') await snapshots.delete(cluster, id);
-    if (state === 'processing') await create();
-    if (state === 'creating')
-      await finishOrUndo(create, async () => {
-        const now = await snapshotTable.find(engine.reader, { id });
-        if (now?.state === 'creating') await snapshots.delete(cluster, id);
-      });
-  }
-
-  async function finishGroup(group: GroupRecord): Promise<void> {
-    const { id, state, name, parameters } = group;
-    const cluster = clusterOf(group);
-    if (state === 'ready') return;
-    if (state === 'deleting') return groups.delete(cluster, id);
-    const volumeIds = (await findMembers(engine.reader, id)).map(({ volumeId }) => volumeId);
-    const create = () => groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } });
-    if (state === 'processing') return void (await create());
-    await finishOrUndo(create, async () => {
-      const now = await groupTable.find(engine.reader, { id });
-      if (now?.state === 'creating') await groups.delete(cluster, id);
-    });
-  }
-
-  async function tryFinish<T extends Unfinished>({ kind, find, finish }: Kind<T>, listed: T): Promise<void> {
-    const fields = { [`${kind}Id`]: listed.id, cluster: listed.cluster };
+  async function tryFinish(kind: Resource['kind'], id: string): Promise<void> {
+    const fields = { [`${kind}Id`]: id, cluster: clusterOf(id) ?? '' };
     try {
-      // Since it was listed it may have been finished, and something new have been made under its id.
-      const unfinished = await find(engine.reader, listed);
-      if (!unfinished) return;
-      await finish(unfinished);
+      await finish[kind](id);
       log.info('finished what was left unfinished', fields);
     } catch (error) {
       const { code, detail } = asProblem(error);
@@ -116,66 +103,43 @@ export function createRecovery({ engine, services, log }: RecoveryOptions): Reco
     }
   }
 
-  async function sweepOver<T extends Unfinished>(kind: Kind<T>): Promise<number> {
-    let count = 0;
-    let afterId = '';
-    for (;;) {
-      const page = await kind.list(engine.reader, { afterId, limit: pageSize, nowMs: Date.now() });
-      const queue = page.values();
-      const drain = async (): Promise<void> => {
-        for (const unfinished of queue) await tryFinish(kind, unfinished);
-      };
-      await Promise.all(Array.from({ length: concurrency }, drain));
-      count += page.length;
-      if (page.length < pageSize) return count;
-      afterId = page.at(-1)?.id ?? afterId;
-    }
-  }
-
   return {
-    async sweep() {
+    /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
+    async sweep(): Promise<number> {
       const nowMs = Date.now();
-      if (await hasExpired(engine.reader, nowMs))
-        await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
-      return (
-        (await sweepOver({
-          kind: 'volume',
-          list: listUnfinished,
-          find: volumeTable.find,
-          finish: finishVolume,
-        })) +
-        (await sweepOver({
-          kind: 'snapshot',
-          list: listUnfinishedSnapshots,
-          find: snapshotTable.find,
-          finish: finishSnapshot,
-        })) +
-        (await sweepOver({
-          kind: 'group',
-          list: listUnfinishedGroups,
-          find: groupTable.find,
-          finish: finishGroup,
-        }))
-      );
+      if (await hasExpired(reader, nowMs)) await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
+      let count = 0;
+      for (const kind of ['volume', 'snapshot', 'group'] as const) {
+        const ids = await listUnfinished(reader, kind, nowMs);
+        const queue = ids.values();
+        const drain = async (): Promise<void> => {
+          for (const id of queue) await tryFinish(kind, id);
+        };
+        await Promise.all(Array.from({ length: concurrency }, drain));
+        count += ids.length;
+      }
+      return count;
     },
   };
 }
 
 /** What was begun was allowed then: the node was admitted, and the cluster could use the pool. */
-function clusterOf({ cluster: name }: Pick<Unfinished, 'cluster'>): Cluster {
+function asBegun(name: string): Cluster {
   return { name, acceptAnyNode: true, pools: undefined };
 }
 
 /**
- * Undoes what is refused for good, as by settings that are newer than it: nobody was ever told that it is there, and
- * whoever asks again is refused, too.
+ * Undoes what is refused for good, as by settings that are newer than it: no cluster was answered that it is there, and
+ * one that asks again is refused, too.
  */
-async function finishOrUndo(finish: () => Promise<unknown>, undo: () => Promise<void>): Promise<void> {
+async function finishOrUndo(state: string, { create, remove, isBegun }: Begun): Promise<void> {
+  if (state === 'deleting' || state === 'detaching') return remove();
+  if (!['creating', 'processing', 'attaching'].includes(state)) return;
   try {
-    await finish();
+    await create();
   } catch (error) {
-    if (!problemTable[asProblem(error).code].final) throw error;
-    await undo();
+    if (!problemTable[asProblem(error).code].final || !(await isBegun())) throw error;
+    await remove();
   }
 }
 

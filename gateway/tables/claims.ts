@@ -1,4 +1,4 @@
-import type { Sql, SqlValue } from '../store.ts';
+import type { Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /** What can be worked on by one at a time. */
@@ -66,20 +66,29 @@ export async function releaseClaim(sql: Sql, { kind, id }: Resource, owner: stri
   return (await sql.run('delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner)) > 0;
 }
 
-/** One page of what is unfinished: at most `limit` entries after an id that nobody has claimed at `nowMs`. */
-export type UnfinishedQuery = { readonly afterId: string; readonly limit: number; readonly nowMs: number };
-
-/** The rest of a select, with its values, for one page of the resources of a kind that are so and claimed by nobody. */
-export function unfinished(
+/**
+ * The ids of a kind on which work was begun and not ended, and which nobody has claimed at `nowMs`. Members of groups
+ * are their group's.
+ */
+export async function listUnfinished(
+  sql: Reader,
   kind: Resource['kind'],
-  isSo: string,
-  { afterId, limit, nowMs }: UnfinishedQuery,
-): [string, ...SqlValue[]] {
-  return [
-    `where ${isSo} and id > ? and id not in (select id from claims where kind = '${kind}' and until > ?)
-     order by id limit ?`,
-    afterId,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const rows = await sql.all(
+    `${begun[kind]} except select id from claims where kind = ? and until > ? order by id`,
+    kind,
     nowMs,
-    limit,
-  ];
+  );
+  return rows.map(({ id }) => String(id));
 }
+
+/** Each condition is that of a partial index. */
+const begun: Readonly<Record<Resource['kind'], string>> = {
+  volume: `select id from volumes where state <> 'deleted' and id in (
+      select id from volumes where state <> 'ready'
+      union select id from volumes where pending is not null
+      union select volume_id from attachments where state <> 'attached')`,
+  snapshot: `select id from snapshots where state <> 'ready' and group_id is null`,
+  group: `select id from snapshot_groups where state <> 'ready'`,
+};

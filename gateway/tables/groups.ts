@@ -1,6 +1,4 @@
 import type { Group } from '../../src/api/snapshot.ts';
-import type { Reader } from '../store.ts';
-import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { integer, json, table, text } from './table.ts';
 
 /** A group of snapshots as it is recorded; its members are snapshots. */
@@ -29,8 +27,3 @@ export const groupTable = table<GroupRecord, 'id'>('snapshot_groups', {
     createdAtMs: integer('created_at'),
   },
 });
-
-/** One page of the groups that are unfinished and claimed by nobody now, by id. */
-export function listUnfinishedGroups(sql: Reader, query: UnfinishedQuery): Promise<readonly GroupRecord[]> {
-  return groupTable.select(sql, ...unfinished('group', `state <> 'ready'`, query));
-}

@@ -2,7 +2,6 @@ import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, SqlValue } from '../store.ts';
 import { segmentsColumn } from './segments.ts';
-import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { integer, json, optional, table, text } from './table.ts';
 
 /** A snapshot as it is recorded. */
@@ -83,12 +82,4 @@ export async function findUnreadySnapshot(sql: Reader, volumeId: string): Promis
     volumeId,
   );
   return row && String(row.id);
-}
-
-/** One page of the snapshots of no group that are unfinished and claimed by nobody now, by id. */
-export function listUnfinishedSnapshots(
-  sql: Reader,
-  query: UnfinishedQuery,
-): Promise<readonly SnapshotRecord[]> {
-  return snapshotTable.select(sql, ...unfinished('snapshot', `state <> 'ready' and group_id is null`, query));
 }

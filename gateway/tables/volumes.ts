@@ -3,7 +3,6 @@ import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
 import type { Reader } from '../store.ts';
 import { segmentsColumn } from './segments.ts';
-import { unfinished, type UnfinishedQuery } from './claims.ts';
 import { boolean, integer, json, optional, table, text, type Column } from './table.ts';
 
 /**
@@ -89,16 +88,6 @@ export function listVolumes(
     afterId,
     limit,
   );
-}
-
-/** One page of the volumes on which work was begun, not ended, and is claimed by nobody now, by id. */
-export function listUnfinished(sql: Reader, query: UnfinishedQuery): Promise<readonly VolumeRecord[]> {
-  const begun = `id in (
-       select id from volumes where state <> 'ready'
-       union select id from volumes where pending is not null
-       union select volume_id from attachments where state <> 'attached'
-     ) and state <> 'deleted'`;
-  return volumeTable.select(sql, ...unfinished('volume', begun, query));
 }
 
 /** One of the volumes that are being made from the source, or undefined when there is none. */
