@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -76,7 +77,7 @@ export async function startGateway(
   return { ready: { gateway: urlOf(server, config) }, close: () => open.disposeAsync() };
 }
 
-function listen(
+async function listen(
   { listen: { host, port }, 'tls-cert-file': certFile, 'tls-key-file': keyFile }: GatewayConfig,
   fetch: (request: Request) => Response | Promise<Response>,
 ): Promise<Server> {
@@ -90,10 +91,8 @@ function listen(
       : createAdaptorServer({ fetch, createServer })
   ) as Server;
   server.keepAliveTimeout = keepAliveTimeout;
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve(server));
-  });
+  await once(server.listen(port, host), 'listening');
+  return server;
 }
 
 function urlOf(server: Server, { listen: { host }, ...config }: GatewayConfig): string {
@@ -108,9 +107,6 @@ function reportTo(log: Log, message: string): (error: unknown) => void {
 
 /** Takes no more requests, lets what runs end, and after `graceMs` leaves it: its claims run out, others go on. */
 async function endWithin(graceMs: number, server: Server, ending: readonly Promise<void>[]): Promise<void> {
-  const closed = new Promise<void>(resolve => {
-    server.close(() => resolve());
-  });
-  await withinTime(Promise.all([closed, ...ending]), graceMs);
+  await withinTime(Promise.all([server[Symbol.asyncDispose](), ...ending]), graceMs);
   server.closeAllConnections();
 }

@@ -1,31 +1,20 @@
-import { createAttachments, type Attachments } from './attachments/attachments.ts';
-import { createBlocks, type Blocks } from './snapshots/changed-blocks.ts';
-import { createCapacities, type Capacities } from './volumes/capacity.ts';
-import { createExpansion, type Expansion } from './volumes/expand.ts';
-import { createGroups, type Groups } from './snapshots/groups.ts';
-import { createVolumesHealth, type VolumesHealth } from './volumes/health.ts';
-import { createModification, type Modification } from './volumes/modify.ts';
-import { createNodes, type Nodes } from './attachments/nodes.ts';
-import { createSnapshots, type Snapshots } from './snapshots/snapshots.ts';
+import { createAttachments } from './attachments/attachments.ts';
+import { createNodes } from './attachments/nodes.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
-import { createVolumes, type Volumes } from './volumes/volumes.ts';
+import { createBlocks } from './snapshots/changed-blocks.ts';
+import { createGroups } from './snapshots/groups.ts';
+import { createSnapshots } from './snapshots/snapshots.ts';
+import { createCapacities } from './volumes/capacity.ts';
+import { createExpansion } from './volumes/expand.ts';
+import { createVolumesHealth } from './volumes/health.ts';
+import { createModification } from './volumes/modify.ts';
+import { createVolumes } from './volumes/volumes.ts';
 
 /** All that the API serves, one member for each noun. */
-export type Services = {
-  readonly volumes: Volumes;
-  readonly capacities: Capacities;
-  readonly expansion: Expansion;
-  readonly modification: Modification;
-  readonly health: VolumesHealth;
-  readonly snapshots: Snapshots;
-  readonly groups: Groups;
-  readonly blocks: Blocks;
-  readonly attachments: Attachments;
-  readonly nodes: Nodes;
-};
+export type Services = Readonly<ReturnType<typeof createServices>>;
 
 /** Makes the services over one store and its pools. */
-export function createServices(options: ServiceOptions): Services {
+export function createServices(options: ServiceOptions) {
   return {
     volumes: createVolumes(options),
     capacities: createCapacities(options),

@@ -1,28 +1,83 @@
 import { Problem } from '../../src/api/problem.ts';
+import { sameJson } from '../../src/lib/json.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { Backend } from '../backend.ts';
+import type { Plugins, PoolEntry } from '../configuration/file.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
 export type Pool = { readonly name: string; readonly backend: Backend };
 
 /** The pools of this gateway. They may become more while it runs, never fewer. */
-export interface Pools {
-  /** All pools that are open, in the order in which they were opened. */
-  all(): readonly Pool[];
-  /** Those of them that the configuration names now: in these alone something new is created. */
-  offered(): readonly Pool[];
-  /** UNAVAILABLE for a pool that the configuration does not name. */
-  get(name: string): Pool;
-}
+export type Pools = ReturnType<typeof createPools>;
 
 /** Looks pools up in what `list` gives now; all of them are offered unless `offered` gives fewer. */
-export function createPools(list: () => readonly Pool[], offered: () => readonly Pool[] = list): Pools {
+export function createPools(list: () => readonly Pool[], offered: () => readonly Pool[] = list) {
   return {
+    /** All pools that are open, in the order in which they were opened. */
     all: list,
+    /** Those of them that the configuration names now: in these alone something new is created. */
     offered,
-    get(name) {
+    /** UNAVAILABLE for a pool that the configuration does not name. */
+    get(name: string): Pool {
       const pool = list().find(one => one.name === name);
       if (!pool) throw new Problem('UNAVAILABLE', `pool "${name}" is not configured`);
       return pool;
     },
   };
+}
+
+/** Opens pools by these plug-ins; none is open yet. */
+export function createOpenPools(plugins: Plugins, log: Log) {
+  const opened: (Pool & { readonly entry: PoolEntry })[] = [];
+  let offered: readonly Pool[] = [];
+
+  async function openPool([name, entry]: readonly [string, PoolEntry]): Promise<(typeof opened)[number]> {
+    const { backend, settings, topology } = entry;
+    try {
+      const found = await plugins[backend]?.open(settings, { name, log });
+      if (!found) throw new Error(`there is no backend "${backend}"`);
+      if (!topology) return { name, backend: found, entry };
+      if (!found.topologies) return { name, backend: { ...found, topologies: [topology] }, entry };
+      await found.close?.();
+      throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
+    } catch (error) {
+      throw new Error(`pools.${name}: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  return {
+    ...createPools(
+      () => opened,
+      () => offered,
+    ),
+    /**
+     * Opens all of these that are not open yet, or none: then it rejects with every fault together. These are offered
+     * from then on, and no others. What is open stays open with its settings, since volumes may lie in it; that is logged.
+     */
+    async open(entries: ReadonlyMap<string, PoolEntry>): Promise<void> {
+      const missing = [...entries].filter(([name]) => opened.every(pool => pool.name !== name));
+      const outcomes = await Promise.allSettled(missing.map(openPool));
+      const added = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      const faults = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []));
+      if (faults.length > 0) {
+        await closeAll(added);
+        throw new AggregateError(faults);
+      }
+      for (const { name, entry } of opened) {
+        const wanted = entries.get(name);
+        const what = wanted ? 'its settings have changed' : 'it was removed';
+        if (!sameJson(wanted, entry))
+          log.warn('a pool stays as it is until the next start', { detail: `pools.${name}: ${what}` });
+      }
+      opened.push(...added);
+      offered = opened.filter(({ name }) => entries.has(name));
+    },
+    close: () => closeAll(opened.splice(0)),
+  };
+}
+
+async function closeAll(pools: readonly Pool[]): Promise<void> {
+  for (const { backend } of pools.toReversed()) await backend.close?.();
 }

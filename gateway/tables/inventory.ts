@@ -19,16 +19,6 @@ export type InventoryRow = {
 const pageSize = 5_000;
 const nextPage = `where id > ? order by id limit ${pageSize}`;
 
-/** How many resources of the kind lie in each pool, in any state. */
-export async function countByPool(
-  sql: Reader,
-  kind: InventoryRow['kind'],
-): Promise<ReadonlyMap<string, number>> {
-  const { name } = kind === 'volume' ? volumeTable : snapshotTable;
-  const rows = await sql.all(`select pool, count(*) as number from ${name} group by pool`);
-  return new Map(rows.map(({ pool, number }) => [String(pool), Number(number)]));
-}
-
 /** Every resource of the kind, in any state, by id. */
 export async function* listInventory(sql: Reader, kind: InventoryRow['kind']): AsyncIterable<InventoryRow> {
   let afterId = '';
