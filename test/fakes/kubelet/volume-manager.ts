@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { poll } from '../../../src/lib/concurrency.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import type { Paths, VolumeKey, VolumeSpec } from './paths.ts';
@@ -68,7 +69,7 @@ export function createVolumeManager(root: string, paths: Paths): VolumeManager {
       if (Number(capacity_bytes) < requiredBytes) throw new Error(`it has ${capacity_bytes} bytes`);
     },
     tearDown: (volume, podUid) => async client => {
-      if (volume.mode === 'Block') unmapDevice(paths, volume, podUid);
+      if (volume.mode === 'Block') await unmapDevice(paths, volume, podUid);
       const target_path = paths.target(volume, podUid);
       await client.node.NodeUnpublishVolume({ volume_id: volume.handle, target_path });
       if (volume.mode === 'Filesystem') rmSync(paths.data(volume, podUid), { force: true });
@@ -135,9 +136,13 @@ function mapDevice(paths: Paths, volume: VolumeKey, podUid: string): void {
   symlinkSync(target, link);
 }
 
-function unmapDevice(paths: Paths, volume: VolumeKey, podUid: string): void {
+async function unmapDevice(paths: Paths, volume: VolumeKey, podUid: string): Promise<void> {
   const map = paths.deviceMap(volume, podUid);
-  if (existsSync(map)) for (const loop of holdersOf(map)) execFileSync('losetup', ['--detach', loop]);
+  if (existsSync(map)) {
+    for (const loop of holdersOf(map)) execFileSync('losetup', ['--detach', loop]);
+    // One that anything else has open goes with that, and holds the mount until then.
+    await poll(() => holdersOf(map).length === 0 || undefined, { everyMs: 10, timeoutMs: 10_000 });
+  }
   rmSync(paths.deviceLink(volume, podUid), { force: true });
   if (isMounted(map)) execFileSync('umount', ['--', map]);
   rmSync(map, { force: true });
