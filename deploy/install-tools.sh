@@ -12,6 +12,7 @@ need losetup mount
 need mount mount
 need blkid util-linux
 need fallocate util-linux
+need flock util-linux
 need setpriv util-linux
 need cmp diffutils
 need mkfs.ext4 e2fsprogs

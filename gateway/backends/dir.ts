@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { join, posix } from 'node:path';
+import { posix } from 'node:path';
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
@@ -9,7 +9,7 @@ import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
 import { healthOf } from './dir/health.ts';
-import { ensureDirectory, isThere, volumeDirectory } from './dir/paths.ts';
+import { isThere, volumeDirectory } from './dir/paths.ts';
 import { emptyTrash } from './dir/trash.ts';
 import { createVolumes } from './dir/volumes.ts';
 
@@ -41,7 +41,7 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
   const protocol = nfs ? 'nfs' : 'bind';
   const root = await requireWritableDirectory(directory, 'the directory');
   // What lies on a server may have several gateways: nothing is kept but the volumes themselves.
-  const release = nfs ? undefined : await lock(root);
+  const release = nfs ? undefined : await lockDirectory(root, 'the directory', vacateTimeoutMs);
   const volumes = createVolumes(root);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
   void emptyTrash(root, () => true).catch(() => {});
@@ -72,13 +72,6 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
     close: async () => release?.(),
   };
-}
-
-/** The lock is in a directory of its own, which no volume's id can name. */
-async function lock(root: string): Promise<() => void> {
-  const path = join(root, '.gateway');
-  await ensureDirectory(path);
-  return lockDirectory(path, 'the directory', vacateTimeoutMs);
 }
 
 /** What the root's filesystem has for its users in all, in use or not. */

@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
-import { framesOf } from '../../src/lib/frames.ts';
-import type { Log } from '../../src/lib/log.ts';
+import { framesOf, type Log } from '../../src/lib/log.ts';
 import type { Caller } from '../tenancy/cluster.ts';
 
 /** What is known of each request: who asks, and how it is named in logs. */

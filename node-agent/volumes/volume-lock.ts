@@ -1,5 +1,4 @@
 import { Problem } from '../../src/api/problem.ts';
-import { createKeyedLock, type Holder } from '../../src/lib/keyed-lock.ts';
 import type { Agent } from './agent.ts';
 import { explainSystemError } from '../host/commands.ts';
 import { describeWaiting } from '../host/stuck-commands.ts';
@@ -19,28 +18,26 @@ const undoing: ReadonlySet<string> = new Set(['NodeUnpublishVolume', 'NodeUnstag
  * never pile up. What the system refused meanwhile becomes a `Problem` here.
  */
 export function createVolumeLock(agent: Agent): VolumeLock {
-  const lock = createKeyedLock();
   const { watch } = agent;
-  return ({ operation, volumeId, path }, run) => {
-    const lockFor = (what: string) => ({
-      operation,
-      busy: (holder: Holder) => {
-        const running = watch.running(volumeId);
-        const waiting = running?.operation === holder.operation ? `, waiting on "${running.command}"` : '';
-        const since = new Date(holder.sinceMs).toISOString();
-        return new Problem('ABORTED', `${holder.operation} on ${what} runs since ${since}${waiting}`);
-      },
-    });
-    const work = async () => {
-      try {
-        return await run(scope(agent, operation, volumeId));
-      } catch (error) {
-        throw explainSystemError(error);
-      }
-    };
-    return lock.run(`volume ${volumeId}`, lockFor(`volume "${volumeId}"`), () =>
-      lock.run(`path ${path}`, lockFor(`path "${path}"`), work),
-    );
+  const holders = new Map<string, { readonly operation: string; readonly sinceMs: number }>();
+  return async ({ operation, volumeId, path }, run) => {
+    const keys = [`volume "${volumeId}"`, `path "${path}"`];
+    for (const key of keys) {
+      const holder = holders.get(key);
+      if (!holder) continue;
+      const running = watch.running(volumeId);
+      const waiting = running?.operation === holder.operation ? `, waiting on "${running.command}"` : '';
+      const since = new Date(holder.sinceMs).toISOString();
+      throw new Problem('ABORTED', `${holder.operation} on ${key} runs since ${since}${waiting}`);
+    }
+    for (const key of keys) holders.set(key, { operation, sinceMs: Date.now() });
+    try {
+      return await run(scope(agent, operation, volumeId));
+    } catch (error) {
+      throw explainSystemError(error);
+    } finally {
+      for (const key of keys) holders.delete(key);
+    }
   };
 }
 

@@ -1,7 +1,12 @@
-import { describeSettings, readSettings, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
+import {
+  describeSettings,
+  readSettings,
+  suggest,
+  type SettingsOf,
+  type SettingsTable,
+} from '../lib/settings.ts';
 import { describeStartFault, runProgram, type Running } from '../lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from '../lib/log.ts';
-import { suggest } from '../lib/nearest.ts';
 
 /** One command, loaded only when it is asked for. */
 type Command = {

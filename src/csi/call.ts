@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { asProblem, Problem, problemTable } from '../api/problem.ts';
-import { framesOf } from '../lib/frames.ts';
-import type { Log } from '../lib/log.ts';
+import { framesOf, type Log } from '../lib/log.ts';
 
 /** What a handler knows of its call beside the request. */
 export type UnaryCall = {

@@ -2,20 +2,12 @@
 export const longestTimerMs = 2 ** 31 - 1;
 
 /** Waits; rejects with the signal's reason when that comes first. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(end, Math.min(ms, longestTimerMs));
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    function end(): void {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, Math.min(ms, longestTimerMs));
   });
+  return signal ? unlessAborted(signal, end).finally(() => clearTimeout(timer)) : end;
 }
 
 /** The work's outcome, or the signal's reason when that comes first; the work is then left to itself. */
@@ -66,12 +58,9 @@ export async function poll<T>(
 }
 
 /** Runs work on one key after another, in the order of the calls; a failure is the caller's own. */
-export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
-
-/** An empty queue for each key. Who waits, waits for as long as the work before takes. */
-export function createKeyedQueue(): KeyedQueue {
+export function createKeyedQueue() {
   const last = new Map<string, Promise<unknown>>();
-  return async (key, work) => {
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const before = last.get(key) ?? Promise.resolve();
     const turn = before.then(work, work);
     last.set(key, turn);

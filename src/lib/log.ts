@@ -18,6 +18,8 @@ const fieldKinds = {
 
 type Kinds = { text: string; number: number };
 
+const written = ['level', 'time', 'program', ...Object.keys(fieldKinds), 'msg'];
+
 /**
  * The only things a log line may carry beside its message; anything else is dropped. Requests, headers, maps and
  * attachments are not in this list, so that a secret has no way in.
@@ -52,18 +54,22 @@ export function createLog(program: string, level: LogLevel): Log {
     (own: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
       if (process.stderr.writableLength > mostWaiting) return;
-      const line = { level: own, time: new Date().toISOString(), program, ...allowed(fields), msg: message };
-      process.stderr.write(`${JSON.stringify(line)}\n`);
+      const line = { level: own, time: new Date().toISOString(), program, ...fields, msg: message };
+      process.stderr.write(`${JSON.stringify(line, written)}\n`);
     };
   const at = (own: LogLevel) => (logLevels.indexOf(own) < logLevels.indexOf(level) ? nothing : lineAt(own));
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-}
-
-function allowed(fields: LogFields): LogFields {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => Object.hasOwn(fieldKinds, name)));
 }
 
 const nothing = (): void => {};
 
 /** A log that drops every line. */
 export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** Where an error came from, without its message: what others wrote into that may be secret. */
+export function framesOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const { code } = cause as { code?: unknown };
+  const frames = (cause.stack ?? '').split('\n').filter(line => /^\s+at /.test(line));
+  return [`${cause.name}${typeof code === 'string' ? ` ${code}` : ''}`, ...frames].join('\n');
+}

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { suggest } from './nearest.ts';
 
 // To import it is to load all that it would load late.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -44,20 +43,23 @@ const prefix = 'FAIRLEAD_';
  * Reads all settings and reports all faults together, one for each setting: unknown names, missing ones, and values
  * that do not parse.
  */
-export function readSettings<T extends SettingsTable>(table: T, source: SettingsSource): SettingsResult<T> {
-  const { flags, faulty, faults } = readFlags(table, source.argv);
-  faults.push(...unknownVariables(table, source.env));
+export function readSettings<T extends SettingsTable>(
+  table: T,
+  { argv, env }: SettingsSource,
+): SettingsResult<T> {
+  const faults: string[] = [];
+  const known = flagsOf(table);
+  const flags = readFlags(known, argv, faults);
+  const variables = readVariables(known, env, faults);
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
-    if (faulty.has(name)) continue;
     try {
-      const text = findText(name, setting, { flags, env: source.env })?.trim() ?? setting.default;
-      if (text === undefined && !setting.optional)
+      const text = readText(name, flags) ?? readText(name, variables) ?? setting.default;
+      if (text !== undefined) values[name] = setting.parse(text);
+      else if (!setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
-      if (text === undefined) continue;
-      values[name] = setting.parse(text);
     } catch (error) {
-      faults.push(`--${name}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(`--${name}: ${(error as Error).message}`);
     }
   }
   return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
@@ -75,88 +77,64 @@ export function describeSettings(table: SettingsTable): string {
     .join('\n');
 }
 
-/** The flags' values by flag, and which settings' flags are at fault. */
-function readFlags(
-  table: SettingsTable,
-  argv: readonly string[],
-): {
-  readonly flags: ReadonlyMap<string, string>;
-  readonly faulty: ReadonlySet<string>;
-  readonly faults: string[];
-} {
-  const known = new Map(
-    Object.entries(table).flatMap(([name, { file }]) =>
-      (file ? [name, `${name}-file`] : [name]).map(flag => [flag, name] as const),
-    ),
-  );
-  const options = Object.fromEntries(
-    [...known].map(([flag, name]) => [
-      flag,
-      { type: table[name]?.isSwitch ? ('boolean' as const) : ('string' as const) },
-    ]),
-  );
+/** What was given for each flag, as often as it was given; undefined for a flag without its value. */
+type Given = ReadonlyMap<string, readonly (string | undefined)[]>;
+
+type Flags = ReadonlyMap<string, Pick<Setting<unknown>, 'isSwitch' | 'variable'>>;
+
+/** Every flag of a table, those for files among them. */
+function flagsOf(table: SettingsTable): Flags {
+  const settings = Object.entries(table);
+  const files = settings.filter(([, { file }]) => file).map(([name]) => [`${name}-file`, {}] as const);
+  return new Map([...settings, ...files]);
+}
+
+function readFlags(known: Flags, argv: readonly string[], faults: string[]): Given {
+  const given = new Map<string, (string | undefined)[]>();
+  const options = known
+    .entries()
+    .map(([flag, { isSwitch }]) => [flag, { type: isSwitch ? 'boolean' : 'string' }] as const);
   const { tokens } = parseArgs({
     args: [...argv],
-    options,
+    options: Object.fromEntries(options),
     strict: false,
     tokens: true,
     allowPositionals: true,
   });
-  const faults: string[] = [];
-  const flags = new Map<string, string>();
-  const faulty = new Set<string>();
   for (const token of tokens) {
     if (token.kind === 'positional') faults.push(`unexpected argument "${token.value}"`);
     if (token.kind !== 'option') continue;
-    const { name: flag, rawName } = token;
-    const name = known.get(flag);
-    const value = token.value ?? (name !== undefined && table[name]?.isSwitch ? 'true' : undefined);
-    const isTwice = flags.has(flag);
-    if (name === undefined) faults.push(`unknown flag ${rawName}${suggest(flag, known.keys())}`);
-    else if (!isTwice && value !== undefined && (token.inlineValue || !value.startsWith('--')))
-      flags.set(flag, value);
-    else if (!faulty.has(name)) {
-      faults.push(isTwice ? `--${flag} is given twice` : `--${flag} needs a value`);
-      faulty.add(name);
-    }
+    const { name, rawName, value, inlineValue } = token;
+    const setting = known.get(name);
+    // What follows a flag and looks like the next one is not its value.
+    const own = inlineValue || !value?.startsWith('--') ? value : undefined;
+    if (!setting) faults.push(`unknown flag ${rawName}${suggest(name, known.keys())}`);
+    else given.set(name, [...(given.get(name) ?? []), own ?? (setting.isSwitch ? 'true' : undefined)]);
   }
-  return { flags, faulty, faults };
+  return given;
 }
 
-function unknownVariables(table: SettingsTable, env: NodeJS.ProcessEnv): readonly string[] {
-  const known = new Set(
-    Object.entries(table).flatMap(([name, { file }]) =>
-      file ? [variableOf(name), `${variableOf(name)}_FILE`] : [variableOf(name)],
-    ),
-  );
-  return Object.keys(env)
-    .filter(name => name.startsWith(prefix) && !known.has(name))
-    .map(name => `unknown variable ${name}${suggest(name, known)}`);
+function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): Given {
+  const names = new Set(flags.keys().map(variableOf));
+  for (const name of Object.keys(env))
+    if (name.startsWith(prefix) && !names.has(name))
+      faults.push(`unknown variable ${name}${suggest(name, names)}`);
+  const values = flags
+    .entries()
+    .map(([flag, { variable = '' }]) => [flag, env[variableOf(flag)] ?? env[variable]] as const);
+  return new Map(values.filter(([, value]) => value !== undefined).map(([flag, value]) => [flag, [value]]));
 }
 
-type Given = { readonly flags: ReadonlyMap<string, string>; readonly env: NodeJS.ProcessEnv };
-
-/** A flag wins over a variable; a value and a file of one kind are a fault, since neither can be meant to lose. */
-function findText(
-  name: string,
-  { variable: second = '', file }: Setting<unknown>,
-  { flags, env }: Given,
-): string | undefined {
-  const variable = variableOf(name);
-  const given = [
-    { value: flags.get(name), path: flags.get(`${name}-file`), names: `--${name} and --${name}-file` },
-    {
-      value: env[variable] ?? env[second],
-      path: file && env[`${variable}_FILE`],
-      names: `${variable} and ${variable}_FILE`,
-    },
-  ];
-  for (const { value, path, names } of given) {
-    if (value !== undefined && path) throw new Error(`both ${names} are given`);
-    if (value !== undefined) return value;
-    if (path) return readTextFile(path);
-  }
-  return undefined;
+/** A value and a file of one kind are a fault, since neither can be meant to lose. */
+function readText(name: string, given: Given): string | undefined {
+  const [value, path] = [name, `${name}-file`].map(flag => {
+    const [first, ...more] = given.get(flag) ?? [];
+    if (more.length > 0) throw new Error('is given twice');
+    if (given.has(flag) && first === undefined) throw new Error('needs a value');
+    return first;
+  });
+  if (value !== undefined && path) throw new Error('is given both as a value and as a file');
+  return (value ?? (path && readTextFile(path)))?.trim();
 }
 
 function readTextFile(path: string): string {
@@ -170,4 +148,28 @@ function readTextFile(path: string): string {
 
 function variableOf(name: string): string {
   return prefix + name.toUpperCase().replaceAll('-', '_');
+}
+
+/** The word that a mistyped one is likely to mean, as ` (did you mean "x"?)`; empty when none is near. */
+export function suggest(typed: string, words: Iterable<string>): string {
+  let best = { word: '', distance: Math.min(3, Math.ceil(typed.length / 2)) };
+  for (const word of words) {
+    const distance = editDistance(typed, word);
+    if (distance < best.distance) best = { word, distance };
+  }
+  return best.word === '' ? '' : ` (did you mean "${best.word}"?)`;
+}
+
+/** How many letters must be put in, left out or changed to make one word of the other (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { version } from '../../../src/lib/version.ts';
-import { controllerSettings } from '../../../src/controller/config.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { temporaryDir } from '../../harness/csi-serving.ts';
+import { cli } from '../../harness/dev.ts';
 
-const cli = fileURLToPath(new URL('../../../src/fairlead.mjs', import.meta.url));
 const commands = ['gateway', 'controller', 'node', 'admin', 'dev', 'demo'];
 const withSettings = ['gateway', 'controller', 'node', 'admin audit', 'admin restore', 'dev', 'demo'];
 
@@ -18,77 +15,55 @@ function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise
   return exec('env', ['-i', ...variables, process.execPath, cli, ...argv], { timeoutMs: 30_000 });
 }
 
-for (const argv of [['--help'], ['-h'], ['help']]) {
-  test(`${argv.join('')} tells all commands on standard output, with status 0`, async () => {
+for (const [argv, expected] of [
+  [['--help'], 0],
+  [['-h'], 0],
+  [['help'], 0],
+  [[], 1],
+] as const)
+  test(`"${argv.join('')}" lists all commands on standard output, with status ${expected}`, async () => {
     const { status, stdout, stderr } = await fairlead(argv);
-    assert.deepEqual([status, stderr], [0, '']);
+    assert.deepEqual([status, stderr], [expected, '']);
     for (const command of commands) assert.match(stdout, new RegExp(`^ {2}${command} `, 'm'));
   });
-}
 
-test('without a command the same help is shown, with status 1', async () => {
-  const { status, stdout } = await fairlead([]);
-  assert.equal(status, 1);
-  assert.equal(stdout, (await fairlead(['--help'])).stdout);
-});
-
-test('--version tells the version that CSI tells too', async () => {
+test('--version is the version that CSI reports too', async () => {
   const { status, stdout } = await fairlead(['--version']);
   assert.deepEqual([status, stdout], [0, `${version}\n`]);
 });
 
-test('the help of the controller tells every setting, with status 0', async () => {
-  const { status, stdout, stderr } = await fairlead(['controller', '--help']);
-  assert.deepEqual([status, stderr], [0, '']);
-  for (const name of Object.keys(controllerSettings)) assert.ok(stdout.includes(`--${name}\n`), name);
-  assert.match(stdout, /CSI_ENDPOINT/);
-});
-
-for (const command of withSettings) {
+for (const command of withSettings)
   test(`the help of ${command} needs nothing else, and a flag that it does not know is a fault`, async () => {
-    assert.equal((await fairlead([...command.split(' '), '--help'])).status, 0);
+    const help = await fairlead([...command.split(' '), '--help']);
+    assert.deepEqual([help.status, help.stderr], [0, '']);
     const { status, stdout, stderr } = await fairlead([...command.split(' '), '--nope']);
     assert.deepEqual([status, stdout], [1, '']);
     assert.match(stderr, new RegExp(`^fairlead ${command}: unknown flag --nope`, 'm'));
   });
-}
 
-for (const name of ['xyzzy', 'toString', '--xyzzy', '']) {
-  test(`the command "${name}" is unknown, and the error tells which there are`, async () => {
+for (const [name, hint] of [
+  ['xyzzy', ''],
+  ['toString', ''],
+  ['--xyzzy', ''],
+  ['', ''],
+  ['contoller', ' (did you mean "controller"?)'],
+] as const)
+  test(`the command "${name}" is unknown, and the error says which there are`, async () => {
     const { status, stdout, stderr } = await fairlead([name]);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.equal(stderr, `fairlead: unknown command "${name}"; there are ${commands.join(', ')}\n`);
+    assert.equal(stderr, `fairlead: unknown command "${name}"${hint}; there are ${commands.join(', ')}\n`);
   });
-}
 
-test('a mistyped command is told with the one that is likely to be meant', async () => {
-  const { stderr } = await fairlead(['contoller']);
-  assert.match(stderr, /^fairlead: unknown command "contoller"; did you mean "controller"\?; there are /);
-});
-
-test('several faults are told together, one a line, before any socket is made', async t => {
-  const dir = await mkdtemp(join(tmpdir(), 'fairlead-cli-'));
-  t.after(() => rm(dir, { recursive: true }));
-  const socketPath = join(dir, 'csi.sock');
-  const argv = [
-    'controller',
-    '--endpoint',
-    socketPath,
-    '--cluster',
-    'A',
-    '--gateway',
-    'nowhere',
-    '--token-lifetime',
-    '2h',
-    '--nope',
-  ];
-  const { status, stdout, stderr } = await fairlead(argv, { FAIRLEAD_NOPE: '1' });
-  assert.deepEqual([status, stdout], [1, '']);
+test('all faults are reported, one a line, before any socket is made; a start that fails is one line', async t => {
+  const dir = await temporaryDir(t);
+  const [socketPath, key] = [join(dir, 'csi.sock'), join(dir, 'key')];
+  const start = (flags: string, env?: NodeJS.ProcessEnv): Promise<ExecResult> =>
+    fairlead(['controller', '--endpoint', socketPath, ...flags.split(' ')], env);
+  const bad = await start('--cluster A --gateway nowhere --token-lifetime 2h --nope', { FAIRLEAD_NOPE: '1' });
+  assert.deepEqual([bad.status, bad.stdout], [1, '']);
+  const lines = bad.stderr.trimEnd().split('\n');
   assert.deepEqual(
-    stderr
-      .trimEnd()
-      .split('\n')
-      .map(line => /^fairlead controller: (\S+ \S+)/.exec(line)?.[1]),
+    lines.map(line => /^fairlead controller: (\S+ \S+)/.exec(line)?.[1]),
     [
       'unknown flag',
       'unknown variable',
@@ -98,22 +73,10 @@ test('several faults are told together, one a line, before any socket is made', 
       '--token-lifetime: "2h"',
     ],
   );
-  assert.equal(existsSync(socketPath), false);
-});
-
-test('a controller that cannot start is one line and status 1', async t => {
-  const dir = await mkdtemp(join(tmpdir(), 'fairlead-cli-'));
-  t.after(() => rm(dir, { recursive: true }));
-  const argv = [
-    'controller',
-    '--endpoint',
-    join(dir, 'csi.sock'),
-    '--cluster',
-    'a',
-    '--gateway',
-    'http://127.0.0.1:1',
-  ];
-  const { status, stdout, stderr } = await fairlead([...argv, '--key-file', join(dir, 'key')]);
+  const { status, stdout, stderr } = await start(
+    `--cluster a --gateway http://127.0.0.1:1 --key-file ${key}`,
+  );
   assert.deepEqual([status, stdout], [1, '']);
-  assert.equal(stderr, `fairlead controller: key file "${join(dir, 'key')}" cannot be read (ENOENT)\n`);
+  assert.equal(stderr, `fairlead controller: key file "${key}" cannot be read (ENOENT)\n`);
+  assert.equal(existsSync(socketPath), false);
 });

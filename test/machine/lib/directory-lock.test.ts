@@ -1,87 +1,54 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { lockDirectory } from '../../../src/lib/directory-lock.ts';
 import { openNode, type AgentProcess } from '../../harness/agent.ts';
 
-const locks = (state: string): readonly string[] =>
-  readdirSync(state).filter(name => name.startsWith('lock'));
-
-/** Which of the agents came up; those that did not have ended. */
-async function living(agents: readonly AgentProcess[]): Promise<readonly AgentProcess[]> {
-  const results = await Promise.allSettled(agents.map(agent => agent.ready));
-  return agents.filter((_, index) => results[index]?.status === 'fulfilled');
+/** One of two agents that were started together; the other one has ended, and says why. */
+async function requireOne(both: readonly AgentProcess[], fault: string): Promise<AgentProcess> {
+  const results = await Promise.allSettled(both.map(agent => agent.ready));
+  const [alive, ...more] = both.filter((_, index) => results[index]?.status === 'fulfilled');
+  assert.ok(alive && more.length === 0);
+  assert.equal(both.find(agent => agent !== alive)?.stderr(), `fairlead node: ${fault}\n`);
+  return alive;
 }
 
-for (const before of ['none before', 'one that was killed before'])
-  test(`of two agents that are started together, with ${before}, one lives and the other says why`, async t => {
+for (const shared of ['state directory', 'socket'])
+  test(`of two agents that are started together on one ${shared}, one lives and the other says why`, async t => {
     const node = openNode(t);
+    const settings = (number: number): Record<string, string> =>
+      shared === 'socket'
+        ? { 'state-dir': `${node.state}-${number}`, 'registration-dir': '' }
+        : { endpoint: `${node.socket}.${number}.sock`, 'registration-dir': '' };
+    const fault =
+      shared === 'socket'
+        ? `socket "${node.socket}" is in use by a live instance`
+        : `state directory "${node.state}" is in use by a live process`;
     for (let round = 0; round < 20; round++) {
-      if (before === 'none before') rmSync(node.state, { recursive: true, force: true });
-      const both = [1, 2].map(number =>
-        node.startAgent({ endpoint: `${node.socket}.${number}.sock`, 'registration-dir': '' }),
+      const alive = await requireOne(
+        [1, 2].map(number => node.startAgent(settings(number))),
+        fault,
       );
-      const alive = await living(both);
-      assert.equal(alive.length, 1, `round ${round}`);
-      const other = both.find(agent => !alive.includes(agent));
-      const fault = `fairlead node: state directory "${node.state}" is in use by a live process\n`;
-      assert.equal(other?.stderr(), fault);
-      assert.equal(locks(node.state).length, 1);
-      await alive[0]?.end('SIGKILL');
+      // Every other round begins after one that was killed.
+      await alive.end(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
     }
   });
 
-test('of two agents that are started together on one CSI socket, one lives and the other says why', async t => {
-  const node = openNode(t);
-  for (let round = 0; round < 20; round++) {
-    const both = [1, 2].map(number =>
-      node.startAgent({ 'state-dir': `${node.state}-${number}`, 'registration-dir': '' }),
-    );
-    const alive = await living(both);
-    assert.equal(alive.length, 1, `round ${round}`);
-    const other = both.find(agent => !alive.includes(agent));
-    assert.equal(other?.stderr(), `fairlead node: socket "${node.socket}" is in use by a live instance\n`);
-    // Every other round begins with a dead socket.
-    await alive[0]?.end(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
-  }
-});
-
-test('a state directory is held by its first agent for as long as that lives, by however long a name', async t => {
-  const node = openNode(t);
-  const state = `${node.dir}/${'s'.repeat(200)}`;
-  mkdirSync(state);
-  const first = node.startAgent({ 'state-dir': state });
-  await first.ready;
-  for (let round = 0; round < 3; round++)
-    await assert.rejects(lockDirectory(state, 'directory'), {
-      message: `directory "${state}" is in use by a live process`,
-    });
-  assert.deepEqual(locks(state), ['lock.1']);
-  await first.end('SIGKILL');
-  await lockDirectory(state, 'directory');
-  await assert.rejects(lockDirectory(state, 'directory'), /in use/);
-  assert.deepEqual(locks(state), ['lock.2']);
-});
-
-test('of many that ask at once in one process, one is the only agent', async t => {
+test('a directory is held by one of many that ask at once in one process, until that one releases it', async t => {
   const { dir } = openNode(t);
-  const results = await Promise.allSettled(Array.from({ length: 50 }, () => lockDirectory(dir, 'directory')));
-  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
-  assert.equal(locks(dir).length, 1);
-});
-
-test('what is no socket is neither taken for a lock nor removed', async t => {
-  const { dir } = openNode(t);
-  writeFileSync(`${dir}/lock`, 'precious');
-  writeFileSync(`${dir}/lock.3`, 'precious');
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockDirectory(dir, 'directory')));
+  const [held, ...more] = results.filter(({ status }) => status === 'fulfilled');
+  assert.ok(held?.status === 'fulfilled' && more.length === 0);
   await assert.rejects(lockDirectory(dir, 'directory'), {
-    message: `"${dir}/lock.3" exists and is not a socket`,
+    message: `directory "${dir}" is in use by a live process`,
   });
-  for (const name of ['lock', 'lock.3']) assert.equal(readFileSync(`${dir}/${name}`, 'utf8'), 'precious');
-  assert.deepEqual(locks(dir), ['lock', 'lock.3']);
+  const waiting = lockDirectory(dir, 'directory', 60_000);
+  held.value();
+  held.value();
+  (await waiting)();
 });
 
-test('a state directory that is a file is told in one sentence', async t => {
+test('a state directory that is a file is reported in one sentence', async t => {
   const node = openNode(t);
   writeFileSync(node.state, '');
   const agent = node.startAgent();

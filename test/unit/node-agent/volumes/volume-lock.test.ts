@@ -11,24 +11,32 @@ async function open(run: () => Promise<ExecResult>) {
   const bench = openFakeBench();
   const agent = await startAgent({ ...bench, host: { ...bench.host, run } });
   const alone = createVolumeLock(agent);
-  const call = (operation: string, volumeId = 'c.v') =>
-    alone({ operation, volumeId, path: `/${volumeId}` }, async own => {
+  const call = (operation: string, volumeId = 'c.v', path = `/${volumeId}`) =>
+    alone({ operation, volumeId, path }, async own => {
       await own.host.run('tool', ['--', '/x']);
       return own.unmounting.isHung;
     });
   return { call };
 }
 
-test('a busy volume is ABORTED and says which command it waits on', async () => {
+test('a busy volume or path is ABORTED and says which command it waits on, and is free after a failure too', async () => {
   const { promise, resolve } = Promise.withResolvers<ExecResult>();
-  const { call } = await open(() => promise);
+  const outcomes = [promise, ended, Promise.reject(new Error('no')), ended];
+  const { call } = await open(async () => outcomes.shift() ?? ended);
   const first = call('NodeStageVolume');
-  await assert.rejects(call('NodePublishVolume'), {
+  for (let retry = 0; retry < 2; retry++)
+    await assert.rejects(call('NodePublishVolume'), {
+      code: 'ABORTED',
+      detail: /^NodeStageVolume on volume "c\.v" runs since \d{4}-\d\d-\d\dT\S+, waiting on "tool -- \/x"$/,
+    });
+  await assert.rejects(call('NodePublishVolume', 'c.other', '/c.v'), {
     code: 'ABORTED',
-    detail: /^NodeStageVolume on volume "c\.v" runs since \d{4}-\d\d-\d\dT\S+, waiting on "tool -- \/x"$/,
+    detail: /on path "\/c\.v" runs since/,
   });
+  await call('NodePublishVolume', 'c.other');
   resolve(ended);
   await first;
+  await assert.rejects(call('NodePublishVolume'), /no/);
   await call('NodePublishVolume');
 });
 
