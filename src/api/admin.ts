@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sizeBytes } from './storage.ts';
+import { poolName, sizeBytes, text, volumeId } from './storage.ts';
 
 const milliseconds = z.coerce.number<number>().int().nonnegative();
 
@@ -10,41 +10,21 @@ const stuckAfterMs = milliseconds
 /** What an audit takes. */
 export const auditQuery = z.object({ stuckAfterMs });
 
-const finding = {
-  pool: 'fast',
-  kind: 'volume',
-  id: 'east.pvc-9',
-  problem: 'unknown',
-  ageMs: 7_200_000,
-  detail: 'in the storage, not in the store',
-};
-const step = { ...finding, action: 'remove', outcome: 'done', note: '' };
-const deletedVolume = {
-  id: 'east.pvc-1',
-  pool: 'fast',
-  sizeBytes: 10_737_418_240,
-  restorableUntilMs: 1_795_305_600_000,
-};
-
 /** Something that the storage and the store do not agree on. */
 export const findingSchema = z
   .object({
-    pool: z.string(),
+    pool: poolName,
     kind: z.enum(['volume', 'snapshot']),
-    id: z.string(),
+    id: volumeId,
     problem: z
       .enum(['unknown', 'missing', 'stuck'])
       .describe(
         '`unknown`: in the storage, not in the store; `missing`: the reverse; `stuck`: work on it does not end.',
       ),
     ageMs: z.int().describe('Since when it is so, as far as audits have seen, in milliseconds.'),
-    detail: z.string().describe('What was found, for people.'),
+    detail: text('in the storage, not in the store').describe('What was found, for people.'),
   })
-  .meta({
-    id: 'Finding',
-    description: 'Something that the storage and the store do not agree on.',
-    examples: [finding],
-  });
+  .meta({ id: 'Finding', description: 'Something that the storage and the store do not agree on.' });
 
 const total = z.int().describe('How many there are, also where not all are shown.');
 
@@ -52,7 +32,6 @@ const total = z.int().describe('How many there are, also where not all are shown
 export const auditSchema = z.object({ findings: z.array(findingSchema), total }).meta({
   id: 'Audit',
   description: 'What the storage and the store do not agree on; at most 10000 findings are shown.',
-  examples: [{ findings: [finding], total: 1 }],
 });
 
 /** What a repair may do. */
@@ -64,11 +43,7 @@ export const repairSpecSchema = z
       .default(3_600_000)
       .describe('For so long audits must have seen what is unknown before it is removed.'),
   })
-  .meta({
-    id: 'RepairSpec',
-    description: 'What a repair may do.',
-    examples: [{ dryRun: false, stuckAfterMs: 600_000, safetyAgeMs: 3_600_000 }],
-  });
+  .meta({ id: 'RepairSpec', description: 'What a repair may do.' });
 
 /** A finding, and what a repair does about it. */
 export const repairStepSchema = findingSchema
@@ -77,28 +52,23 @@ export const repairStepSchema = findingSchema
     outcome: z.enum(['done', 'failed', 'left']).optional().describe('Absent: nothing was tried.'),
     note: z.string().describe('Why nothing is done, or what failed.'),
   })
-  .meta({ id: 'RepairStep', description: 'A finding, and what a repair does about it.', examples: [step] });
+  .meta({ id: 'RepairStep', description: 'A finding, and what a repair does about it.' });
 
 /** What a repair did, or would do. */
 export const repairSchema = z.object({ steps: z.array(repairStepSchema), total }).meta({
   id: 'Repair',
   description: 'What a repair did, or would do; at most 10000 steps are shown.',
-  examples: [{ steps: [step], total: 1 }],
 });
 
 /** A soft-deleted volume. */
 export const deletedVolumeSchema = z
   .object({
-    id: z.string(),
-    pool: z.string(),
+    id: volumeId,
+    pool: poolName,
     sizeBytes,
     restorableUntilMs: z.int().describe('When it is deleted for good, in milliseconds since the epoch.'),
   })
-  .meta({
-    id: 'DeletedVolume',
-    description: 'A volume that is deleted and can be restored.',
-    examples: [deletedVolume],
-  });
+  .meta({ id: 'DeletedVolume', description: 'A volume that is deleted and can be restored.' });
 
 /** One page of soft-deleted volumes. */
 export const deletedVolumePageSchema = z
@@ -106,7 +76,6 @@ export const deletedVolumePageSchema = z
   .meta({
     id: 'DeletedVolumePage',
     description: 'One page of volumes that are deleted and can be restored.',
-    examples: [{ volumes: [deletedVolume] }],
   });
 
 /** A volume that can be restored. */

@@ -1,4 +1,5 @@
 import { Problem } from './problem.ts';
+import { mapByteLength, maxMapBytes } from './ids.ts';
 
 /**
  * How a node reaches a volume: one entry per attach protocol, with its fields and their kinds. The union's types,
@@ -37,37 +38,41 @@ export const commonAttachmentFields = {
   mayFormat: 'flag',
 } as const satisfies Record<string, FieldKind>;
 
+const anyText = { pattern: /[\s\S]/, fault: 'no text' };
+
 /**
- * What a field holds. A `path` is absolute; a `host` is a name or an address; `addresses` are up to 16 different
- * ones with a port, such as `192.0.2.7:3260` or `[2001:db8::7]:3260`; `text?` may be absent.
+ * What a field of each kind may hold, and what is said of anything else. `addresses` are up to `most` different ones,
+ * each with a port, such as `192.0.2.7:3260` or `[2001:db8::7]:3260`; `text?` may be absent.
  */
-export type FieldKind = keyof FieldType;
-type FieldType = {
-  text: string;
-  'text?': string;
-  path: string;
-  host: string;
-  port: number;
-  lun: number;
-  addresses: readonly string[];
-  bytes: number;
-  flag: boolean;
-};
+export const fieldKinds = {
+  text: anyText,
+  'text?': anyText,
+  path: { pattern: /^\/[^\0]*$/, fault: 'no absolute path' },
+  host: {
+    pattern: /^([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40})$/,
+    fault: 'neither a host name nor an address',
+  },
+  addresses: {
+    pattern: /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40}\]):[1-9]\d{0,4}$/,
+    most: 16,
+    fault: 'no list of 1 to 16 different addresses with ports',
+  },
+  port: { least: 1, most: 65_535, fault: 'no port' },
+  lun: { least: 0, most: 16_383, fault: 'no number from 0 to 16383' },
+  bytes: { least: 0, most: Number.MAX_SAFE_INTEGER, fault: 'not a number of bytes' },
+  flag: { fault: 'neither true nor false' },
+} as const;
+
+/** A kind of field. */
+export type FieldKind = keyof typeof fieldKinds;
+type NumberKind = 'port' | 'lun' | 'bytes';
+type FieldType = Record<'text' | 'text?' | 'path' | 'host', string> &
+  Record<NumberKind, number> & { addresses: readonly string[]; flag: boolean };
 type Fields = Readonly<Record<string, FieldKind>>;
 type OptionalKeys<T extends Fields> = { [K in keyof T]: T[K] extends `${string}?` ? K : never }[keyof T];
 type FieldsOf<T extends Fields> = {
   readonly [K in Exclude<keyof T, OptionalKeys<T>>]: FieldType[T[K]];
 } & { readonly [K in OptionalKeys<T>]?: FieldType[T[K]] | undefined };
-
-/** What the text of some kinds looks like; an address is one of `addresses`. */
-export const fieldPatterns = {
-  path: /^\/[^\0]*$/,
-  host: /^([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40})$/,
-  address: /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40}\]):[1-9]\d{0,4}$/,
-} as const;
-
-/** The greatest number of some kinds; the least port is 1. */
-export const fieldMaxima = { port: 65_535, lun: 16_383, addresses: 16 } as const;
 
 /** The name of an attach protocol. */
 export type Protocol = keyof typeof attachmentFields;
@@ -86,34 +91,21 @@ export type Reach = {
   [P in Protocol]: { readonly protocol: P } & FieldsOf<(typeof attachmentFields)[P]>;
 }[Protocol];
 
-/** True for a protocol of the table. */
-function isProtocol(value: unknown): value is Protocol {
-  return typeof value === 'string' && Object.hasOwn(attachmentFields, value);
-}
-
 /** The attachment as the CSI publish_context: flat strings, at most 4 KiB (CSI spec, "Size Limits"). */
 export function toPublishContext(attachment: Attachment): Record<string, string> {
   const entries = Object.entries(attachment).filter(([, value]) => value !== undefined);
   const context = Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
-  const size = Object.entries(context).reduce(
-    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
-    0,
-  );
-  if (size > 4096)
-    throw new Problem(
-      'UNAVAILABLE',
-      `the attachment has ${size} bytes, more than the 4096 of a publish context`,
-    );
-  return context;
+  const size = mapByteLength(context);
+  if (size <= maxMapBytes) return context;
+  const detail = `the attachment has ${size} bytes, more than the ${maxMapBytes} of a publish context`;
+  throw new Problem('UNAVAILABLE', detail);
 }
 
 /** Reads an attachment out of a publish_context; INVALID_ARGUMENT names what is missing, malformed or unknown. */
 export function fromPublishContext(context: Readonly<Record<string, string>>): Attachment {
   const { protocol, ...rest } = context;
-  if (!isProtocol(protocol))
-    throw invalidProblem(
-      protocol === undefined ? 'has no protocol' : `has the unknown protocol "${protocol}"`,
-    );
+  if (protocol === undefined) throw invalidProblem('has no protocol');
+  if (!isProtocol(protocol)) throw invalidProblem(`has the unknown protocol "${protocol}"`);
   const kinds: Fields = { ...commonAttachmentFields, ...attachmentFields[protocol] };
   const unknown = Object.keys(rest).filter(key => !Object.hasOwn(kinds, key));
   if (unknown.length > 0)
@@ -137,60 +129,33 @@ export function hasSeveralNames({ protocol }: Attachment): boolean {
   return Object.values<FieldKind>(attachmentFields[protocol]).includes('text?');
 }
 
-type FieldValue = FieldType[FieldKind];
-
-function readField(key: string, kind: FieldKind, value: string | undefined): FieldValue {
-  if (value === undefined || value === '') throw invalidProblem(`has no ${key}`);
-  const read = readers[kind](value);
-  if (read === undefined)
-    throw invalidProblem(`has a ${key} of ${JSON.stringify(value)}, which is ${faults[kind]}`);
-  return read;
+function isProtocol(value: string): value is Protocol {
+  return Object.hasOwn(attachmentFields, value);
 }
 
-const readers: { readonly [K in FieldKind]: (value: string) => FieldType[K] | undefined } = {
-  text: value => value,
-  'text?': value => value,
-  path: value => (fieldPatterns.path.test(value) ? value : undefined),
-  host: value => (fieldPatterns.host.test(value) ? value : undefined),
-  port: value => readPort(value),
-  lun: value => readNumber(value, fieldMaxima.lun),
-  addresses: readAddresses,
-  bytes: value => readNumber(value, Number.MAX_SAFE_INTEGER),
-  flag: value => (value === 'true' ? true : value === 'false' ? false : undefined),
-};
-
-const faults: Readonly<Record<FieldKind, string>> = {
-  text: 'no text',
-  'text?': 'no text',
-  path: 'no absolute path',
-  host: 'neither a host name nor an address',
-  port: 'no port',
-  lun: `no number from 0 to ${fieldMaxima.lun}`,
-  addresses: `no list of 1 to ${fieldMaxima.addresses} different addresses with ports`,
-  bytes: 'not a number of bytes',
-  flag: 'neither true nor false',
-};
-
-function readNumber(value: string, maximum: number): number | undefined {
-  const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-  return Number.isSafeInteger(number) && number <= maximum ? number : undefined;
+function readField(key: string, kind: FieldKind, text: string | undefined): FieldType[FieldKind] {
+  if (!text) throw invalidProblem(`has no ${key}`);
+  const value = parseField(kind, text);
+  if (value !== undefined) return value;
+  throw invalidProblem(`has a ${key} of ${JSON.stringify(text)}, which is ${fieldKinds[kind].fault}`);
 }
 
-function readPort(value: string): number | undefined {
-  return readNumber(value, fieldMaxima.port) || undefined;
-}
-
-function readAddresses(value: string): readonly string[] | undefined {
-  const all = value.split(',');
-  return areAddresses(all) ? all : undefined;
+function parseField(kind: FieldKind, text: string): FieldType[FieldKind] | undefined {
+  if (kind === 'flag') return text === 'true' || (text === 'false' ? false : undefined);
+  if (kind === 'addresses') return areAddresses(text.split(',')) ? text.split(',') : undefined;
+  const rule = fieldKinds[kind];
+  if ('pattern' in rule) return rule.pattern.test(text) ? text : undefined;
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= rule.least && number <= rule.most ? number : undefined;
 }
 
 /** True for 1 to 16 different addresses with ports. */
 export function areAddresses(values: readonly string[]): boolean {
-  const isOne = (value: string): boolean =>
-    fieldPatterns.address.test(value) && Number(value.slice(value.lastIndexOf(':') + 1)) <= fieldMaxima.port;
-  const isCounted = values.length > 0 && values.length <= fieldMaxima.addresses;
-  return isCounted && new Set(values).size === values.length && values.every(isOne);
+  const { pattern, most } = fieldKinds.addresses;
+  const isAddress = (value: string): boolean =>
+    pattern.test(value) && Number(value.slice(value.lastIndexOf(':') + 1)) <= fieldKinds.port.most;
+  const isCounted = values.length > 0 && values.length <= most;
+  return isCounted && new Set(values).size === values.length && values.every(isAddress);
 }
 
 function invalidProblem(found: string): Problem {

@@ -1,6 +1,10 @@
 /** Most bytes in an id or a name (CSI spec, "Size Limits"). */
 export const maxIdBytes = 128;
 
+/** Most bytes of a map's keys and values together (CSI spec, "Size Limits"). */
+export const maxMapBytes = 4_096;
+
+const encoder = new TextEncoder();
 const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Names that stand in an id as they are. */
 export const plainPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
@@ -19,4 +23,14 @@ export function clusterOf(id: string): string | undefined {
   const well =
     dot > 0 && id.length <= maxIdBytes && isClusterName(cluster) && plainPattern.test(id.slice(dot + 1));
   return well ? cluster : undefined;
+}
+
+/** How many bytes the text has in UTF-8. */
+export function byteLength(text: string): number {
+  return encoder.encode(text).length;
+}
+
+/** How many bytes the map's keys and values have together. */
+export function mapByteLength(map: Readonly<Record<string, string>>): number {
+  return byteLength(Object.entries(map).flat().join(''));
 }

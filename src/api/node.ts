@@ -3,18 +3,15 @@ import {
   areAddresses,
   attachmentFields,
   commonAttachmentFields,
-  fieldMaxima,
-  fieldPatterns,
+  fieldKinds,
   type Attachment,
   type FieldKind,
   type Protocol,
 } from './attachment.ts';
-import { capabilitySchema, segmentsSchema, sizeBytes } from './storage.ts';
+import { capabilitySchema, segmentsSchema, text, volumeId } from './storage.ts';
 
 /** The id of a node: opaque text. */
-export const nodeId = z.string().min(1).max(256);
-
-const nodeExample = { maxVolumes: 64, topology: { 'csi.fairlead.dev/zone': 'a' } };
+export const nodeId = text('node-1').max(256);
 
 /** What a cluster says of one of its nodes. */
 export const nodeSpecSchema = z
@@ -26,38 +23,23 @@ export const nodeSpecSchema = z
       .describe('Most volumes attached at a time; absent means no limit is known.'),
     topology: segmentsSchema.optional().describe('Where it is; empty values say nothing.'),
   })
-  .meta({
-    id: 'NodeSpec',
-    description: 'What a cluster says of one of its nodes.',
-    examples: [nodeExample],
-  });
+  .meta({ id: 'NodeSpec', description: 'What a cluster says of one of its nodes.' });
 
 /** A node as the API shows it. */
 export const nodeSchema = nodeSpecSchema
   .extend({ id: nodeId })
   .loose()
-  .meta({ id: 'Node', description: 'A node of a cluster.', examples: [{ id: 'node-1', ...nodeExample }] });
+  .meta({ id: 'Node', description: 'A node of a cluster.' });
 
 /** What runs on an attachment. */
-export const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
+export const attachmentState = z
+  .enum(['attaching', 'attached', 'detaching'])
+  .meta({ examples: ['attached'] });
 
 /** How a node is to use a volume. */
 export const attachmentSpecSchema = z
   .strictObject({ capability: capabilitySchema, readonly: z.boolean() })
-  .meta({
-    id: 'AttachmentSpec',
-    description: 'How a node is to use a volume.',
-    examples: [{ capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }, readonly: false }],
-  });
-
-const attachmentExample = {
-  protocol: 'loop',
-  attachmentId: 'c0ffee00-0000-4000-8000-000000000000',
-  sizeBytes: 10_737_418_240,
-  readonly: false,
-  mayFormat: true,
-  path: '/var/lib/fairlead/images/east.pvc-1.img',
-};
+  .meta({ id: 'AttachmentSpec', description: 'How a node is to use a volume.' });
 
 /** How a node reaches a volume; agrees with the table in attachment.ts by construction. */
 export const attachmentSchema = z
@@ -74,13 +56,22 @@ export const attachmentSchema = z
     id: 'Attachment',
     description:
       'How a node reaches a volume, by protocol. Not secret. A node formats only what `mayFormat`.',
-    examples: [attachmentExample],
+    examples: [
+      {
+        protocol: 'loop',
+        attachmentId: 'c0ffee00-0000-4000-8000-000000000000',
+        sizeBytes: 10_737_418_240,
+        readonly: false,
+        mayFormat: true,
+        path: '/var/lib/fairlead/images/east.pvc-1.img',
+      },
+    ],
   }) as unknown as z.ZodType<Attachment>;
 
 /** An attachment as the API shows it; `attachment` is there once the state is attached. */
 export const attachmentResourceSchema = z
   .object({
-    volumeId: z.string(),
+    volumeId,
     nodeId,
     state: attachmentState,
     readonly: z.boolean(),
@@ -89,15 +80,6 @@ export const attachmentResourceSchema = z
   .meta({
     id: 'AttachmentResource',
     description: 'A volume on a node; `attachment` is there once `attached`.',
-    examples: [
-      {
-        volumeId: 'east.pvc-1',
-        nodeId: 'node-1',
-        state: 'attached',
-        readonly: false,
-        attachment: attachmentExample,
-      },
-    ],
   });
 
 export type NodeSpec = z.infer<typeof nodeSpecSchema>;
@@ -106,21 +88,19 @@ export type AttachmentSpec = z.infer<typeof attachmentSpecSchema>;
 export type AttachmentResource = z.infer<typeof attachmentResourceSchema>;
 
 function toSchemas(fields: Readonly<Record<string, FieldKind>>): Record<string, z.ZodType> {
-  const { path, host, address } = fieldPatterns;
-  const schemas: Readonly<Record<FieldKind, z.ZodType>> = {
-    text: z.string().min(1),
-    'text?': z.string().min(1).optional(),
-    path: z.string().regex(path),
-    host: z.string().regex(host),
-    port: z.int().min(1).max(fieldMaxima.port),
-    lun: z.int().min(0).max(fieldMaxima.lun),
-    addresses: z
-      .array(z.string().regex(address))
+  return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, toSchema(kind)]));
+}
+
+function toSchema(kind: FieldKind): z.ZodType {
+  if (kind === 'flag') return z.boolean();
+  const rule = fieldKinds[kind];
+  if (!('pattern' in rule)) return z.int().min(rule.least).max(rule.most);
+  const ofPattern = z.string().regex(rule.pattern);
+  if ('most' in rule)
+    return z
+      .array(ofPattern)
       .min(1)
-      .max(fieldMaxima.addresses)
-      .refine(areAddresses, 'has a port that is none, or an address twice'),
-    bytes: sizeBytes,
-    flag: z.boolean(),
-  };
-  return Object.fromEntries(Object.entries(fields).map(([key, kind]) => [key, schemas[kind]]));
+      .max(rule.most)
+      .refine(areAddresses, 'has a port that is none, or an address twice');
+  return kind === 'text?' ? ofPattern.optional() : ofPattern;
 }

@@ -112,7 +112,7 @@ function json(schema: z.ZodType): OpenApiNode {
   return { 'application/json': { schema: { $ref: `#/components/schemas/${id}` } } };
 }
 
-/** All schemas with an id. Unknown members of answers are to be ignored, so they are as they read. */
+/** All schemas with an id, each with an example. Unknown members of answers are to be ignored, so they are as they read. */
 function toSchemas(): OpenApiNode {
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     io: 'input',
@@ -121,9 +121,29 @@ function toSchemas(): OpenApiNode {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, id: _name, ...schema }]) => [
       name,
-      schema,
+      Object.assign(schema, { examples: [exampleOf(schema, schemas)] }),
     ]),
   );
+}
+
+type Schemas = Readonly<Record<string, z.core.JSONSchema.BaseSchema>>;
+
+/** The example that a schema has, or one of all its members. */
+function exampleOf(schema: z.core.JSONSchema.BaseSchema, schemas: Schemas): unknown {
+  const { $ref, examples, oneOf: [first] = [], items, properties } = schema;
+  const known = examples?.[0] ?? schema.default ?? schema.const ?? schema.enum?.[0];
+  if (known !== undefined) return known;
+  const target = $ref === undefined ? first : schemas[$ref.slice($ref.lastIndexOf('/') + 1)];
+  if (target) return exampleOf(target, schemas);
+  if (schema.type === 'array') return [exampleOf(items as typeof schema, schemas)];
+  if (schema.type === 'object')
+    return Object.fromEntries(
+      Object.entries(properties ?? {}).map(([key, member]) => [
+        key,
+        exampleOf(member as typeof schema, schemas),
+      ]),
+    );
+  return { boolean: false, integer: 1, string: 'text' }[schema.type as string];
 }
 
 function toResponse(codes: readonly ProblemCode[]): OpenApiNode {

@@ -81,7 +81,7 @@ export const operations = {
   },
   getCapacity: {
     route: 'POST /v1/capacity',
-    doc: 'The room left for new volumes of a kind. Changes nothing.',
+    doc: 'The bytes available for new volumes of a kind. Changes nothing.',
     body: capacitySpecSchema,
     answers: { 200: capacitySchema },
     problems: ['INVALID_ARGUMENT', 'UNIMPLEMENTED'],

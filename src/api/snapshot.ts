@@ -1,47 +1,45 @@
 import { z } from 'zod';
-import { name, segmentsSchema, sizeBytes, stringMap, topologyRequirementSchema } from './storage.ts';
+import {
+  nameOf,
+  poolName,
+  segmentsSchema,
+  sizeBytes,
+  stringMap,
+  text,
+  time,
+  topologyRequirementSchema,
+  volumeId,
+} from './storage.ts';
+
+const name = nameOf('snap-1');
 
 /** What is asked of a new snapshot. */
 export const snapshotSpecSchema = z
   .strictObject({
     name,
-    volumeId: z.string().min(1),
+    volumeId,
     parameters: stringMap.optional(),
     topology: topologyRequirementSchema
       .optional()
       .describe('Where volumes made from it must be reached from; it is where its volume is.'),
   })
-  .meta({
-    id: 'SnapshotSpec',
-    description: 'What is asked of a new snapshot.',
-    examples: [{ name: 'snap-1', volumeId: 'east.pvc-1' }],
-  });
+  .meta({ id: 'SnapshotSpec', description: 'What is asked of a new snapshot.' });
 
-const snapshotState = z.enum(['creating', 'processing', 'ready', 'deleting']);
-const snapshotExample = {
-  id: 'east.snap-1',
-  name: 'snap-1',
-  pool: 'fast',
-  volumeId: 'east.pvc-1',
-  state: 'ready',
-  sizeBytes: 10_737_418_240,
-  createdAt: '2026-01-31T12:00:00.000Z',
-};
+const state = z.enum(['creating', 'processing', 'ready', 'deleting']).meta({ examples: ['ready'] });
 
-/** A snapshot as the API shows it. */
+/** A snapshot as the API returns it. */
 export const snapshotSchema = z
   .object({
-    id: z.string(),
+    id: text('east.snap-1'),
     name,
-    pool: z.string(),
-    volumeId: z.string(),
-    groupId: z
-      .string()
+    pool: poolName,
+    volumeId,
+    groupId: text('east.group-1')
       .optional()
       .describe('The group that it is a member of; it cannot be deleted alone then.'),
-    state: snapshotState,
+    state,
     sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
-    createdAt: z.string().describe('When it was taken; before that, when it was asked for.'),
+    createdAt: time.describe('When it was taken; before that, when it was asked for.'),
     topology: z
       .array(segmentsSchema)
       .optional()
@@ -51,7 +49,6 @@ export const snapshotSchema = z
     id: 'Snapshot',
     description:
       'A snapshot. `creating`: not there yet; `processing`: taken, and of no use yet; `ready`: volumes can be made from it.',
-    examples: [snapshotExample],
   });
 
 /** One page of snapshots that are created, ordered by id. No `nextPageToken` means that it is the last. */
@@ -60,47 +57,33 @@ export const snapshotPageSchema = z
   .meta({
     id: 'SnapshotPage',
     description: 'One page of snapshots, by id; without `nextPageToken` the last.',
-    examples: [{ snapshots: [snapshotExample] }],
   });
 
 /** What is asked of a new group of snapshots. */
 export const groupSpecSchema = z
   .strictObject({
-    name,
+    name: nameOf('group-1'),
     volumeIds: z
-      .array(z.string().min(1))
+      .array(volumeId)
       .min(1)
       .max(64)
       .refine(ids => new Set(ids).size === ids.length, 'must name each volume once'),
     parameters: stringMap.optional(),
   })
-  .meta({
-    id: 'GroupSpec',
-    description: 'The volumes to snapshot at one point in time, each named once.',
-    examples: [{ name: 'group-1', volumeIds: ['east.pvc-1'] }],
-  });
+  .meta({ id: 'GroupSpec', description: 'The volumes to snapshot at one point in time, each named once.' });
 
 /** Snapshots of several volumes, taken at one point in time. */
 export const groupSchema = z
   .object({
-    id: z.string(),
-    name,
-    state: snapshotState,
+    id: text('east.group-1'),
+    name: nameOf('group-1'),
+    state,
     snapshots: z.array(snapshotSchema).describe('One for each volume, in the order asked.'),
-    createdAt: z.string(),
+    createdAt: time,
   })
   .meta({
     id: 'Group',
     description: 'Snapshots of several volumes, taken at one point in time; ready once all of them are.',
-    examples: [
-      {
-        id: 'east.group-1',
-        name: 'group-1',
-        state: 'ready',
-        snapshots: [{ ...snapshotExample, id: 'east.member-1', groupId: 'east.group-1' }],
-        createdAt: snapshotExample.createdAt,
-      },
-    ],
   });
 
 /**
@@ -116,13 +99,6 @@ export const blockPageSchema = z
   .meta({
     id: 'BlockPage',
     description: 'Blocks in increasing order, without overlap; without `nextOffset` the last.',
-    examples: [
-      {
-        sizeBytes: snapshotExample.sizeBytes,
-        blocks: [{ offset: 0, length: 1_048_576 }],
-        nextOffset: 1_048_576,
-      },
-    ],
   });
 
 export type SnapshotSpec = z.infer<typeof snapshotSpecSchema>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxIdBytes } from './ids.ts';
+import { byteLength, mapByteLength, maxIdBytes, maxMapBytes } from './ids.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from './topology.ts';
 
 /** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
@@ -49,58 +49,66 @@ export const features = [
 /** One of `features`. */
 export type Feature = (typeof features)[number];
 
-const encoder = new TextEncoder();
-/** Most bytes of a map's keys and values together (CSI spec, "Size Limits"). */
-const maxMapBytes = 4_096;
 /** Most terms of a requirement: a cluster may name each of its nodes. */
 const maxTerms = 8_192;
-const segmentsExample = { 'csi.fairlead.dev/zone': 'a' };
+const tooManyBytes = `must have at most ${maxMapBytes} bytes`;
+
+/** Text that is not empty. */
+export const text = (example: string) =>
+  z
+    .string()
+    .min(1)
+    .meta({ examples: [example] });
 
 /** The name that a caller chose for something. */
-export const name = z
-  .string()
-  .min(1)
-  .refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
+export const nameOf = (example: string) =>
+  text(example).refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
+
+/** The id of a volume. */
+export const volumeId = text('east.pvc-1');
+
+/** The name of a pool. */
+export const poolName = text('fast');
 
 /** A number of bytes. */
-export const sizeBytes = z.int().nonnegative();
+export const sizeBytes = z
+  .int()
+  .nonnegative()
+  .meta({ examples: [10_737_418_240] });
+
+/** A point in time, as ISO 8601 writes it. */
+export const time = text('2026-01-31T12:00:00.000Z');
 
 /** Text by key, of at most 4096 bytes. */
 export const stringMap = z
   .record(z.string(), z.string())
-  .refine(isSmallEnough, `must have at most ${maxMapBytes} bytes`);
+  .refine(isSmallEnough, tooManyBytes)
+  .meta({ examples: [{ tier: 'fast' }] });
 
 /** Where something is, or where it is reached from. */
 export const segmentsSchema = z
   .record(z.string().regex(segmentKeyPattern), z.string().regex(segmentValuePattern))
-  .refine(isSmallEnough, `must have at most ${maxMapBytes} bytes`)
+  .refine(isSmallEnough, tooManyBytes)
   .refine(hasDistinctKeys, 'has keys that differ in case alone')
   .meta({
     id: 'Segments',
     description:
       'Where something is, or where it is reached from: all segments hold at once. Keys do not differ in case alone.',
-    examples: [segmentsExample],
+    examples: [{ 'csi.fairlead.dev/zone': 'a' }],
   });
+
+const terms = z.array(segmentsSchema).max(maxTerms).optional();
 
 /** Where something new must be reached from. */
 export const topologyRequirementSchema = z
   .strictObject({
-    requisite: z
-      .array(segmentsSchema)
-      .max(maxTerms)
-      .optional()
-      .describe('It must be reached from at least one of these.'),
-    preferred: z
-      .array(segmentsSchema)
-      .max(maxTerms)
-      .optional()
-      .describe('Tried first, in this order; where `requisite` is given, of its terms.'),
+    requisite: terms.describe('It must be reached from at least one of these.'),
+    preferred: terms.describe('Tried first, in this order; where `requisite` is given, of its terms.'),
   })
   .meta({
     id: 'TopologyRequirement',
     description:
       'Where something new must be reached from. Values that are empty, and terms without any other, say nothing.',
-    examples: [{ requisite: [segmentsExample], preferred: [segmentsExample] }],
   });
 
 /** One way to use a volume. */
@@ -108,64 +116,55 @@ export const capabilitySchema = z
   .strictObject({
     accessType: z.enum(accessTypes),
     accessMode: z.enum(accessModes),
-    fsType: z.string().max(128).optional(),
-    mountFlags: z.array(z.string().max(4096)).max(64).optional(),
+    fsType: z
+      .string()
+      .max(128)
+      .optional()
+      .meta({ examples: ['ext4'] }),
+    mountFlags: z
+      .array(z.string().max(4096))
+      .max(64)
+      .optional()
+      .meta({ examples: [['noatime']] }),
   })
-  .meta({
-    id: 'Capability',
-    description: 'One way to use a volume.',
-    examples: [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ext4' }],
-  });
+  .meta({ id: 'Capability', description: 'One way to use a volume.' });
+
+/** The ways in which a volume is to be used, all of them at once. */
+export const capabilityList = z.array(capabilitySchema).min(1).max(64);
 
 const offers = {
   accessModes: z.array(z.enum(accessModes)),
   accessTypes: z.array(z.enum(accessTypes)),
   features: z
-    .array(z.string())
+    .array(text('expand'))
     .describe(`Of ${features.join(', ')}; other words are of a newer version and mean nothing.`),
-};
-const offersExample = {
-  accessModes: ['SINGLE_NODE_WRITER'],
-  accessTypes: ['mount', 'block'],
-  features: ['capacity', 'expand'],
 };
 
 /** What the storage behind the API can do; a controller advertises from it. */
 export const capabilitiesSchema = z
   .object({
-    version: z.string(),
+    version: text('0.1.0'),
     ...offers,
     pools: z
-      .array(z.object({ name: z.string(), backend: z.string(), ...offers }))
+      .array(z.object({ name: poolName, backend: text('image'), ...offers }))
       .describe('Those that the cluster may use.'),
   })
   .meta({
     id: 'Capabilities',
     description:
       "What any of the pools can do, and each alone; a feature that a volume's pool lacks answers UNIMPLEMENTED.",
-    examples: [
-      {
-        version: '0.1.0',
-        ...offersExample,
-        pools: [{ name: 'fast', backend: 'image', ...offersExample }],
-      },
-    ],
   });
 
-/** A question for the room left for new volumes of a kind. */
+/** A question for the capacity that new volumes of a kind have. */
 export const capacitySpecSchema = z
   .strictObject({
     capabilities: z.array(capabilitySchema).max(64).optional(),
     parameters: stringMap.optional(),
     topology: segmentsSchema.optional().describe('Where the volumes are to be reached from.'),
   })
-  .meta({
-    id: 'CapacitySpec',
-    description: 'A kind of volume.',
-    examples: [{ topology: segmentsExample }],
-  });
+  .meta({ id: 'CapacitySpec', description: 'A kind of volume.' });
 
-/** The room left, in bytes, and the bounds of one volume's size where they are known. */
+/** The bytes available for new volumes, and the bounds of one volume's size where they are known. */
 export const capacitySchema = z
   .object({
     availableBytes: sizeBytes,
@@ -174,8 +173,7 @@ export const capacitySchema = z
   })
   .meta({
     id: 'Capacity',
-    description: "The room left, in bytes, and the bounds of one volume's size where they are known.",
-    examples: [{ availableBytes: 1_099_511_627_776, minimumVolumeBytes: 1_048_576 }],
+    description: "The bytes available, and the bounds of one volume's size where they are known.",
   });
 
 export type TopologyRequirement = z.infer<typeof topologyRequirementSchema>;
@@ -190,12 +188,5 @@ export function hasFeature(capabilities: Pick<Capabilities, 'features'>, feature
 }
 
 function isSmallEnough(map: Readonly<Record<string, string>>): boolean {
-  return (
-    Object.entries(map).reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(value), 0) <=
-    maxMapBytes
-  );
-}
-
-function byteLength(text: string): number {
-  return encoder.encode(text).length;
+  return mapByteLength(map) <= maxMapBytes;
 }

@@ -23,21 +23,21 @@ export function withoutEmpty(segments: Segments): Segments {
   return Object.fromEntries(Object.entries(segments).filter(([, value]) => value !== ''));
 }
 
-/** True when what is in the place is reached from there: all segments of the place are there, with the same values. */
-export function isReachable(place: Segments, from: Segments): boolean {
+/** True when what has this topology is reached from there: all its segments are there, with the same values. */
+export function isReachable(topology: Segments, from: Segments): boolean {
   const there = byLowerKey(from);
-  return Object.entries(place).every(([key, value]) => there.get(key.toLowerCase()) === value);
+  return Object.entries(topology).every(([key, value]) => there.get(key.toLowerCase()) === value);
 }
 
 /**
- * True when the place meets the term of a requirement: they have at least one key in common, and the same value for
- * each that they have in common. What only one of them says does not matter, so that a term may be wider than the
- * place, or be about other things as well.
+ * True when the topology meets the term of a requirement: they have at least one key in common, and the same value for
+ * each that they have in common. What only one of them has does not matter, so that a term may be wider than the
+ * topology, or be about other things as well.
  */
-export function meetsTerm(place: Segments, term: Segments): boolean {
-  const told = byLowerKey(term);
-  const shared = Object.entries(place).filter(([key]) => told.has(key.toLowerCase()));
-  return shared.length > 0 && shared.every(([key, value]) => told.get(key.toLowerCase()) === value);
+export function meetsTerm(topology: Segments, term: Segments): boolean {
+  const wanted = byLowerKey(term);
+  const shared = Object.entries(topology).filter(([key]) => wanted.has(key.toLowerCase()));
+  return shared.length > 0 && shared.every(([key, value]) => wanted.get(key.toLowerCase()) === value);
 }
 
 /** The segments for people: `zone=a,rack=r1`. */

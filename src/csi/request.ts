@@ -1,11 +1,9 @@
 import { Problem } from '../api/problem.ts';
-import { maxIdBytes } from '../api/ids.ts';
+import { mapByteLength, maxIdBytes, maxMapBytes } from '../api/ids.ts';
 import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
 import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
 
-/** Most bytes of a map's keys and values together, and of all mount flags (CSI spec, "Size Limits"). */
-const maxMapBytes = 4_096;
 /** Most bytes of a node's id (CSI spec, "NodeGetInfo"). */
 const maxNodeIdBytes = 256;
 
@@ -34,10 +32,7 @@ export function readMap(
   map: Readonly<Record<string, string>>,
   field: string,
 ): Readonly<Record<string, string>> {
-  const size = Object.entries(map).reduce(
-    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
-    0,
-  );
+  const size = mapByteLength(map);
   if (size > maxMapBytes)
     throw invalidProblem(`${field} has ${size} bytes, more than the ${maxMapBytes} allowed`);
   return map;
