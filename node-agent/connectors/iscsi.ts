@@ -46,7 +46,7 @@ async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets
   const sessions = await logIn(attachment, host, chap);
   for (const session of sessions) await bringUnit(session, attachment, host);
   const paths = await findDisks(sessions, attachment, host);
-  await requireNoOthers(paths, attachment, host);
+  await requireNoOthers(attachment, host);
   const names = paths.map(({ name }) => name);
   const [first = ''] = names;
   const isMultiple = attachment.portals.length > 1 || names.length > 1;
@@ -68,15 +68,13 @@ async function findDisks(
   attachment: IscsiAttachment,
   host: Host,
 ): Promise<readonly Path[]> {
-  const look = () => findPaths(sessions, attachment, host);
   const isOwn = ({ name }: Path) => isDisk(`/sys/block/${name}`, attachment, host);
-  const all = await waitFor(async () => {
-    const paths = await look();
-    // A disk is there a little before it says what it is.
-    const own = await keepWhere(paths, isOwn);
-    return own.length === sessions.length ? paths : undefined;
+  // A disk is there a little before it says what it is.
+  await waitFor(async () => {
+    const own = await keepWhere(await findPaths(sessions, attachment, host), isOwn);
+    return own.length === sessions.length || undefined;
   });
-  const paths = all ?? (await look());
+  const paths = await findPaths(sessions, attachment, host);
   const { target, lun } = attachment;
   if (paths.length === 0)
     throw new Problem('UNAVAILABLE', `target "${target}" shows no disk as unit ${lun} yet`);
@@ -96,24 +94,17 @@ async function findPaths(
   { lun }: IscsiAttachment,
   host: Host,
 ): Promise<readonly Path[]> {
-  const paths = await Promise.all(
-    sessions.map(async session => {
-      const units = (await readUnits(session, host)).filter(unit => unit.lun === lun);
-      return units.flatMap(({ name }) => (name === undefined ? [] : [{ name, session }]));
-    }),
-  );
-  return paths.flat();
+  const paths: Path[] = [];
+  for (const session of sessions)
+    for (const unit of await readUnits(session, host))
+      if (unit.lun === lun && unit.name !== undefined) paths.push({ name: unit.name, session });
+  return paths;
 }
 
 /** A disk that says the same of itself and is not reached over this target is not another path to it. */
-async function requireNoOthers(
-  paths: readonly Path[],
-  attachment: IscsiAttachment,
-  host: Host,
-): Promise<void> {
-  const sessions = await readSessions(attachment.target, host);
-  const own = await findPaths(sessions, attachment, host);
-  const names = new Set([...paths, ...own].map(({ name }) => name));
+async function requireNoOthers(attachment: IscsiAttachment, host: Host): Promise<void> {
+  const paths = await findPaths(await readSessions(attachment.target, host), attachment, host);
+  const names = new Set(paths.map(({ name }) => name));
   for (const name of await host.list('/sys/block'))
     if (name.startsWith('sd') && !names.has(name) && (await isDisk(`/sys/block/${name}`, attachment, host)))
       throw new Problem(
@@ -158,7 +149,7 @@ async function endSessions(attachment: IscsiAttachment, host: Host, others: Othe
   );
   const sessions = await readSessions(target, host);
   for (const portal of portals.filter(name => !needed.has(name))) {
-    const session = sessions.find(known => known.portal === portal);
+    const session = sessions.find(known => known.address === portal);
     const units = session ? await readUnits(session, host) : [];
     if (units.some(unit => unit.lun !== lun || session?.isUp)) continue;
     if (session) await logOut(session, target, host);
@@ -175,6 +166,6 @@ async function rescan(attachment: IscsiAttachment, host: Host): Promise<void> {
 }
 
 async function owns(attachment: IscsiAttachment, number: string, host: Host): Promise<boolean> {
-  const place = `/sys/dev/block/${number}`;
-  return (await isDisk(place, attachment, host)) || isMapOf(place, attachment, host);
+  const path = `/sys/dev/block/${number}`;
+  return (await isDisk(path, attachment, host)) || isMapOf(path, attachment, host);
 }

@@ -2,24 +2,20 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
+import { connectMissing } from '../host/connections.ts';
 import { findUser, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
 import { keepWhere, readLine, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
-import {
-  connectWithKeys,
-  hideKeys,
-  requireAuthentication,
-  readKeys,
-  type Keys,
-} from './nvme-tcp/authentication.ts';
+import { hostPort } from '../../src/lib/parsers.ts';
+import { connectWithKeys, hideKeys, readKeys, type Keys } from './nvme-tcp/authentication.ts';
 import { isNamespace, readControllers, readNamespaces, type Controller } from './nvme-tcp/controllers.ts';
 
 type NvmeAttachment = AttachmentOf<'nvme-tcp'>;
 
 const subsystemPattern = /^nqn\.[A-Za-z0-9.:_-]{1,219}$/;
-/** What is made of a serial number, a model and a place among the namespaces would name the next volume there, too. */
+/** What the kernel makes of a serial number, a model and a namespace's number would name the next volume there, too. */
 const wwidPattern = /^(uuid\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|eui\.([0-9a-f]{16}|[0-9a-f]{32}))$/i;
 
 /**
@@ -56,10 +52,17 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   const keys = readKeys(secrets);
   await requireModule(host, 'nvme_tcp');
   await requireMultipath(attachment, host);
-  const isOld = await bringControllers(attachment, host, keys);
-  // A namespace that was added to the subsystem since is usually told, and seen a little later.
-  if (isOld && (await findNamespaces(attachment, host)).length === 0) await rescan(attachment, host);
-  const { wwid, subsystem } = attachment;
+  const { wwid, subsystem, addresses } = attachment;
+  // What a crash left open between connecting and hiding.
+  if (keys.length > 0) await hideKeys(subsystem, host);
+  await connectMissing({
+    addresses,
+    read: () => readControllers(subsystem, host),
+    connect: address => connectTo(address, { subsystem, keys, host }),
+    what: `controller of subsystem "${subsystem}"`,
+  });
+  // The kernel looks by itself, but for a namespace that was added since, of which the notice may be lost.
+  if ((await findNamespaces(attachment, host)).length === 0) await rescan(attachment, host);
   const name = await waitFor(async () => onlyDisk(await findNamespaces(attachment, host), wwid));
   if (name === undefined)
     throw new Problem(
@@ -69,56 +72,29 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   return fitDisk(name, { attachment, identity: wwid, rescan }, host);
 }
 
-/** Connects every address that has no controller; throws when none is live then, and tells if one was before. */
-async function bringControllers(attachment: NvmeAttachment, host: Host, keys: Keys): Promise<boolean> {
-  const { subsystem, addresses } = attachment;
-  const before = await readControllers(subsystem, host);
-  const missing = addresses.filter(address => !before.some(known => known.address === address));
-  if (keys.length > 0 && missing.length > 0) await requireAuthentication(host);
-  const hide = async (): Promise<void> => {
-    if (keys.length > 0) await hideKeys(subsystem, host);
-  };
-  // Each as soon as it is there: another may be silent for long.
-  const results = await Promise.allSettled(
-    missing.map(address => connectTo(address, { subsystem, keys, host }).finally(hide)),
-  );
-  if (missing.length === 0) await hide();
-  const failed = results.find(result => result.status === 'rejected');
-  const isLive = await waitFor(async () => {
-    const known = (await readControllers(subsystem, host)).filter(({ address }) =>
-      addresses.includes(address),
-    );
-    const isDone = known.some(controller => controller.isLive) || known.length === 0;
-    return isDone ? known.length > 0 : undefined;
-  });
-  if (failed && (!isLive || !(failed.reason instanceof Problem))) throw failed.reason;
-  if (!isLive)
-    throw new Problem(
-      'UNAVAILABLE',
-      `no controller of subsystem "${subsystem}" is live; the kernel tries on`,
-    );
-  return before.length > 0;
-}
+type To = { readonly subsystem: string; readonly keys: Keys; readonly host: Host };
 
-type Connection = { readonly subsystem: string; readonly keys: Keys; readonly host: Host };
-
-async function connectTo(address: string, { subsystem, keys, host }: Connection): Promise<void> {
-  const colon = address.lastIndexOf(':');
+async function connectTo(address: string, { subsystem, keys, host }: To): Promise<void> {
+  const { host: ip, port } = hostPort(address);
   const options = [
     ['transport', 'tcp'],
-    ['traddr', address.slice(0, colon).replaceAll(/[[\]]/g, '')],
-    ['trsvcid', address.slice(colon + 1)],
+    ['traddr', ip],
+    ['trsvcid', String(port)],
     ['nqn', subsystem],
     ['ctrl_loss_tmo', String(lossSeconds)],
     ['reconnect_delay', String(reconnectSeconds)],
     ['keep_alive_tmo', String(keepAliveSeconds)],
   ] as const;
-  if (keys.length > 0) {
-    await connectWithKeys([...options, ...keys], { host, timeoutMs: connectTimeoutMs });
+  if (keys.length === 0) {
+    const args = options.map(([name, value]) => `--${name.replaceAll('_', '-')}=${value}`);
+    await runWell(host, { command: 'nvme', args: ['connect', ...args], timeoutMs: connectTimeoutMs });
     return;
   }
-  const args = options.map(([name, value]) => `--${name.replaceAll('_', '-')}=${value}`);
-  await runWell(host, { command: 'nvme', args: ['connect', ...args], timeoutMs: connectTimeoutMs });
+  try {
+    await connectWithKeys([...options, ...keys], connectTimeoutMs, host);
+  } finally {
+    await hideKeys(subsystem, host);
+  }
 }
 
 function requireNames({ subsystem, wwid }: NvmeAttachment): void {
@@ -159,7 +135,7 @@ async function disconnect(attachment: NvmeAttachment, host: Host, others: Others
       await remove(controller, subsystem, host);
 }
 
-/** True when a namespace of the subsystem is in use, by whomever. */
+/** True when a namespace of the subsystem is in use, be it another volume's. */
 async function isUsed(subsystem: string, host: Host): Promise<boolean> {
   for (const name of await readNamespaces(subsystem, host)) {
     const disk = await readDisk(name, host);
@@ -176,10 +152,10 @@ async function remove({ name, address }: Controller, subsystem: string, host: Ho
   });
 }
 
-/** Namespaces that come, go and grow are told of; where that is lost, the live controllers are asked. */
+/** Controllers report namespaces that come, go and grow; where that is lost, the live ones are asked. */
 async function rescan({ subsystem }: NvmeAttachment, host: Host): Promise<void> {
-  for (const { name, isLive } of await readControllers(subsystem, host))
-    if (isLive) await writeLine(`/sys/class/nvme/${name}/rescan_controller`, '1', host);
+  for (const { name, isUp } of await readControllers(subsystem, host))
+    if (isUp) await writeLine(`/sys/class/nvme/${name}/rescan_controller`, '1', host);
 }
 
 async function findNamespaces({ subsystem, wwid }: NvmeAttachment, host: Host): Promise<readonly string[]> {

@@ -69,7 +69,7 @@ export function httpUrl(value: string): string {
 
 /** `host:port`, where port 0 lets the system choose one. */
 export function hostPort(value: string): { readonly host: string; readonly port: number } {
-  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(value);
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(value);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) throw new Error(`"${value}" is not host:port`);
   return { host: match[1] ?? match[2] ?? '', port };

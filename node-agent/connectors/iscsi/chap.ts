@@ -1,4 +1,5 @@
 import { Problem } from '../../../src/api/problem.ts';
+import { hostPort } from '../../../src/lib/parsers.ts';
 import { runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
@@ -30,7 +31,7 @@ const maxValueBytes = 255;
 const valuePattern = /^(?!\s)\P{Cc}+(?<!\s)$/u;
 
 /** Where open-iscsi keeps its records: in Debian, SUSE and most others, and where it was built with its newer default. */
-const places = ['/etc/iscsi/nodes', '/var/lib/iscsi/nodes'];
+const directories = ['/etc/iscsi/nodes', '/var/lib/iscsi/nodes'];
 
 /** How a session proves itself: lines of a record of open-iscsi's, or none where no secrets are given. */
 export type Chap = string;
@@ -38,11 +39,10 @@ export type Chap = string;
 /** Reads the secrets of a volume; INVALID_ARGUMENT names the key of one that cannot be used. */
 export function readChap(secrets: Secrets): Chap {
   requireKnownSecrets(secrets, known);
-  const given = [username, password, usernameIn, passwordIn].flatMap(key => {
+  const lines: string[] = [];
+  for (const key of [username, password, usernameIn, passwordIn]) {
     const value = secrets[key];
-    return value === undefined ? [] : [{ key, value }];
-  });
-  for (const { key, value } of given) {
+    if (value === undefined) continue;
     if (!valuePattern.test(value))
       throw secretProblem(
         key,
@@ -50,12 +50,11 @@ export function readChap(secrets: Secrets): Chap {
       );
     if (Buffer.byteLength(value) > maxValueBytes)
       throw secretProblem(key, `has more than the ${maxValueBytes} bytes allowed`);
+    lines.push(`${key} = ${value}\n`);
   }
   if (secrets[password] !== undefined && secrets[password] === secrets[passwordIn])
     throw secretProblem(passwordIn, `is the same as "${password}"`);
-  if (given.length === 0) return '';
-  const lines = given.map(({ key, value }) => `${key} = ${value}`);
-  return ['node.session.auth.authmethod = CHAP', ...lines, ''].join('\n');
+  return lines.length === 0 ? '' : `node.session.auth.authmethod = CHAP\n${lines.join('')}`;
 }
 
 /** True when the target must prove itself, too. */
@@ -67,15 +66,19 @@ export function provesTarget(chap: Chap): boolean {
  * Adds to the record of a portal, which must be there, how its sessions prove themselves. iscsiadm would take it as an
  * argument only. The record can be read by root alone, and lives until it is deleted.
  */
-export async function recordChap(chap: Chap, portal: string, { target, host }: Recording): Promise<void> {
-  const colon = portal.lastIndexOf(':');
-  const name = `${portal.slice(0, colon).replaceAll(/[[\]]/g, '')},${portal.slice(colon + 1)}`;
-  const paths = await Promise.all(places.map(place => findRecords(`${place}/${target}`, name, host)));
-  const files = paths.flat();
+export async function recordChap(
+  chap: Chap,
+  portal: string,
+  { target, host }: { readonly target: string; readonly host: Host },
+): Promise<void> {
+  const { host: ip, port } = hostPort(portal);
+  const name = `${ip},${port}`;
+  const found = directories.map(directory => findRecords(`${directory}/${target}`, name, host));
+  const files = (await Promise.all(found)).flat();
   if (files.length === 0)
     throw new Problem(
       'FAILED_PRECONDITION',
-      `open-iscsi has no record of portal ${portal} in ${places.map(place => `"${place}"`).join(' or ')}, as the agent sees them, where secrets could be put`,
+      `open-iscsi has no record of portal ${portal} in ${directories.map(path => `"${path}"`).join(' or ')}, as the agent sees them, where secrets could be put`,
     );
   for (const file of files) {
     const args = [`of=${file}`, 'bs=4096', 'iflag=fullblock', 'oflag=append', 'conv=notrunc,nocreat'];
@@ -83,17 +86,14 @@ export async function recordChap(chap: Chap, portal: string, { target, host }: R
   }
 }
 
-type Recording = { readonly target: string; readonly host: Host };
-
-/** A record is a file, or where the portal's group was told a directory with a file for each interface. */
-async function findRecords(place: string, name: string, host: Host): Promise<readonly string[]> {
-  const entries = (await host.list(place)).filter(entry => entry === name || entry.startsWith(`${name},`));
-  const found = await Promise.all(
-    entries.map(async entry => {
-      const path = `${place}/${entry}`;
-      if ((await host.kindOf(path)) !== 'directory') return [path];
-      return (await host.list(path)).map(file => `${path}/${file}`);
-    }),
-  );
-  return found.flat();
+/** A record is a file, or where the portal's group was given a directory with a file for each interface. */
+async function findRecords(directory: string, name: string, host: Host): Promise<readonly string[]> {
+  const files: string[] = [];
+  for (const entry of await host.list(directory)) {
+    if (entry !== name && !entry.startsWith(`${name},`)) continue;
+    const path = `${directory}/${entry}`;
+    if ((await host.kindOf(path)) !== 'directory') files.push(path);
+    else files.push(...(await host.list(path)).map(file => `${path}/${file}`));
+  }
+  return files;
 }

@@ -47,12 +47,12 @@ export async function makeMap(names: readonly string[], identity: DiskIdentity, 
       await runWell(host, { command: 'multipath', args: ['-a', `/dev/${name}`] });
       await runWell(host, { command: 'multipathd', args: ['add', 'path', name] });
     }
-  const all = await waitFor(async () => {
+  await waitFor(async () => {
     const maps = await mapsAbove(names, host);
-    return maps.length === 1 && !maps.includes(undefined) ? maps : undefined;
+    return (maps.length === 1 && maps[0] !== undefined) || undefined;
   });
   // A path that multipathd has not taken in yet, it takes in later.
-  const [map, ...others] = (all ?? (await mapsAbove(names, host))).filter(known => known !== undefined);
+  const [map, ...others] = (await mapsAbove(names, host)).filter(above => above !== undefined);
   if (map === undefined)
     throw new Problem('UNAVAILABLE', `multipathd has made no map of ${names.join(' and ')} yet`);
   if (others.length === 0 && (await isMapOf(`/sys/block/${map}`, identity, host))) return map;

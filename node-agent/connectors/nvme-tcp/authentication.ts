@@ -6,7 +6,7 @@ import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } fro
 import { keepWhere } from '../../host/sysfs.ts';
 import { readControllers } from './controllers.ts';
 
-/** The names that nvme-cli has for them: with the first the node proves itself, with the second the controller does, too. */
+/** nvme-cli's names: with the first the node proves itself, with the second the controller does, too. */
 const [hostKey, controllerKey] = ['dhchap-secret', 'dhchap-ctrl-secret'] as const;
 const known: SecretKeys = { [hostKey]: [], [controllerKey]: [hostKey] };
 
@@ -14,7 +14,7 @@ const known: SecretKeys = { [hostKey]: [], [controllerKey]: [hostKey] };
 const keyPattern = /^DHHC-1:0[0-3]:([A-Za-z0-9+/]+={0,2}):$/;
 const keyBytes: ReadonlySet<number> = new Set([32, 48, 64]);
 
-/** What the kernel is told of a connection that authenticates itself: names as of its own options, and their values. */
+/** Options of a connection by which it authenticates itself: the kernel's names, and their values. */
 export type Keys = readonly (readonly [string, string])[];
 
 /** Reads the secrets of a volume; INVALID_ARGUMENT names the key of one that cannot be used. */
@@ -25,8 +25,7 @@ export function readKeys(secrets: Secrets): Keys {
     if (value === undefined) return [];
     // The kernel would write one that it cannot read to its log.
     if (!isKey(value)) throw secretProblem(key, 'is no DH-HMAC-CHAP key, such as nvme gen-dhchap-key makes');
-    const pair: readonly [string, string] = [key.replaceAll('-', '_'), value];
-    return [pair];
+    return [[key.replaceAll('-', '_'), value] as const];
   });
 }
 
@@ -36,8 +35,19 @@ function isKey(text: string): boolean {
   return keyBytes.has(length) && data.readUInt32LE(length) === crc32(data.subarray(0, length));
 }
 
-/** FAILED_PRECONDITION where the kernel is built without: it would connect as if nobody had asked for it. */
-export async function requireAuthentication(host: Host): Promise<void> {
+/**
+ * Connects as `nvme connect` does, by the kernel's own file: nvme-cli takes keys as arguments only. Returns when the
+ * connection stands. FAILED_PRECONDITION where the kernel cannot authenticate: it would connect without the keys.
+ */
+export async function connectWithKeys(options: Keys, timeoutMs: number, host: Host): Promise<void> {
+  await requireAuthentication(host);
+  const all = [...options, ...(await readNames(host))];
+  const input = all.map(([name, value]) => `${name}=${value}`).join(',');
+  const args = ['of=/dev/nvme-fabrics', 'bs=4096', 'iflag=fullblock', 'conv=notrunc,nocreat', 'status=none'];
+  await runWell(host, { command: 'dd', args, timeoutMs, input });
+}
+
+async function requireAuthentication(host: Host): Promise<void> {
   const args = ['--quiet', '--word-regexp', '--', 'nvme_auth_negotiate', '/proc/kallsyms'];
   const { status } = await runToEnd(host, { command: 'grep', args });
   if (status !== 0)
@@ -45,20 +55,6 @@ export async function requireAuthentication(host: Host): Promise<void> {
       'FAILED_PRECONDITION',
       `the kernel of this node cannot authenticate NVMe connections (it is built without CONFIG_NVME_HOST_AUTH), so that secret "${hostKey}" cannot be used`,
     );
-}
-
-/**
- * Connects as `nvme connect` does, by the kernel's own file: nvme-cli takes keys as arguments only. Returns when the
- * connection stands.
- */
-export async function connectWithKeys(
-  options: Keys,
-  { host, timeoutMs }: { readonly host: Host; readonly timeoutMs: number },
-): Promise<void> {
-  const all = [...options, ...(await readNames(host))];
-  const input = all.map(([name, value]) => `${name}=${value}`).join(',');
-  const args = ['of=/dev/nvme-fabrics', 'bs=4096', 'iflag=fullblock', 'conv=notrunc,nocreat', 'status=none'];
-  await runWell(host, { command: 'dd', args, timeoutMs, input });
 }
 
 /** What nvme-cli calls this node, so that both connect as the same host. */
@@ -72,7 +68,7 @@ async function readNames(host: Host): Promise<Keys> {
   return [['hostnqn', nqn], ...(id === undefined ? [] : [['hostid', id] as const])];
 }
 
-/** The kernel shows the keys of its controllers to everybody on the machine; from here on to root alone. */
+/** The kernel shows the keys of its controllers to every user of the machine; from here on to root alone. */
 export async function hideKeys(subsystem: string, host: Host): Promise<void> {
   const controllers = await readControllers(subsystem, host);
   const paths = controllers.flatMap(({ name }) =>

@@ -1,14 +1,9 @@
 import type { Host } from '../../host.ts';
+import { withPort, type Connection } from '../../host/connections.ts';
 import { keepWhere, readLine } from '../../host/sysfs.ts';
 
-/** A controller: one way to a subsystem. */
-export type Controller = {
-  /** Its name, such as `nvme3`. */
-  readonly name: string;
-  /** Where it is connected to, such as `192.0.2.7:4420`. */
-  readonly address: string;
-  readonly isLive: boolean;
-};
+/** A controller, one way to a subsystem, by its name such as `nvme3`. */
+export type Controller = Connection & { readonly name: string };
 
 /** The controllers of a subsystem over TCP, whoever connected them. */
 export async function readControllers(subsystem: string, host: Host): Promise<readonly Controller[]> {
@@ -18,17 +13,17 @@ export async function readControllers(subsystem: string, host: Host): Promise<re
 }
 
 async function readController(name: string, subsystem: string, host: Host): Promise<Controller | undefined> {
-  const place = `/sys/class/nvme/${name}`;
   const [nqn, transport, address = '', state] = await Promise.all(
-    ['subsysnqn', 'transport', 'address', 'state'].map(file => readLine(`${place}/${file}`, host)),
+    ['subsysnqn', 'transport', 'address', 'state'].map(file =>
+      readLine(`/sys/class/nvme/${name}/${file}`, host),
+    ),
   );
   if (nqn !== subsystem || transport !== 'tcp') return undefined;
   const parts = new Map(address.split(',').map(part => part.split('=') as [string, string]));
-  const ip = parts.get('traddr') ?? '';
   return {
     name,
-    address: `${ip.includes(':') ? `[${ip}]` : ip}:${parts.get('trsvcid')}`,
-    isLive: state === 'live',
+    address: withPort(parts.get('traddr') ?? '', parts.get('trsvcid')),
+    isUp: state === 'live',
   };
 }
 
@@ -44,10 +39,10 @@ export async function readNamespaces(subsystem: string, host: Host): Promise<rea
   );
 }
 
-/** True when the device at a place in sysfs is a namespace that says this of itself, by any of its identifiers. */
-export async function isNamespace(place: string, wwid: string, host: Host): Promise<boolean> {
+/** True when the device at a path in sysfs is a namespace that says this of itself, by any of its identifiers. */
+export async function isNamespace(path: string, wwid: string, host: Host): Promise<boolean> {
   const [partition, shown, nguid, eui] = await Promise.all(
-    ['partition', 'wwid', 'nguid', 'eui'].map(file => readLine(`${place}/${file}`, host)),
+    ['partition', 'wwid', 'nguid', 'eui'].map(file => readLine(`${path}/${file}`, host)),
   );
   if (partition !== undefined) return false;
   const all = [shown, nguid && `eui.${nguid.replaceAll('-', '')}`, eui && `eui.${eui.replaceAll(' ', '')}`];

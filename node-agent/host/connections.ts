@@ -1,0 +1,49 @@
+import { isIPv6 } from 'node:net';
+import { Problem } from '../../src/api/problem.ts';
+import { waitFor } from './sysfs.ts';
+
+/** One of the ways to what a server has: a session with a target, a controller of a subsystem. */
+export type Connection = {
+  /** With its port, such as `192.0.2.7:3260` or `[2001:db8::7]:3260`. */
+  readonly address: string;
+  readonly isUp: boolean;
+};
+
+/** How a server is connected to. */
+export type Connecting<C extends Connection> = {
+  readonly addresses: readonly string[];
+  /** The connections that there are, over whatever address and whoever made them. */
+  readonly read: () => Promise<readonly C[]>;
+  readonly connect: (address: string) => Promise<void>;
+  /** What one is, in words. */
+  readonly what: string;
+};
+
+/**
+ * Connects every address that has no connection yet, each once, and returns those that are up. An address that does not
+ * answer is left out while another does. When none is up that is an error, UNAUTHENTICATED before any other.
+ */
+export async function connectMissing<C extends Connection>(connecting: Connecting<C>): Promise<readonly C[]> {
+  const { addresses, read, connect, what } = connecting;
+  const before = await read();
+  const missing = addresses.filter(address => !before.some(known => known.address === address));
+  const results = await Promise.allSettled(missing.map(connect));
+  const up = await waitFor(async () => {
+    const own = (await read()).filter(({ address }) => addresses.includes(address));
+    const found = own.filter(({ isUp }) => isUp);
+    return found.length > 0 || own.length === 0 ? found : undefined;
+  });
+  if (up && up.length > 0) return up;
+  const faults = results.flatMap(result => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  throw faults.find(isRefusal) ?? faults[0] ?? new Problem('UNAVAILABLE', `no ${what} is up yet`);
+}
+
+/** A server that refuses the node says more than one that does not answer. */
+function isRefusal(fault: unknown): boolean {
+  return fault instanceof Problem && fault.code === 'UNAUTHENTICATED';
+}
+
+/** An IP address and a port as attachments spell them. */
+export function withPort(ip: string, port: string | undefined): string {
+  return `${isIPv6(ip) ? `[${ip}]` : ip}:${port}`;
+}
