@@ -1,7 +1,7 @@
 import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 import type { KnownSnapshot } from '../backend.ts';
-import type { GroupRecord } from '../tables/groups.ts';
 import type { SnapshotRecord } from '../tables/snapshots.ts';
+import type { Recorded } from './record.ts';
 
 /** A snapshot as the API shows it. */
 export function toSnapshot(record: SnapshotRecord): Snapshot {
@@ -20,8 +20,8 @@ export function toSnapshot(record: SnapshotRecord): Snapshot {
 }
 
 /** A group as the API shows it. */
-export function toGroup(record: GroupRecord, members: readonly SnapshotRecord[]): Group {
-  const { id, name, state, createdAtMs } = record;
+export function toGroup({ subject, members }: Recorded): Group {
+  const { id, name, state, createdAtMs } = subject;
   const createdAt = new Date(createdAtMs).toISOString();
   return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
 }

@@ -1,17 +1,36 @@
-import { Problem, problemTable } from '../../src/api/problem.ts';
-import { undoOrRetry } from '../operations/undo.ts';
-import type { CreatedSnapshot, NewSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
+import { asProblem, Problem } from '../../src/api/problem.ts';
+import { formatSegments } from '../../src/api/topology.ts';
+import { sameJson } from '../../src/lib/json.ts';
+import type { CreatedSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
-import { requireSpace, type Space } from '../pools/space.ts';
+import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Reader, Sql } from '../store.ts';
+import { groupTable, type GroupRecord } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import type { VolumeRecord } from '../tables/volumes.ts';
+import { findMembers, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
-import { isWritable } from '../volumes/sources.ts';
+import { meets, type Requirement } from '../volumes/placement.ts';
 
-/** A snapshot as it is recorded at first, in the pool and the topology of its volume; it takes as much, unless told. */
+/** Names a snapshot of its own, or a group. */
+export type Ref = { readonly kind: 'snapshot' | 'group'; readonly id: string };
+
+/** A snapshot, which is its only member, or a group with all of them. */
+export type Recorded = { readonly subject: GroupRecord; readonly members: readonly SnapshotRecord[] };
+
+/** What is recorded of the snapshot or group. */
+export async function findRecorded(sql: Reader, { kind, id }: Ref): Promise<Recorded | undefined> {
+  if (kind === 'group') {
+    const group = await groupTable.find(sql, { id });
+    return group && { subject: group, members: await findMembers(sql, id) };
+  }
+  const snapshot = await snapshotTable.find(sql, { id });
+  return snapshot && { subject: snapshot, members: [snapshot] };
+}
+
+/** A snapshot as it is recorded at first, in the pool and the topology of its volume; it takes as much, unless given. */
 export function newSnapshotRecord(
   asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
   volume: Pick<VolumeRecord, 'pool' | 'segments' | 'sizeBytes'>,
@@ -30,29 +49,39 @@ export function newSnapshotRecord(
   };
 }
 
-/** What the backend is to create; the volume is claimed, so that nothing is attached meanwhile. */
-export async function toNewSnapshot(
-  sql: Reader,
-  { id, parameters }: SnapshotRecord,
-  volume: VolumeRecord,
-): Promise<NewSnapshot> {
-  const attachedForWriting = await isWritable(sql, volume.id);
-  return { id, volume: toKnownVolume(volume), attachedForWriting, parameters };
+/** The snapshots of the pool, or UNIMPLEMENTED when it has none of the kind. */
+export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshots {
+  const snapshots = requireOffered(pool, pool.backend.snapshots, 'snapshots');
+  if (kind === 'group') requireOffered(pool, snapshots.createGroup, 'groups of snapshots');
+  return snapshots;
 }
 
-/** The snapshots of the pool, or UNIMPLEMENTED. */
-export function requireSnapshots(pool: Pool): BackendSnapshots {
-  return requireOffered(pool, pool.backend.snapshots, 'snapshots');
-}
+/** What the backend reports: its spaces, and what a snapshot of each volume takes, as far as it knows. */
+export type Measured = {
+  readonly spaces: readonly Space[] | undefined;
+  readonly bytesOf: ReadonlyMap<string, number>;
+};
 
-/** What changes in the record of a snapshot that was created. */
-function afterCreate({
-  sizeBytes,
-  reservedBytes = sizeBytes,
-  createdAtMs,
-  ready,
-}: CreatedSnapshot): Pick<SnapshotRecord, 'sizeBytes' | 'reservedBytes' | 'createdAtMs' | 'state'> {
-  return { sizeBytes, reservedBytes, createdAtMs, state: ready ? 'ready' : 'processing' };
+/** Asks the pool of the first of the volumes. It is asked before a transaction, never within. */
+export async function measureSnapshots(
+  { engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>,
+  volumeIds: readonly string[],
+): Promise<Measured> {
+  const found = await Promise.all(volumeIds.map(id => findVolume(engine.reader, id)));
+  const volumes = found.filter(volume => volume !== undefined);
+  const bytesOf = new Map<string, number>();
+  const [first] = volumes;
+  if (!first) return { spaces: undefined, bytesOf };
+  const pool = pools.get(first.pool);
+  try {
+    for (const volume of volumes.filter(one => one.pool === first.pool)) {
+      const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
+      if (bytes !== undefined) bytesOf.set(volume.id, bytes);
+    }
+  } catch (error) {
+    throw asProblem(error);
+  }
+  return { spaces: await measureSpaces(pool), bytesOf };
 }
 
 /** Records a new snapshot; RESOURCE_EXHAUSTED when there is no space for what it takes. */
@@ -75,30 +104,49 @@ export async function recordSnapshot(
 export async function recordCreated(
   sql: Sql,
   snapshot: SnapshotRecord,
-  created: CreatedSnapshot,
+  { sizeBytes, reservedBytes = sizeBytes, createdAtMs, ready }: CreatedSnapshot,
 ): Promise<SnapshotRecord> {
-  const changes = afterCreate(created);
+  const state = ready ? 'ready' : 'processing';
+  const changes = { sizeBytes, reservedBytes, createdAtMs, state } as const;
   const after = { ...snapshot, ...changes };
   await moveReservation(sql, snapshot, after);
   await snapshotTable.update(sql, snapshot, changes);
   return after;
 }
 
-/** Forgets the snapshot, and what it takes of its pool. */
-export async function forgetSnapshot(sql: Sql, snapshot: SnapshotRecord): Promise<void> {
-  await moveReservation(sql, snapshot, undefined);
-  await snapshotTable.remove(sql, snapshot);
+/** Removes all that is recorded, and what it takes of its pool. */
+export async function forget(sql: Sql, { kind, id }: Ref, { members }: Recorded): Promise<void> {
+  for (const member of members) {
+    await moveReservation(sql, member, undefined);
+    await snapshotTable.remove(sql, member);
+  }
+  if (kind === 'group') await groupTable.remove(sql, { id });
 }
 
-/**
- * Creates. After a failure that is final nothing is left behind, also of what an earlier try may have done; where that
- * cannot be undone the failure is not final (UNAVAILABLE).
- */
-export async function createOrUndo<T>(create: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
-  try {
-    return await create();
-  } catch (error) {
-    if (error instanceof Problem && problemTable[error.code].final) await undoOrRetry(undo);
-    throw error;
-  }
+/** ALREADY_EXISTS when something else is recorded than is asked for now; the order of volumes makes no difference. */
+export function requireSame(
+  { kind, id }: Ref,
+  { subject, members }: Recorded,
+  asked: Pick<GroupRecord, 'name' | 'parameters'> & {
+    readonly volumeIds: readonly string[];
+    readonly requirement: Requirement;
+  },
+): void {
+  const groupId = kind === 'snapshot' ? members[0]?.groupId : undefined;
+  const volumeIds = members.map(({ volumeId }) => volumeId);
+  const stray = members.find(({ segments }) => !meets(segments, asked.requirement));
+  if (subject.state === 'deleting' && groupId === undefined)
+    throw new Problem('ABORTED', `${kind} "${id}" is being deleted; try again`);
+  const differences = [
+    [groupId === undefined, `as a member of group "${groupId}"`],
+    [subject.name === asked.name, `with the name "${subject.name}"`],
+    [
+      sameJson(volumeIds.toSorted(), asked.volumeIds.toSorted()),
+      `of volume ${volumeIds.map(one => `"${one}"`).join(', ')}`,
+    ],
+    [sameJson(subject.parameters, asked.parameters), 'with other parameters'],
+    [!stray, `in "${formatSegments(stray?.segments ?? {})}", which is not where it is asked for`],
+  ] as const;
+  const difference = differences.find(([isSame]) => !isSame);
+  if (difference) throw new Problem('ALREADY_EXISTS', `${kind} "${id}" is there, ${difference[1]}`);
 }

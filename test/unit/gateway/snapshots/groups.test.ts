@@ -104,7 +104,7 @@ test('a group that cannot be cut at one point in time is refused with the reason
     groups.create(clusters.a, id, spec),
     isProblemThat('FAILED_PRECONDITION', /it would be torn/),
   );
-  assert.equal(await groups.find(clusters.a, id), undefined);
+  await assert.rejects(groups.get(clusters.a, id), isProblem('NOT_FOUND'));
   assert.equal(await cutIn(backend), 0);
   for (const volumeId of volumeIds) await volumes.delete(clusters.a, volumeId);
 });
@@ -150,7 +150,7 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
     assert.equal((await groups.get(clusters.a, id)).state, 'deleting');
     await assert.rejects(groups.create(clusters.a, id, spec), isProblem('ABORTED'));
     assert.equal(await recovery.sweep(), 1);
-    assert.equal(await groups.find(clusters.a, id), undefined);
+    await assert.rejects(groups.get(clusters.a, id), isProblem('NOT_FOUND'));
     assert.equal(await cutIn(backend), 0);
   });
 }

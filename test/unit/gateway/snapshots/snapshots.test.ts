@@ -114,7 +114,7 @@ test('a snapshot of a volume that is not ready is ABORTED', async t => {
   await assert.rejects(volumes.create(clusters.a, 'a.half', volumeSpec('half')));
   const work = snapshots.create(clusters.a, id, { ...spec, volumeId: 'a.half' });
   await assert.rejects(work, isProblemThat('ABORTED', /"a.half" is not ready: it is creating/));
-  assert.equal(await snapshots.find(clusters.a, id), undefined);
+  await assert.rejects(snapshots.get(clusters.a, id), isProblem('NOT_FOUND'));
 });
 
 test('while a snapshot is cut, the volume and the snapshot are left alone, and the same call joins', async t => {
