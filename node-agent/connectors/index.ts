@@ -1,5 +1,5 @@
 import type { Attachment, Protocol } from '../../src/api/attachment.ts';
-import type { Connector, DeviceConnector, ShareConnector } from '../connector.ts';
+import type { Connector, DeviceConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { findReason, type Needs } from '../host/prerequisites.ts';
 import { bind } from './bind.ts';
@@ -21,17 +21,9 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
   },
 };
 
-/** The connector for an attachment's protocol, when it brings a device. For what has none that is a fault of ours. */
-export function deviceConnectorFor({ protocol }: Attachment): DeviceConnector<Protocol> {
-  const connector: Connector<Protocol> = connectors[protocol];
-  if (connector.kind === 'device') return connector;
-  throw new Error(`a volume over ${protocol} has no device`);
-}
-
-/** The connector for an attachment's protocol, when it brings a share. */
-export function shareConnectorFor({ protocol }: Attachment): ShareConnector<Protocol> | undefined {
-  const connector: Connector<Protocol> = connectors[protocol];
-  return connector.kind === 'share' ? connector : undefined;
+/** The connector for an attachment's protocol. */
+export function connectorFor({ protocol }: Pick<Attachment, 'protocol'>): Connector<Protocol> {
+  return connectors[protocol];
 }
 
 /** What each protocol needs of the kernel and of what is installed, beside what every node has. */

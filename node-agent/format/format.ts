@@ -1,21 +1,14 @@
-import type { Attachment } from '../../src/api/attachment.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { requireFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { proveBlank } from './prove-blank.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
-import { isStillConnected } from '../volumes/device.ts';
+import { readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import { readFilesystem } from '../volumes/request-checks.ts';
 import type { Device } from '../connector.ts';
 import type { Filesystem } from '../filesystem.ts';
 import { filesystems, findFilesystem } from '../filesystems/index.ts';
 import type { Host } from '../host.ts';
-import type { FormattingMark, VolumeRecord } from '../state/records.ts';
-import type { Agent } from '../volumes/agent.ts';
-
-/** What it takes to make filesystems: the machine, the records that its marks go to, and what is made where nothing is asked for. */
-export type Formatting = Pick<Agent, 'host' | 'defaultFilesystem'> & {
-  readonly records: Pick<Agent['records'], 'put'>;
-};
 
 /** The filesystem on a device, and what is known of it without a further look. */
 export type Found = {
@@ -31,16 +24,13 @@ export type Found = {
  * Finds the filesystem on a volume's device, and makes one only on a device that is proved blank. The mark is on disk before
  * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
  */
-export async function ensureFilesystem(
-  agent: Formatting,
-  record: VolumeRecord,
-  device: Device,
-): Promise<Found> {
+export async function ensureFilesystem(volume: DeviceVolume, device: Device): Promise<Found> {
+  const { agent, record } = volume;
   const wanted = readFilesystem(record.capability);
   const found = await probe(device, agent.host);
   if (found === undefined) {
     const filesystem = wanted ?? agent.defaultFilesystem;
-    await make(agent, { record, device, filesystem });
+    await make(volume, device, filesystem);
     await agent.records.put({ ...record, formatting: undefined });
     return { filesystem, isNew: true };
   }
@@ -75,12 +65,7 @@ async function probe(device: Device, host: Host): Promise<Probed | undefined> {
 }
 
 function readProbe(output: string): Probed {
-  const values = new Map(
-    output.split('\n').map(line => {
-      const equals = line.indexOf('=');
-      return [line.slice(0, equals), line.slice(equals + 1)];
-    }),
-  );
+  const values = new Map([...output.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
   const partitions = values.get('PTTYPE');
   const endBytes = Number(values.get('FSLASTBLOCK')) * Number(values.get('FSBLOCKSIZE'));
   return {
@@ -90,34 +75,30 @@ function readProbe(output: string): Probed {
   };
 }
 
-type Making = {
-  readonly record: VolumeRecord;
-  readonly device: Device;
-  readonly filesystem: Filesystem;
-};
-
-async function make({ host, records }: Formatting, making: Making): Promise<void> {
-  const { record, device, filesystem } = making;
+async function make(volume: DeviceVolume, device: Device, filesystem: Filesystem): Promise<void> {
+  const { agent, record } = volume;
+  const { host, records } = agent;
   const { attachment, formatOptions = {}, formatting } = record;
   requireFormatOptions(formatOptions, filesystem.name);
-  requireFormattable(making);
+  requireFormattable(volume, device, filesystem);
   const known = filesystem.features && (await runToEnd(host, filesystem.features));
   const mark = {
     attachmentId: attachment.attachmentId,
     identity: device.identity,
     sizeBytes: device.sizeBytes,
   };
-  const isInterrupted = formatting !== undefined && isSame(formatting, mark);
+  const isInterrupted = isDeepStrictEqual(formatting, mark);
   if (!isInterrupted) {
     await proveBlank(device, host);
     await records.put({ ...record, formatting: mark });
   }
-  await requireUnchanged(attachment, device, host);
+  await requireUnchanged(volume, device);
   await runWell(host, filesystem.make(device.path, formatOptions, known && known.stdout + known.stderr));
-  await requireUnchanged(attachment, device, host);
+  await requireUnchanged(volume, device);
 }
 
-function requireFormattable({ device, record: { attachment }, filesystem }: Making): void {
+function requireFormattable({ record }: DeviceVolume, device: Device, filesystem: Filesystem): void {
+  const { attachment } = record;
   if (attachment.readonly || device.readonly)
     throw new Problem('FAILED_PRECONDITION', `device "${device.path}" is read-only and holds no filesystem`);
   if (!attachment.mayFormat)
@@ -133,17 +114,8 @@ function requireFormattable({ device, record: { attachment }, filesystem }: Maki
     );
 }
 
-function isSame(mark: FormattingMark, other: FormattingMark): boolean {
-  return (
-    mark.attachmentId === other.attachmentId &&
-    mark.identity === other.identity &&
-    mark.sizeBytes === other.sizeBytes
-  );
-}
-
-async function requireUnchanged(attachment: Attachment, device: Device, host: Host): Promise<void> {
-  const sectors = await host.readText(`/sys/dev/block/${device.number}/size`);
-  const isOwn = await isStillConnected(attachment, device, host);
-  if (!isOwn || Number(sectors) * 512 !== device.sizeBytes)
-    throw new Problem('UNAVAILABLE', `device "${device.path}" changed while it was being formatted`);
+async function requireUnchanged(volume: DeviceVolume, device: Device): Promise<void> {
+  await requireStillConnected(volume, device);
+  if ((await readSizeBytes(device.number, volume.agent.host)) !== device.sizeBytes)
+    throw new Problem('UNAVAILABLE', `device "${device.path}" changed its size while it was being formatted`);
 }

@@ -1,15 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Problem } from '../../src/api/problem.ts';
-import type { Agent } from '../volumes/agent.ts';
 import { isMountedReadonly } from '../volumes/request-checks.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
-import { isStillConnected } from '../volumes/device.ts';
+import { requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import type { Device } from '../connector.ts';
 import type { CommandLine, Inspection, UnmountedTools } from '../filesystem.ts';
 import type { Found } from './format.ts';
-import type { VolumeRecord } from '../state/records.ts';
 
 /** A volume that is connected, and the filesystem found on it. */
-export type FoundVolume = { readonly record: VolumeRecord; readonly device: Device; readonly found: Found };
+export type FoundVolume = DeviceVolume & { readonly device: Device; readonly found: Found };
 
 /** A filesystem may be unable to use this much at the end of its device. */
 const unusableBytes = 8 * 1024 * 1024;
@@ -18,34 +17,34 @@ const unusableBytes = 8 * 1024 * 1024;
  * Before the mount: mends a filesystem that asks for it, and grows one that is smaller than its device, where that
  * is done unmounted. Costs no command for a volume that was seen to be right.
  */
-export async function fitUnmounted(agent: Agent, volume: FoundVolume): Promise<void> {
-  const { device, found } = volume;
+export async function fitUnmounted(volume: FoundVolume): Promise<void> {
+  const { agent, device, found } = volume;
   const tools = found.filesystem.unmounted;
-  if (!tools || !needsLook(agent, volume)) return;
-  const { endBytes, slackBytes, hasErrors } = await inspect(agent, volume, tools);
+  if (!tools || !needsLook(volume)) return;
+  const { endBytes, slackBytes, hasErrors } = await inspect(volume, tools);
   if (device.sizeBytes - endBytes > slackBytes) {
-    await mend(agent, volume, tools.check(device.path));
-    await requireOwn(agent, volume);
+    await mend(volume, tools.check(device.path));
+    await requireStillConnected(volume, device);
     await runWell(agent.host, tools.grow(device.path));
-  } else if (hasErrors) await mend(agent, volume, tools.mend(device.path));
-  remember(agent, volume);
+  } else if (hasErrors) await mend(volume, tools.mend(device.path));
+  remember(volume);
 }
 
 /** After the mount: grows a filesystem that is smaller than its device, where that is done mounted. */
-export async function fitMounted(agent: Agent, volume: FoundVolume): Promise<void> {
-  const { device, found, record } = volume;
+export async function fitMounted(volume: FoundVolume): Promise<void> {
+  const { agent, device, found, record } = volume;
   const { filesystem, endBytes } = found;
   if (filesystem.unmounted || device.sizeBytes < (filesystem.leastGrownBytes ?? 0)) return;
-  if (!needsLook(agent, volume)) return;
+  if (!needsLook(volume)) return;
   if (endBytes === undefined || device.sizeBytes - endBytes > unusableBytes) {
-    await requireOwn(agent, volume);
+    await requireStillConnected(volume, device);
     await runWell(agent.host, filesystem.growMounted({ device: device.path, path: record.stagingPath }));
   }
-  remember(agent, volume);
+  remember(volume);
 }
 
 /** Runs the check that a mount which failed asks for; FAILED_PRECONDITION when it leaves damage that needs a person. */
-export async function mendAfterRefusal(agent: Agent, volume: FoundVolume): Promise<void> {
+export async function mendAfterRefusal(volume: FoundVolume): Promise<void> {
   const { device, found, record } = volume;
   const tools = found.filesystem.unmounted;
   if (!tools || !isWritable(volume))
@@ -53,15 +52,15 @@ export async function mendAfterRefusal(agent: Agent, volume: FoundVolume): Promi
       'UNAVAILABLE',
       `the filesystem of volume "${record.volumeId}" cannot be mounted, and what is read-only cannot be mended`,
     );
-  await mend(agent, volume, tools.mend(device.path));
+  await mend(volume, tools.mend(device.path));
 }
 
 /**
  * FAILED_PRECONDITION when a filesystem that the agent does not mend was refused by the kernel because it is damaged,
  * and UNAVAILABLE when its device does not read; returns when neither is seen. It is only read.
  */
-export async function requireUndamaged(agent: Agent, volume: FoundVolume): Promise<void> {
-  const { device, found, record } = volume;
+export async function requireUndamaged(volume: FoundVolume): Promise<void> {
+  const { agent, device, found, record } = volume;
   const { name, damage } = found.filesystem;
   if (!damage) return;
   const line = damage.look(device.path);
@@ -73,15 +72,15 @@ export async function requireUndamaged(agent: Agent, volume: FoundVolume): Promi
   // To a tool, what cannot be read is damaged as well.
   const start = ['bs=64K', 'count=1', 'iflag=direct', 'status=none'];
   await runWell(agent.host, { command: 'dd', args: [`if=${device.path}`, 'of=/dev/null', ...start] });
-  await requireOwn(agent, volume);
+  await requireStillConnected(volume, device);
   throw new Problem(
     'FAILED_PRECONDITION',
     `the ${name} of volume "${record.volumeId}" is damaged and needs a repair by hand (${damage.repair}): ${describeFailure(line, { ...result, status })}`,
   );
 }
 
-function needsLook({ cache }: Agent, volume: FoundVolume): boolean {
-  const { record, device, found } = volume;
+function needsLook(volume: FoundVolume): boolean {
+  const { agent, record, device, found } = volume;
   if (!isWritable(volume)) return false;
   // What was made just now, or by an mkfs that may have been cut off, was made as large as its device.
   if (found.isNew || record.formatting) return false;
@@ -89,43 +88,35 @@ function needsLook({ cache }: Agent, volume: FoundVolume): boolean {
   if (endBytes !== undefined && device.sizeBytes - endBytes > unusableBytes) return true;
   // A clone or a restore may take the place of the volume it was made from, with its id and its UUID.
   if (endBytes === undefined && !record.attachment.mayFormat) return true;
-  return !cache.isFull(record.volumeId, { uuid: found.uuid, sizeBytes: device.sizeBytes });
+  const seen = agent.cache.full.get(record.volumeId);
+  return !isDeepStrictEqual(seen, { uuid: found.uuid, sizeBytes: device.sizeBytes });
 }
 
 function isWritable({ record, device }: FoundVolume): boolean {
   return !device.readonly && !isMountedReadonly(record);
 }
 
-function remember({ cache }: Agent, { record, device, found }: FoundVolume): void {
-  cache.setFull(record.volumeId, { uuid: found.uuid, sizeBytes: device.sizeBytes });
+function remember({ agent, record, device, found: { uuid } }: FoundVolume): void {
+  if (uuid !== undefined) agent.cache.setFull(record.volumeId, { uuid, sizeBytes: device.sizeBytes });
 }
 
-async function inspect({ host }: Agent, volume: FoundVolume, tools: UnmountedTools): Promise<Inspection> {
-  const { device } = volume;
+async function inspect({ agent, device }: FoundVolume, tools: UnmountedTools): Promise<Inspection> {
   const line = tools.inspect(device.path);
-  const { stdout } = await runWell(host, line);
+  const { stdout } = await runWell(agent.host, line);
   const inspection = tools.readInspection(stdout);
   if (!inspection)
     throw new Problem('UNAVAILABLE', `"${line.command}" reports no size of what is on "${device.path}"`);
   return inspection;
 }
 
-async function mend(agent: Agent, volume: FoundVolume, line: CommandLine): Promise<void> {
-  await requireOwn(agent, volume);
-  const result = await runToEnd(agent.host, line);
+async function mend(volume: FoundVolume, line: CommandLine): Promise<void> {
+  await requireStillConnected(volume, volume.device);
+  const result = await runToEnd(volume.agent.host, line);
   if ((result.status & ~3) === 0) return;
-  const isDamaged = (result.status & 4) !== 0;
+  const failure = describeFailure(line, result);
+  if ((result.status & 4) === 0) throw new Problem('UNAVAILABLE', failure);
   throw new Problem(
-    isDamaged ? 'FAILED_PRECONDITION' : 'UNAVAILABLE',
-    isDamaged
-      ? `the filesystem of volume "${volume.record.volumeId}" is damaged and needs a repair by hand: ${describeFailure(line, result)}`
-      : describeFailure(line, result),
+    'FAILED_PRECONDITION',
+    `the filesystem of volume "${volume.record.volumeId}" is damaged and needs a repair by hand: ${failure}`,
   );
-}
-
-/** Nothing is written to a device unless it is still the volume's. */
-async function requireOwn({ host }: Agent, { record, device }: FoundVolume): Promise<void> {
-  const { attachment, volumeId } = record;
-  if (await isStillConnected(attachment, device, host)) return;
-  throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${volumeId}"`);
 }

@@ -3,9 +3,7 @@ import { topMount } from '../../src/lib/linux/mountinfo.ts';
 import { findFilesystem } from '../filesystems/index.ts';
 import type { Host } from '../host.ts';
 import { describeFailure, runToEnd } from '../host/commands.ts';
-import type { VolumeRecord } from '../state/records.ts';
-import type { Agent } from '../volumes/agent.ts';
-import { findOwnNumber, readSizeBytes } from '../volumes/device.ts';
+import { findOwnNumber, readSizeBytes, type DeviceVolume } from '../volumes/device.ts';
 import { isMountedReadonly } from '../volumes/request-checks.ts';
 
 /** The bit of CAP_SYS_RESOURCE in a process's capabilities (capabilities(7)). */
@@ -15,12 +13,13 @@ const sysResourceBit = 24n;
  * Grows the filesystem of a staged volume to its device, whose number is given, while pods use it. FAILED_PRECONDITION when
  * that can only be done when the volume is next staged.
  */
-export async function growInUse(agent: Agent, record: VolumeRecord, number: string): Promise<void> {
+export async function growInUse(volume: DeviceVolume, number: string): Promise<void> {
+  const { agent, record } = volume;
   const { host } = agent;
   const { volumeId, stagingPath: path } = record;
   const mount = topMount(await host.mounts(), path);
   const filesystem = mount && findFilesystem(mount.type);
-  if (!filesystem || (await findOwnNumber(agent, record, mount)) !== number)
+  if (!filesystem || (await findOwnNumber(volume, mount)) !== number)
     throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${path}"`);
   if (isMountedReadonly(record))
     throw new Problem(

@@ -28,8 +28,8 @@ const commandMs = 5_000;
 type Reader = {
   readonly host: Host;
   readonly watch: Watch;
-  /** Told how the reading of a volume failed, or that it did not. */
-  readonly cache: { setFault(volumeId: string, fault: ReadingFault | undefined): void };
+  /** Holds how the last reading of a volume failed, and nothing where it did not. */
+  readonly cache: { readonly faults: Map<string, ReadingFault> };
 };
 type Run = { readonly key: string; readonly work: Promise<ExecResult> };
 
@@ -41,7 +41,9 @@ export function createReadings(agent: Reader): Readings {
   const read = createReader(agent);
   return async reading => {
     const answer = await read(reading);
-    agent.cache.setFault(reading.volumeId, faultOf(answer));
+    const fault = faultOf(answer);
+    if (fault) agent.cache.faults.set(reading.volumeId, fault);
+    else agent.cache.faults.delete(reading.volumeId);
     return answer;
   };
 }

@@ -1,21 +1,7 @@
 import type { ReadingFault } from '../host/readings.ts';
 
 /** What the agent remembers of volumes in this process alone, to spare itself commands. Forgetting is always safe. */
-export interface Cache {
-  /** True when this very filesystem was seen to fill a device of this size. */
-  isFull(volumeId: string, seen: Fullness): boolean;
-  setFull(volumeId: string, seen: Fullness): void;
-  /** Forgets that the filesystem fills its device. */
-  forgetFull(volumeId: string): void;
-  /** How full the volume was when that was last learnt. */
-  lastUsage(volumeId: string): Usage | undefined;
-  setUsage(volumeId: string, usage: Usage): void;
-  /** Forgets all that was learnt by reading the volume. */
-  forgetReadings(volumeId: string): void;
-  /** What was wrong when the volume was last read; undefined where nothing was, or it never was read. */
-  lastFault(volumeId: string): ReadingFault | undefined;
-  setFault(volumeId: string, fault: ReadingFault | undefined): void;
-}
+export type Cache = ReturnType<typeof createCache>;
 
 /** How full a volume is. Inodes are absent where the filesystem has no fixed number of them. */
 export type Usage = { readonly bytes: Amounts; readonly inodes?: Amounts };
@@ -24,42 +10,26 @@ export type Usage = { readonly bytes: Amounts; readonly inodes?: Amounts };
 export type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
 
 /** A filesystem, and the size in bytes of the device it is on. */
-export type Fullness = { readonly uuid: string | undefined; readonly sizeBytes: number };
+export type Fullness = { readonly uuid: string; readonly sizeBytes: number };
 
-/** Most volumes that are remembered; the one that was learnt first is forgotten first. */
+/** Most volumes that are remembered beyond their stay; the one that was learnt first is forgotten first. */
 const capacity = 1_024;
 
 /** A cache with nothing in it. */
-export function createCache(): Cache {
+export function createCache() {
   const full = new Map<string, Fullness>();
-  const usages = new Map<string, Usage>();
-  const faults = new Map<string, ReadingFault>();
   return {
-    isFull(volumeId, { uuid, sizeBytes }) {
-      const seen = full.get(volumeId);
-      return seen !== undefined && seen.uuid === uuid && seen.sizeBytes === sizeBytes;
+    /** The filesystem of a volume, and the size of the device that it was seen to fill. */
+    full,
+    setFull(volumeId: string, seen: Fullness): void {
+      full.delete(volumeId);
+      full.set(volumeId, seen);
+      const [oldest = ''] = full.keys();
+      if (full.size > capacity) full.delete(oldest);
     },
-    setFull(volumeId, seen) {
-      if (seen.uuid !== undefined) learn(full, volumeId, seen);
-    },
-    forgetFull: volumeId => void full.delete(volumeId),
-    lastUsage: volumeId => usages.get(volumeId),
-    setUsage: (volumeId, usage) => learn(usages, volumeId, usage),
-    forgetReadings(volumeId) {
-      usages.delete(volumeId);
-      faults.delete(volumeId);
-    },
-    lastFault: volumeId => faults.get(volumeId),
-    setFault(volumeId, fault) {
-      if (fault) learn(faults, volumeId, fault);
-      else faults.delete(volumeId);
-    },
+    /** How full a volume was when that was last learnt; for as long as it is here. */
+    usages: new Map<string, Usage>(),
+    /** What was wrong when a volume was last read; for as long as it is here. */
+    faults: new Map<string, ReadingFault>(),
   };
-}
-
-function learn<T>(known: Map<string, T>, volumeId: string, fact: T): void {
-  known.delete(volumeId);
-  known.set(volumeId, fact);
-  const [oldest] = known.keys();
-  if (known.size > capacity && oldest !== undefined) known.delete(oldest);
 }

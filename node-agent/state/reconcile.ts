@@ -4,7 +4,7 @@ import type { Host } from '../host.ts';
 import type { Agent } from '../volumes/agent.ts';
 import type { NamedDisk } from '../volumes/carrier.ts';
 import { carrierOf } from '../volumes/carriers/index.ts';
-import type { VolumeRecord } from './records.ts';
+import { pathsOf, type VolumeRecord } from './records.ts';
 
 /** A disk that does not answer must not hold up the start: what is not known by then stays as it was recorded. */
 const patienceMs = 500;
@@ -17,12 +17,7 @@ const patienceMs = 500;
 export async function reconcile(agent: Agent, log: Log): Promise<void> {
   const { host, records } = agent;
   const mounted = new Set((await host.mounts()).map(({ path }) => path));
-  const unmounted = records
-    .here()
-    .filter(
-      ({ stagingPath, targets }) =>
-        ![{ path: stagingPath }, ...targets].some(({ path }) => mounted.has(path)),
-    );
+  const unmounted = records.here().filter(record => mounted.isDisjointFrom(new Set(pathsOf(record))));
   const disks = unmounted.length > 0 ? await readDisks(host) : [];
   const found = await Promise.all(unmounted.map(record => isHere(agent, record, disks)));
   for (const [index, known] of unmounted.entries()) {

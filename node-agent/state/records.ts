@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isSameReach, type Attachment } from '../../src/api/attachment.ts';
+import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
@@ -28,6 +28,8 @@ export type VolumeRecord = {
    * or for what is still to be undone, and is no longer true once the volume is staged.
    */
   readonly isDown?: true;
+  /** It is about to be disconnected: of two at a time, neither waits for the other. For this process alone. */
+  readonly isLeaving?: true;
 };
 
 /** A path at which the volume may be published. */
@@ -41,29 +43,7 @@ export type FormattingMark = {
 };
 
 /** The agent's memory of its volumes; the agent is its only writer. */
-export interface Records {
-  /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
-  get(volumeId: string): VolumeRecord | undefined;
-  /** All records but damaged ones. */
-  all(): readonly VolumeRecord[];
-  /** Those of volumes that are here, or on their way. */
-  here(): readonly VolumeRecord[];
-  /** How many files were no records that can be read. */
-  readonly damagedCount: number;
-  /** The id of a volume other than this one that is staged or published at the path. */
-  holderOf(path: string, exceptVolumeId: string): string | undefined;
-  /** The id of a volume other than this one that is reached in the very same way, and holds on to its device. */
-  holderOfDevice(attachment: Attachment, exceptVolumeId: string): string | undefined;
-  /** How all volumes other than this one are reached that may be connected, and are not about to be disconnected. */
-  othersThan(volumeId: string): readonly Attachment[];
-  /** Notes that a volume is about to be disconnected: of two at a time, neither waits for the other. */
-  setLeaving(volumeId: string, isLeaving: boolean): void;
-  /** Writes the record; durable on return. */
-  put(record: VolumeRecord): Promise<void>;
-  /** Keeps the record for this process alone, for what need not outlive it. */
-  keep(record: VolumeRecord): void;
-  remove(volumeId: string): Promise<void>;
-}
+export type Records = Awaited<ReturnType<typeof openRecords>>;
 
 const formatVersion = 2;
 
@@ -71,15 +51,20 @@ const formatVersion = 2;
  * Reads all records of a directory, which is made when it is not there. What cannot be read as one is logged and left as
  * it is, but drafts that a crash left.
  */
-export async function openRecords(directory: string, host: Host, log: Log = silentLog): Promise<Records> {
+export async function openRecords(directory: string, host: Host, log: Log = silentLog) {
   await host.makeDirectory(directory);
   const { records, damaged } = await readAll(directory, host, log);
-  const leaving = new Set<string>();
-  const here = (): readonly VolumeRecord[] => [...records.values()].filter(({ isDown }) => !isDown);
+  const all = (): readonly VolumeRecord[] => [...records.values()];
+  const here = (): readonly VolumeRecord[] => all().filter(({ isDown }) => !isDown);
   return {
+    /** How many files were no records that can be read. */
     damagedCount: damaged.size,
+    /** All records but damaged ones. */
+    all,
+    /** Those of volumes that are here, or on their way. */
     here,
-    get(volumeId) {
+    /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
+    get(volumeId: string): VolumeRecord | undefined {
       const fault = damaged.get(fileNameOf(volumeId));
       if (fault === undefined) return records.get(volumeId);
       throw new Problem(
@@ -87,37 +72,29 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
         `the record of volume "${volumeId}" in "${directory}/${fileNameOf(volumeId)}" is damaged: ${fault}`,
       );
     },
-    all: () => [...records.values()],
-    holderOf: (path, exceptVolumeId) =>
-      here().find(record => record.volumeId !== exceptVolumeId && uses(record, path))?.volumeId,
-    holderOfDevice: (attachment, exceptVolumeId) =>
-      [...records.values()]
-        .filter(holdsDevice)
-        .find(record => record.volumeId !== exceptVolumeId && isSameReach(record.attachment, attachment))
-        ?.volumeId,
-    othersThan: volumeId =>
-      here()
-        .filter(record => record.volumeId !== volumeId && !leaving.has(record.volumeId))
-        .map(({ attachment }) => attachment),
-    setLeaving(volumeId, isLeaving) {
-      if (isLeaving) leaving.add(volumeId);
-      else leaving.delete(volumeId);
-    },
-    async put(record) {
+    /** Those of other volumes that hold on to their device: one that is down has none, unless a half-made filesystem is on it. */
+    othersThan: (volumeId: string): readonly VolumeRecord[] =>
+      all().filter(other => other.volumeId !== volumeId && (!other.isDown || other.formatting)),
+    /** The id of a volume other than this one that is staged or published at the path. */
+    holderOf: (path: string, exceptVolumeId: string): string | undefined =>
+      here().find(record => record.volumeId !== exceptVolumeId && pathsOf(record).includes(path))?.volumeId,
+    /** Writes the record; durable on return. */
+    async put(record: VolumeRecord): Promise<void> {
       await write(`${directory}/${fileNameOf(record.volumeId)}`, record, host);
       records.set(record.volumeId, record);
     },
-    keep: record => void records.set(record.volumeId, record),
-    async remove(volumeId) {
+    /** Keeps the record for this process alone, for what need not outlive it. */
+    keep: (record: VolumeRecord): void => void records.set(record.volumeId, record),
+    async remove(volumeId: string): Promise<void> {
       await host.removeFile(`${directory}/${fileNameOf(volumeId)}`);
       records.delete(volumeId);
     },
   };
 }
 
-/** A volume that is down has no device connected, unless a half-made filesystem is on it. */
-export function holdsDevice({ isDown, formatting }: VolumeRecord): boolean {
-  return !isDown || formatting !== undefined;
+/** Where a volume is staged, and where it may be published. */
+export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
+  return [stagingPath, ...targets.map(({ path }) => path)];
 }
 
 type Read = {
@@ -144,10 +121,6 @@ async function readAll(directory: string, host: Host, log: Log): Promise<Read> {
     }
   }
   return { records, damaged };
-}
-
-function uses({ stagingPath, targets }: VolumeRecord, path: string): boolean {
-  return stagingPath === path || targets.some(target => target.path === path);
 }
 
 async function write(path: string, record: VolumeRecord, host: Host): Promise<void> {

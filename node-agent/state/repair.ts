@@ -1,8 +1,7 @@
-import type { Attachment, Protocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { repeat, type Repetition } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { deviceConnectorFor, shareConnectorFor } from '../connectors/index.ts';
+import { connectorFor } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
 import { createWatch } from '../host/stuck-commands.ts';
 import type { Records } from './records.ts';
@@ -23,16 +22,12 @@ export function startRepair(repairing: Repairing): Repetition {
  * command that could not be killed is left alone until that is gone, so that stuck commands never pile up.
  */
 export async function repair({ host, records, log }: Repairing, watch = createWatch()): Promise<void> {
-  const devices = records
-    .here()
-    .map(({ attachment }) => attachment)
-    .filter(one => !shareConnectorFor(one));
-  const groups = Map.groupBy<Protocol, Attachment>(devices, ({ protocol }) => protocol);
-  for (const [protocol, attachments] of groups)
+  const all = records.here().map(({ attachment }) => attachment);
+  for (const [protocol, attachments] of Map.groupBy(all, one => one.protocol))
     try {
-      const [first] = attachments;
-      if (!first || watch.stuck(protocol)) continue;
-      await deviceConnectorFor(first).repair?.(attachments, watch.hostFor(protocol, 'repair', host));
+      const connector = connectorFor({ protocol });
+      if (watch.stuck(protocol) || !('repair' in connector)) continue;
+      await connector.repair?.(attachments, watch.hostFor(protocol, 'repair', host));
     } catch (error) {
       log.warn(`connections over ${protocol} could not be repaired`, { detail: asProblem(error).detail });
     }

@@ -12,8 +12,8 @@ export interface Carrier {
   readonly unmountOptions?: readonly string[] | undefined;
   /** INVALID_ARGUMENT when a volume of its kind cannot be used, or made, as was asked for. */
   requireUsable(): void;
-  /** FAILED_PRECONDITION when another volume on this node is reached in the very same way, and may not be. */
-  requireUnshared(): void;
+  /** True when the block device with this number is the volume's now; absent where it has none. */
+  ownsDevice?(number: string): Promise<boolean>;
   /** Connects the volume, which is proved to be this one; run again it finds the same. */
   connect(secrets: Secrets): Promise<Connected>;
   /** Does what comes after the mount, for a volume that is mounted already; absent where nothing does. */
@@ -42,9 +42,9 @@ export type Connected = {
   readonly device?: Device;
   /**
    * Makes what is to be mounted ready: proves a device blank before a filesystem is made on it, checks and grows one that is
-   * there. Returns what mounts it at its staging path, as large as its device; undefined where nothing is mounted.
+   * there. Returns what mounts it at its staging path, as large as its device. Absent where nothing is mounted.
    */
-  prepare(): Promise<(() => Promise<void>) | undefined>;
+  prepare?(): Promise<() => Promise<void>>;
 };
 
 /** What is bound to the target path. */
@@ -54,8 +54,6 @@ export type Source = {
   readonly readonly: boolean;
   /** A read-only bind keeps a writer out: writes to a device node pass through one. */
   readonly canBeReadonly: boolean;
-  /** True when the mount shows the volume. */
-  shows(mount: Mount): Promise<boolean>;
   /** A mount at which the volume is used already, though it may not be recorded. */
   findUse(mounts: readonly Mount[]): Promise<Mount | undefined>;
 };
@@ -69,8 +67,8 @@ export type Located = {
   readBytes(): Promise<number>;
   /** Has the kernel see the device's new size and returns it; UNAVAILABLE while it is less than required. */
   growDevice(requiredBytes: number): Promise<number>;
-  /** Has the filesystem, where there is one, use all of its device. */
-  growFilesystem(): Promise<void>;
+  /** Has the filesystem use all of its device; absent where there is none to grow. */
+  growFilesystem?(): Promise<void>;
 };
 
 /** A block device by its name below /dev and its number. */

@@ -19,6 +19,6 @@ export async function expand(agent: Agent, request: ExpandRequest): Promise<numb
       'OUT_OF_RANGE',
       `volume "${volumeId}" has ${sizeBytes} bytes, more than the limit of ${limitBytes}, and does not shrink`,
     );
-  await volume.growFilesystem();
+  await volume.growFilesystem?.();
   return sizeBytes;
 }

@@ -1,6 +1,6 @@
 import { Problem } from '../../src/api/problem.ts';
-import { mountsAt, type Mount } from '../../src/lib/linux/mountinfo.ts';
-import type { VolumeRecord } from '../state/records.ts';
+import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import { inaccessible, type VolumeFault } from './carrier.ts';
 import { carrierOf } from './carriers/index.ts';
@@ -68,7 +68,7 @@ export async function examineAll(agent: Agent): Promise<readonly VolumeHealth[]>
     here.map(async record => {
       const { volumeId } = record;
       const seen = await examineHeld(agent, record, mounts);
-      const read = watch.stuck(volumeId) === undefined ? cache.lastFault(volumeId) : 'Hung';
+      const read = watch.stuck(volumeId) === undefined ? cache.faults.get(volumeId) : 'Hung';
       return { volumeId, faults: [...new Set([...seen, ...(read ? [read] : [])])] };
     }),
   );
@@ -89,9 +89,8 @@ async function examineHeld(
 }
 
 /** A record alone may be of a volume that is being staged, or whose mkfs was interrupted. */
-function isUsed({ device, stagingPath, targets }: VolumeRecord, mounts: readonly Mount[]): boolean {
-  const paths = [stagingPath, ...targets.map(({ path }) => path)];
-  return device !== undefined || paths.some(path => mountsAt(mounts, path).length > 0);
+function isUsed(record: VolumeRecord, mounts: readonly Mount[]): boolean {
+  return record.device !== undefined || pathsOf(record).some(path => topMount(mounts, path));
 }
 
 function requireHere(

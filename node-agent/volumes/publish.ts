@@ -7,11 +7,11 @@ import { inPhase } from '../host/phases.ts';
 import type { Target, VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import type { Source } from './carrier.ts';
-import { carrierOf } from './carriers/index.ts';
-import { isNumberThere } from './device.ts';
+import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
+import { showsGoneDevice } from './device.ts';
 import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
-import { inspectPath, removeLeftover, type PathState } from './target-path.ts';
+import { inspectPath, removeLeftover, requireUsable } from './target-path.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -26,9 +26,7 @@ export type PublishRequest = {
 export type UnpublishRequest = { readonly volumeId: string; readonly targetPath: string };
 
 /** A volume that shall be bound to its target path, and what is mounted now. */
-type Publishing = {
-  readonly agent: Agent;
-  readonly record: VolumeRecord;
+type Publishing = Volume & {
   readonly request: PublishRequest;
   readonly source: Source;
   readonly mounts: readonly Mount[];
@@ -36,44 +34,43 @@ type Publishing = {
 
 /** Binds a staged volume to its target path: the directory of a filesystem, or the device node of a block volume. */
 export async function publish(agent: Agent, request: PublishRequest): Promise<void> {
-  const { host, base } = agent;
+  const { host } = agent;
   const { targetPath, readonly } = request;
   const record = requireStaged(agent, request);
-  const carrier = carrierOf(agent, record);
+  const volume = volumeOf(agent, record);
   const mounts = await host.mounts();
-  const place = await inspectPath(targetPath, { host, base, mounts, field: 'target_path' });
+  const path = targetAt(targetPath);
+  const state = await inspectPath(agent, path, mounts);
   requireSame(record, request, mounts);
-  const source = await carrier.findSource(mounts);
-  const publishing = { agent, record, request, source, mounts };
+  const source = await volume.carrier.findSource(mounts);
+  const publishing = { ...volume, request, source, mounts };
   await requireOnlyTarget(publishing);
   requireEnforceable(publishing);
-  const isThere = place.kind === 'mountpoint' && (await isPublished(publishing));
-  const needed = carrier.isMounted ? 'directory' : 'file';
-  requireUsable(place, targetPath, needed);
+  const isThere = state.kind === 'mountpoint' && (await isPublished(publishing));
+  const needed = volume.carrier.isMounted ? 'directory' : 'file';
+  requireUsable(state, path, needed);
   await recordTarget(agent, record, { path: targetPath, readonly });
   if (isThere) return;
   await (needed === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
-  await inPhase(agent, 'bind', () => bind(host, request, source));
+  await inPhase(agent, 'bind', () => bind(publishing));
 }
 
 /** Undoes `publish` and removes the target path, whatever was left there; it never removes what holds data. */
 export async function unpublish(agent: Agent, { volumeId, targetPath }: UnpublishRequest): Promise<void> {
-  const { host, records, base } = agent;
+  const { host, records } = agent;
   const record = records.get(volumeId);
   requireNotOthers(agent, record, { volumeId, targetPath });
-  const look = (mounts: readonly Mount[]) =>
-    inspectPath(targetPath, { host, base, mounts, field: 'target_path' });
   const before = await host.mounts();
-  let place = await look(before);
-  if (place.kind === 'mountpoint') {
+  let state = await inspectPath(agent, targetAt(targetPath), before);
+  if (state.kind === 'mountpoint') {
     const carrier = record && carrierOf(agent, record);
     for (const mount of mountsAt(before, targetPath))
       if (carrier) await requireNotForeign(carrier, mount, volumeId);
       else await requireAbandoned(mount, volumeId, host);
     await unmountAll(agent, targetPath);
-    place = await look(await host.mounts());
+    state = await inspectPath(agent, targetAt(targetPath), await host.mounts());
   }
-  await removeLeftover(host, targetPath, place);
+  await removeLeftover(host, targetPath, state);
   const others = record?.targets.filter(({ path }) => path !== targetPath) ?? [];
   // Not written to disk: a target that is recorded but not mounted counts for nothing.
   if (record && others.length < record.targets.length) records.keep({ ...record, targets: others });
@@ -103,16 +100,14 @@ function requireNotOthers(
 
 /** Without a record only what is plainly left behind is taken down: a loop device, or a device that is gone. */
 async function requireAbandoned(mount: Mount, volumeId: string, host: Host): Promise<void> {
-  const number = await deviceNumberOf(mount, host);
-  const isLoop = number?.startsWith('7:') === true;
-  const isGone = number !== undefined && !(await isNumberThere(number, host));
-  if (!isLoop && !isGone) throw foreignProblem(mount, volumeId);
+  const isLoop = (await deviceNumberOf(mount, host))?.startsWith('7:') === true;
+  if (!isLoop && !(await showsGoneDevice(mount, host))) throw foreignProblem(mount, volumeId);
 }
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
   const { volumeId, targetPath, capability, readonly } = request;
   const differences = [...differencesOf(factsOf(record.capability), factsOf(capability))];
-  const earlier = targetAt(record, targetPath);
+  const earlier = findTarget(record, targetPath);
   const isPublishedHere = earlier !== undefined && mountsAt(mounts, targetPath).length > 0;
   if (isPublishedHere && earlier.readonly !== readonly)
     differences.push(`readonly is ${earlier.readonly} and not ${readonly}`);
@@ -161,14 +156,15 @@ function requireEnforceable({ record, request, source, mounts }: Publishing): vo
 }
 
 /** True when the volume is at the target path as asked. A read-only publish that was interrupted is undone first. */
-async function isPublished({ agent, record, request, source, mounts }: Publishing): Promise<boolean> {
+async function isPublished(publishing: Publishing): Promise<boolean> {
+  const { agent, record, carrier, request, source, mounts } = publishing;
   const { targetPath: path, readonly } = request;
   const mount = topMount(mounts, path);
   if (!mount) return false;
-  if (!(await source.shows(mount))) throw foreignProblem(mount, record.volumeId);
+  if ((await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, record.volumeId);
   const isReadonly = mount.options.includes('ro');
   if (isReadonly === (readonly || source.readonly)) return true;
-  if (targetAt(record, path)?.readonly !== true)
+  if (findTarget(record, path)?.readonly !== true)
     throw new Problem(
       'ALREADY_EXISTS',
       `volume "${record.volumeId}" is published at "${path}" ${isReadonly ? 'read-only' : 'writable'}`,
@@ -177,28 +173,28 @@ async function isPublished({ agent, record, request, source, mounts }: Publishin
   return false;
 }
 
-function requireUsable({ kind, missingParent }: PathState, path: string, needed: 'file' | 'directory'): void {
-  if (missingParent !== undefined)
-    throw new Problem('FAILED_PRECONDITION', `target_path "${path}": "${missingParent}" is not there`);
-  if (!['nothing', 'mountpoint', needed].includes(kind))
-    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is no ${needed}`);
+function targetAt(path: string) {
+  return { field: 'target_path', path };
 }
 
-function targetAt({ targets }: VolumeRecord, path: string): Target | undefined {
+function findTarget({ targets }: VolumeRecord, path: string): Target | undefined {
   return targets.find(target => target.path === path);
 }
 
 async function recordTarget({ records }: Agent, record: VolumeRecord, target: Target): Promise<void> {
-  if (targetAt(record, target.path)?.readonly === target.readonly) return;
+  if (findTarget(record, target.path)?.readonly === target.readonly) return;
   const current = records.get(record.volumeId) ?? record;
   const others = current.targets.filter(({ path }) => path !== target.path);
   await records.put({ ...current, targets: [...others, target] });
 }
 
-async function bind(host: Host, request: PublishRequest, { path, shows }: Source): Promise<void> {
+async function bind({ agent, carrier, request, source }: Publishing): Promise<void> {
   const { targetPath, readonly } = request;
   const how = readonly ? ['-o', 'bind,ro'] : ['--bind'];
-  const mount = await mountAndSee(host, [...how, '--', path, targetPath], { path: targetPath, shows });
+  const mount = await mountAndSee(agent.host, [...how, '--', source.path, targetPath], {
+    path: targetPath,
+    shows: async shown => (await carrier.judge(shown)) === 'own',
+  });
   if (readonly && !mount.options.includes('ro'))
     throw new Problem('UNAVAILABLE', `"${targetPath}" is writable after it was mounted read-only`);
 }

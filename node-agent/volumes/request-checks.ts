@@ -36,12 +36,10 @@ export function requireFilesystemUsable({ attachment, capability, formatOptions 
   requireFormatOptions(formatOptions ?? {}, wanted?.name);
 }
 
-/** INVALID_ARGUMENT for a share to be used as what it is not: a block device, or another filesystem; or for unknown mount flags. */
+/** INVALID_ARGUMENT for a share to be used as another filesystem, and for unknown mount flags. */
 export function requireShareUsable(asked: Asked, connector: ShareConnector<Protocol>): void {
   const { protocol } = asked.attachment;
-  const { accessType, fsType = protocol, mountFlags = [] } = asked.capability;
-  if (accessType === 'block')
-    throw invalidProblem(`a volume over ${protocol} is a share, which has no block device`);
+  const { fsType = protocol, mountFlags = [] } = asked.capability;
   if (fsType !== protocol)
     throw invalidProblem(
       `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,

@@ -2,17 +2,17 @@ import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../connector.ts';
 import { describe, unmountAll } from '../host/mount.ts';
 import { requireSelinux } from '../host/selinux.ts';
-import type { VolumeRecord } from '../state/records.ts';
+import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
-import type { Carrier } from './carrier.ts';
-import { carrierOf } from './carriers/index.ts';
+import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
 import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
+import { isHeldByOther, requireOwnDevice, requireOwnReach } from './one-device.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
-import { inspectPath, type PathState } from './target-path.ts';
+import { inspectPath, requireUsable } from './target-path.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
 export type StageRequest = {
@@ -27,9 +27,6 @@ export type StageRequest = {
 /** Which volume to unstage from which path. */
 export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: string };
 
-/** One volume in one request: what is recorded of it, and what it is. */
-type Volume = { readonly agent: Agent; readonly record: VolumeRecord; readonly carrier: Carrier };
-
 /** What of a call is in no record: its secrets, and whether the directory to mount at is missing. */
 type Call = { readonly secrets: Secrets; readonly isMissing: boolean };
 
@@ -41,18 +38,19 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
   const { host, records } = agent;
   const known = records.get(request.volumeId);
   const record = toRecord(request, known);
-  const volume = { agent, record, carrier: carrierOf(agent, record) };
+  const volume = volumeOf(agent, record);
   volume.carrier.requireUsable();
   await requireSelinux(record.capability, host);
   const mounts = await host.mounts();
-  const place = await inspectStaging(agent, record.stagingPath, mounts);
-  volume.carrier.requireUnshared();
+  const path = stagingAt(record.stagingPath);
+  const state = await inspectPath(agent, path, mounts);
+  requireOwnReach(volume);
   if (known) await replaceEarlier(volume, known, mounts);
-  if (place.kind === 'mountpoint') await adopt(volume, mounts, secrets);
+  if (state.kind === 'mountpoint') await adopt(volume, mounts, secrets);
   else {
-    requireDirectory(place, record.stagingPath);
+    requireUsable(state, path, 'directory');
     await putChanged(agent, record);
-    await bringUp(volume, { secrets, isMissing: place.kind === 'nothing' }).catch(error =>
+    await bringUp(volume, { secrets, isMissing: state.kind === 'nothing' }).catch(error =>
       giveUp(volume, known, error),
     );
   }
@@ -62,7 +60,7 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
 export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRequest): Promise<void> {
   const { host, records } = agent;
   const mounts = await host.mounts();
-  await inspectStaging(agent, stagingPath, mounts);
+  await inspectPath(agent, stagingAt(stagingPath), mounts);
   const mount = topMount(mounts, stagingPath);
   const known = records.get(volumeId);
   if (!known) {
@@ -75,15 +73,17 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
   const record = { ...known, stagingPath };
   const volume = { agent, record, carrier: carrierOf(agent, known) };
   if (mount) await requireNotForeign(volume.carrier, mount, volumeId);
-  if (mount && isTurnedReadonly(known, mount)) agent.cache.forgetFull(volumeId);
+  if (mount && isTurnedReadonly(known, mount)) agent.cache.full.delete(volumeId);
   await requireUnused({ ...volume, record: known }, mounts);
   await takeDown(volume);
 }
 
 /** What staging does with a recorded volume, in order; `takeDown` undoes it from the last to the first. */
-async function bringUp({ agent, record, carrier }: Volume, { secrets, isMissing }: Call): Promise<void> {
+async function bringUp(volume: Volume, { secrets, isMissing }: Call): Promise<void> {
+  const { agent, record, carrier } = volume;
   const { device, prepare } = await carrier.connect(secrets);
-  const mount = await prepare();
+  if (device) await requireOwnDevice(volume, device);
+  const mount = await prepare?.();
   if (mount && isMissing) await agent.host.makeDirectory(record.stagingPath);
   await mount?.();
   await recordStaged(agent, { ...record, device });
@@ -96,18 +96,20 @@ async function takeDown(volume: Volume): Promise<void> {
 }
 
 /** Disconnects a volume that is mounted nowhere, and forgets it. */
-async function disconnect({ agent, record, carrier }: Volume): Promise<void> {
+async function disconnect(volume: Volume): Promise<void> {
+  const { agent, record, carrier } = volume;
   const { records, cache } = agent;
-  const { volumeId, formatting } = record;
-  records.setLeaving(volumeId, true);
+  const { volumeId, formatting, isDown } = record;
+  records.keep({ ...record, isLeaving: true });
   try {
-    await carrier.disconnect();
-    cache.forgetReadings(volumeId);
+    if (!isDown || !(await isHeldByOther(volume))) await carrier.disconnect();
+    for (const learnt of [cache.usages, cache.faults]) learnt.delete(volumeId);
     // The mark outlives the staging: without it what an interrupted mkfs left could never be made again.
     if (formatting) await records.put({ ...record, isDown: true });
     else await records.remove(volumeId);
-  } finally {
-    records.setLeaving(volumeId, false);
+  } catch (error) {
+    records.keep(record);
+    throw error;
   }
 }
 
@@ -135,7 +137,7 @@ async function replaceEarlier(
 ): Promise<void> {
   const differences = differencesOf(factsOfStage(known), factsOfStage(record));
   if (differences.length === 0) return;
-  const earlier = { agent, record: known, carrier: carrierOf(agent, known) };
+  const earlier = volumeOf(agent, known);
   if (isInEffect(earlier, record, mounts))
     throw new Problem('ALREADY_EXISTS', `volume "${record.volumeId}" is staged: ${differences.join('; ')}`);
   await disconnect(earlier);
@@ -148,8 +150,7 @@ function isInEffect(
   mounts: readonly Mount[],
 ): boolean {
   if (known.isDown) return false;
-  const paths = [known.stagingPath, ...known.targets.map(({ path }) => path)];
-  if (paths.some(path => mountsAt(mounts, path).length > 0)) return true;
+  if (pathsOf(known).some(path => topMount(mounts, path))) return true;
   return !carrier.isMounted && known.attachment.attachmentId === asked.attachment.attachmentId;
 }
 
@@ -174,8 +175,7 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
   await putChanged(agent, unmarked);
   if (!isAsAsked) {
     await unmountAll(agent, stagingPath);
-    const anew = { agent, record: unmarked, carrier: carrierOf(agent, unmarked) };
-    await bringUp(anew, { secrets, isMissing: false });
+    await bringUp(volumeOf(agent, unmarked), { secrets, isMissing: false });
     return;
   }
   // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
@@ -203,16 +203,8 @@ function requireStagedAt({ volumeId, stagingPath, isDown }: VolumeRecord, path: 
     );
 }
 
-function inspectStaging({ host, base }: Agent, path: string, mounts: readonly Mount[]): Promise<PathState> {
-  return inspectPath(path, { host, base, mounts, field: 'staging_target_path' });
-}
-
-function requireDirectory({ kind, missingParent }: PathState, path: string): void {
-  const what = `staging_target_path "${path}"`;
-  if (missingParent !== undefined)
-    throw new Problem('FAILED_PRECONDITION', `${what}: "${missingParent}" is not there`);
-  if (kind !== 'nothing' && kind !== 'directory')
-    throw new Problem('FAILED_PRECONDITION', `${what} is no directory`);
+function stagingAt(path: string) {
+  return { field: 'staging_target_path', path };
 }
 
 function toRecord({ attachment, ...request }: StageRequest, known: VolumeRecord | undefined): VolumeRecord {

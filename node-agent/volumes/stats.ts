@@ -19,14 +19,14 @@ export async function measure(agent: Agent, readings: Readings, at: PathOfVolume
     args: ['--file-system', '--format', '%S %b %f %a %c %d', '--', path],
   });
   if ('hangs' in answer) {
-    const usage = agent.cache.lastUsage(volumeId);
+    const usage = agent.cache.usages.get(volumeId);
     if (usage) return usage;
     throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${answer.hangs}`);
   }
   const { status, stdout, stderr } = answer.result;
   if (status !== 0) throw new Problem('UNAVAILABLE', `volume "${volumeId}" cannot be read: ${stderr.trim()}`);
   const usage = readUsage(stdout);
-  agent.cache.setUsage(volumeId, usage);
+  agent.cache.usages.set(volumeId, usage);
   return usage;
 }
 

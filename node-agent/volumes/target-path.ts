@@ -1,6 +1,6 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { Host, PathKind } from '../host.ts';
-import { mountsAt, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /** The directory below which every path of a caller lies: as the caller names it, and without symbolic links. */
 export type Base = { readonly named: string; readonly real: string };
@@ -50,25 +50,21 @@ function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '');
 }
 
-/** What is needed to look at a path. */
-export type Inspection = {
-  readonly host: Host;
-  readonly base: Base;
-  readonly mounts: readonly Mount[];
-  readonly field: string;
-};
+/** A path, and the field of the request that it came in. */
+export type GivenPath = { readonly field: string; readonly path: string };
 
 /**
  * Looks at every component from the base down: a symbolic link is INVALID_ARGUMENT, a component that is another
  * mount FAILED_PRECONDITION, because what lies below it is not the agent's.
  */
 export async function inspectPath(
-  path: string,
-  { host, base, mounts, field }: Inspection,
+  { host, base }: { readonly host: Host; readonly base: Base },
+  { field, path }: GivenPath,
+  mounts: readonly Mount[],
 ): Promise<PathState> {
   for (const component of componentsOf(path, base)) {
     const isLast = component === path;
-    if (mountsAt(mounts, component).length > 0) {
+    if (topMount(mounts, component)) {
       if (isLast) return { kind: 'mountpoint' };
       // With the base "/" other mounts of the machine lie on the way; that base is for development only.
       if (base.real === '/') continue;
@@ -89,6 +85,18 @@ export async function inspectPath(
       );
   }
   throw new Error(`"${path}" does not lie below "${base.real}"`);
+}
+
+/** FAILED_PRECONDITION unless something can be mounted at the path, or is: on what is needed for it, which may have to be made. */
+export function requireUsable(
+  { kind, missingParent }: PathState,
+  { field, path }: GivenPath,
+  needed: 'file' | 'directory',
+): void {
+  if (missingParent !== undefined)
+    throw new Problem('FAILED_PRECONDITION', `${field} "${path}": "${missingParent}" is not there`);
+  if (!['nothing', 'mountpoint', needed].includes(kind))
+    throw new Problem('FAILED_PRECONDITION', `${field} "${path}" is no ${needed}`);
 }
 
 /** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */

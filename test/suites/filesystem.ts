@@ -4,11 +4,12 @@ import { loop } from '../../node-agent/connectors/loop.ts';
 import type { Device } from '../../node-agent/connector.ts';
 import type { Filesystem } from '../../node-agent/filesystem.ts';
 import type { Host } from '../../node-agent/host.ts';
-import { ensureFilesystem, type Formatting } from '../../node-agent/format/format.ts';
+import { ensureFilesystem } from '../../node-agent/format/format.ts';
+import type { Agent } from '../../node-agent/volumes/agent.ts';
 import { topMount } from '../../src/lib/linux/mountinfo.ts';
 import type { FormattingMark, VolumeRecord } from '../../node-agent/state/records.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import type { Bench, ImageOptions } from '../harness/node-agent-bench.ts';
+import { startAgent, type Bench, type ImageOptions } from '../harness/node-agent-bench.ts';
 
 /** How the suite gets a machine; `skip` says why it cannot. */
 export type FilesystemSuite = {
@@ -21,7 +22,7 @@ export type FilesystemSuite = {
 };
 
 type Task = {
-  readonly agent: Formatting;
+  readonly agent: Agent;
   readonly record: VolumeRecord;
   readonly device: Device;
   readonly marks: readonly (FormattingMark | undefined)[];
@@ -30,7 +31,8 @@ type Work = (task: Task, bench: Bench) => Promise<void>;
 
 /** What the device of a task holds in the end, with changes to its record. */
 async function ensure({ agent, record, device }: Task, change: Partial<VolumeRecord> = {}) {
-  return (await ensureFilesystem(agent, { ...record, ...change }, device)).filesystem;
+  const volume = { agent, record: { ...record, ...change }, connector: loop };
+  return (await ensureFilesystem(volume, device)).filesystem;
 }
 
 /** What every filesystem must do, on the real machine and on the fake one. */
@@ -157,6 +159,7 @@ async function openTask(
     mayFormat: true,
   };
   const device: Device = await loop.connect(attachment, host);
+  const agent = await startAgent(bench);
   const marks: (FormattingMark | undefined)[] = [];
   const put = async ({ formatting }: VolumeRecord): Promise<void> => void marks.push(formatting);
   const record: VolumeRecord = {
@@ -167,7 +170,12 @@ async function openTask(
     targets: [],
   };
   return {
-    task: { agent: { host, records: { put }, defaultFilesystem: filesystem }, record, device, marks },
+    task: {
+      agent: { ...agent, records: { ...agent.records, put }, defaultFilesystem: filesystem },
+      record,
+      device,
+      marks,
+    },
     end: () => loop.disconnect(attachment, host),
   };
 }

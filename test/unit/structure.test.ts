@@ -147,6 +147,14 @@ test('nobody in the node agent but the machine can touch a path of a volume', ()
   assert.deepEqual(around, []);
 });
 
+test('whether a volume is a device or a share is asked where its carrier is chosen, and nowhere else', () => {
+  const asks = /\bkind === '(device|share)'|accessType === /;
+  const files = sources.filter(
+    file => file.startsWith('node-agent/') && asks.test(readFileSync(file, 'utf8')),
+  );
+  assert.deepEqual(files, ['node-agent/volumes/carriers/index.ts']);
+});
+
 test('what the node agent loads holds no thick package', () => {
   const loaded = filesLoadedBy('node-agent/main.ts');
   assert.deepEqual(

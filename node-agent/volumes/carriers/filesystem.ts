@@ -1,7 +1,6 @@
 import { asProblem, Problem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Device } from '../../connector.ts';
-import { deviceConnectorFor } from '../../connectors/index.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
 import { ensureFilesystem } from '../../format/format.ts';
 import {
@@ -16,131 +15,123 @@ import { findUser } from '../../host/disk-use.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
 import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
-import type { VolumeRecord } from '../../state/records.ts';
-import type { Agent } from '../agent.ts';
 import type { Carrier, NamedDisk } from '../carrier.ts';
 import {
   connectDevice,
-  connectUnshared,
   deviceMembers,
   findOwnNumber,
-  isOwnNumber,
-  isStillConnected,
-  judgeDevice,
   locateDevice,
+  owns,
+  requireStillConnected,
+  type DeviceVolume,
 } from '../device.ts';
-import { isMountedReadonly, requireFilesystemUsable, requireFlags } from '../request-checks.ts';
+import { requireFilesystemUsable, requireFlags } from '../request-checks.ts';
 import { mountedMembers } from './mounted.ts';
 
 /** A filesystem on a device: proved blank before it is made, checked and grown before and after it is mounted. */
-export function createFilesystem(agent: Agent, record: VolumeRecord): Carrier {
-  const { capability } = record;
+export function createFilesystem(volume: DeviceVolume): Carrier {
+  const { agent, record } = volume;
+  const members = deviceMembers(volume);
   return {
-    ...mountedMembers(agent, record, mount => judgeDevice(agent, record, mount)),
-    ...deviceMembers(agent, record),
+    ...mountedMembers(agent, record, members.judge),
+    ...members,
     requireUsable: () => requireFilesystemUsable(record),
     async connect(secrets) {
-      const device = await connectUnshared(agent, record, secrets);
-      return { device, prepare: () => prepare(agent, record, device) };
+      const device = await connectDevice(volume, secrets);
+      return { device, prepare: () => prepare(volume, device) };
     },
     async finish({ type }, secrets) {
-      const device = await connectDevice(agent, record, secrets);
+      const device = await connectDevice(volume, secrets);
       const filesystem = findFilesystem(type);
-      if (filesystem) await fitMounted(agent, { record, device, found: { filesystem, isNew: false } });
+      if (filesystem) await fitMounted({ ...volume, device, found: { filesystem, isNew: false } });
       return device;
     },
-    isAsAsked: mount =>
-      mount.options.includes('ro') === isMountedReadonly(record) && hasContext(mount, capability),
     async locate({ path, mounts }) {
       const mount = topMount(mounts, path);
-      const number = mount && (await findOwnNumber(agent, record, mount));
+      const number = mount && (await findOwnNumber(volume, mount));
       if (number === undefined) return undefined;
-      const growFilesystem = () => growInUse(agent, record, number);
-      return { ...locateDevice(agent, record, number), growFilesystem };
+      return { ...locateDevice(volume, number), growFilesystem: () => growInUse(volume, number) };
     },
-    isHere: disks => isUsed(agent, record, disks),
+    isHere: disks => isUsed(volume, disks),
   };
 }
 
 /** Makes the filesystem where there is none, checks and grows one that is there; returns what mounts it. */
-async function prepare(agent: Agent, record: VolumeRecord, device: Device): Promise<() => Promise<void>> {
-  const found = await inPhase(agent, 'format', () => ensureFilesystem(agent, record, device));
+async function prepare(volume: DeviceVolume, device: Device): Promise<() => Promise<void>> {
+  const { agent, record } = volume;
+  const found = await inPhase(agent, 'format', () => ensureFilesystem(volume, device));
   requireFlags(record.capability.mountFlags ?? [], found.filesystem);
-  const volume = { record, device, found };
-  await inPhase(agent, 'fit', () => fitUnmounted(agent, volume));
+  const all = { ...volume, device, found };
+  await inPhase(agent, 'fit', () => fitUnmounted(all));
   return async () => {
-    await inPhase(agent, 'mount', () => mountProved(agent, volume)).catch(error =>
-      explainUnfinished(agent, record, error),
-    );
-    await inPhase(agent, 'fit', () => fitMounted(agent, volume));
+    await inPhase(agent, 'mount', () => mountProved(all)).catch(error => explainUnfinished(volume, error));
+    await inPhase(agent, 'fit', () => fitMounted(all));
   };
 }
 
 /** Mounts, and looks once more at what is mounted then: it keeps its number, so that this is the last word on it. */
-async function mountProved(agent: Agent, volume: FoundVolume): Promise<void> {
-  const { record, device } = volume;
-  const { attachment, capability, stagingPath, volumeId } = record;
-  const mount = await mountMended(agent, volume);
-  const isOwn = await isStillConnected(attachment, device, agent.host);
-  if (isOwn && hasContext(mount, capability)) return;
-  await unmountAll(agent, stagingPath);
-  if (isOwn) throw await contextDroppedProblem(volumeId, agent.host);
-  throw new Problem(
-    'UNAVAILABLE',
-    `device "${device.path}" was no longer volume "${volumeId}" when it was mounted`,
-  );
+async function mountProved(volume: FoundVolume): Promise<void> {
+  const { agent, record, device } = volume;
+  const mount = await mountMended(volume);
+  try {
+    await requireStillConnected(volume, device);
+    if (!hasContext(mount, record.capability)) throw await contextDroppedProblem(record.volumeId, agent.host);
+  } catch (error) {
+    await unmountAll(agent, record.stagingPath);
+    throw error;
+  }
 }
 
 /** Mounts; a mount that is refused is tried once more after the check of a filesystem that the agent mends. */
-async function mountMended(agent: Agent, volume: FoundVolume): Promise<Mount> {
+async function mountMended(volume: FoundVolume): Promise<Mount> {
   try {
-    return await mountDevice(agent, volume);
+    return await mountDevice(volume);
   } catch (error) {
-    const { record, device, found } = volume;
+    const { agent, record, device, found } = volume;
     const isRefused = error instanceof Problem && error.code === 'UNAVAILABLE';
     const mounts = await agent.host.mounts();
     if (!isRefused || mounts.some(mount => mount.device === device.number)) throw error;
-    if (await hasTwin(agent, volume))
+    if (await hasTwin(volume))
       throw new Problem(
         'FAILED_PRECONDITION',
         `volume "${record.volumeId}" holds a ${found.filesystem.name} with the UUID of one that is mounted on this node, such as a clone's source, and this kernel does not mount both`,
         error,
       );
     if (record.formatting) throw error;
-    await requireUndamaged(agent, volume);
+    await requireUndamaged(volume);
     if (!found.filesystem.unmounted) throw error;
-    await mendAfterRefusal(agent, volume);
-    return mountDevice(agent, volume);
+    await mendAfterRefusal(volume);
+    return mountDevice(volume);
   }
 }
 
-async function hasTwin({ host }: Agent, { found }: FoundVolume): Promise<boolean> {
+async function hasTwin({ agent, found }: FoundVolume): Promise<boolean> {
   const { filesystem, uuid } = found;
   if (uuid === undefined || !filesystem.twinDirectory) return false;
-  return (await host.list(filesystem.twinDirectory(uuid))).length > 0;
+  return (await agent.host.list(filesystem.twinDirectory(uuid))).length > 0;
 }
 
-async function mountDevice({ host }: Agent, { record, device, found }: FoundVolume): Promise<Mount> {
+async function mountDevice(volume: FoundVolume): Promise<Mount> {
+  const { agent, record, device, found } = volume;
   const { name, mountOptions, readonlyOptions } = found.filesystem;
-  const { attachment, capability, stagingPath: path, volumeId } = record;
-  if (!(await isStillConnected(attachment, device, host)))
-    throw new Problem('UNAVAILABLE', `device "${device.path}" is no longer volume "${volumeId}"`);
+  const { attachment, capability, stagingPath: path } = record;
+  await requireStillConnected(volume, device);
   const options = [
     ...mountOptions,
     ...(attachment.readonly ? ['ro', ...readonlyOptions] : []),
     ...(capability.mountFlags ?? []),
   ];
   const args = ['-t', name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
-  return mountAndSee(host, [...args, '--', device.path, path], {
+  return mountAndSee(agent.host, [...args, '--', device.path, path], {
     path,
-    shows: async mount => (await deviceNumberOf(mount, host)) === device.number,
+    shows: async mount => (await deviceNumberOf(mount, agent.host)) === device.number,
   });
 }
 
 /** Puts back the mark that was cleared for a mount that failed, and says what the mark means for it. */
-async function explainUnfinished({ records }: Agent, record: VolumeRecord, error: unknown): Promise<never> {
+async function explainUnfinished({ agent, record }: DeviceVolume, error: unknown): Promise<never> {
   if (!record.formatting) throw error;
-  await records.put(record);
+  await agent.records.put(record);
   throw new Problem(
     'UNAVAILABLE',
     `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,
@@ -149,15 +140,11 @@ async function explainUnfinished({ records }: Agent, record: VolumeRecord, error
 }
 
 /** A disk that the machine connects by itself is back after a reboot; only its use says that the volume is here. */
-async function isUsed(
-  { host }: Agent,
-  { attachment }: VolumeRecord,
-  disks: readonly NamedDisk[],
-): Promise<boolean> {
-  const { isSelfConnecting } = deviceConnectorFor(attachment);
+async function isUsed(volume: DeviceVolume, disks: readonly NamedDisk[]): Promise<boolean> {
+  const { agent, connector } = volume;
   for (const disk of disks) {
-    if (!(await isOwnNumber(attachment, disk.number, host))) continue;
-    if (!isSelfConnecting || (await findUser(disk, host)) !== undefined) return true;
+    if (!(await owns(volume, disk.number))) continue;
+    if (!connector.isSelfConnecting || (await findUser(disk, agent.host)) !== undefined) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
-import { shareConnectorFor } from '../../connectors/index.ts';
+import { Problem } from '../../../src/api/problem.ts';
+import { connectorFor } from '../../connectors/index.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Carrier } from '../carrier.ts';
@@ -6,11 +7,23 @@ import { createFilesystem } from './filesystem.ts';
 import { createRawDevice } from './raw-device.ts';
 import { createShare } from './share.ts';
 
-/** What a volume is on this node, by its attachment and its capability. */
+/** One volume in one request: what is recorded of it, and what it is. */
+export type Volume = { readonly agent: Agent; readonly record: VolumeRecord; readonly carrier: Carrier };
+
+/** A volume with its carrier. */
+export function volumeOf(agent: Agent, record: VolumeRecord): Volume {
+  return { agent, record, carrier: carrierOf(agent, record) };
+}
+
+/** What a volume is on this node, by its attachment and its capability; INVALID_ARGUMENT for a share as a block volume. */
 export function carrierOf(agent: Agent, record: VolumeRecord): Carrier {
-  const connector = shareConnectorFor(record.attachment);
-  if (connector) return createShare(agent, record, connector);
-  return record.capability.accessType === 'block'
-    ? createRawDevice(agent, record)
-    : createFilesystem(agent, record);
+  const connector = connectorFor(record.attachment);
+  const isBlock = record.capability.accessType === 'block';
+  if (connector.kind === 'device')
+    return (isBlock ? createRawDevice : createFilesystem)({ agent, record, connector });
+  if (!isBlock) return createShare({ agent, record, connector });
+  throw new Problem(
+    'INVALID_ARGUMENT',
+    `a volume over ${record.attachment.protocol} is a share, which has no block device`,
+  );
 }

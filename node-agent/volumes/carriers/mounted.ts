@@ -5,8 +5,9 @@ import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import { inaccessible, type Carrier, type VolumeFault } from '../carrier.ts';
 import { foreignProblem, isTurnedReadonly } from '../mounts.ts';
+import { isMountedReadonly } from '../request-checks.ts';
 
-type Members = Pick<Carrier, 'isMounted' | 'judge' | 'findUses' | 'findSource' | 'examine'>;
+type Members = Pick<Carrier, 'isMounted' | 'judge' | 'isAsAsked' | 'findUses' | 'findSource' | 'examine'>;
 
 /** What every volume has that is mounted at its staging path, and bound to its target paths from there. */
 export function mountedMembers(agent: Agent, record: VolumeRecord, judge: Carrier['judge']): Members {
@@ -15,6 +16,7 @@ export function mountedMembers(agent: Agent, record: VolumeRecord, judge: Carrie
   return {
     isMounted: true,
     judge,
+    isAsAsked: mount => isAsAsked(mount, record),
     findUses,
     async findSource(mounts) {
       const mount = topMount(mounts, stagingPath);
@@ -30,7 +32,6 @@ export function mountedMembers(agent: Agent, record: VolumeRecord, judge: Carrie
         path: stagingPath,
         readonly: mount.options.includes('ro'),
         canBeReadonly: true,
-        shows: async other => (await judge(other)) === 'own',
         findUse: async others => findUses(others)[0],
       };
     },
@@ -42,6 +43,20 @@ export function mountedMembers(agent: Agent, record: VolumeRecord, judge: Carrie
       return fault ? [fault] : [];
     },
   };
+}
+
+/** Flags that mountinfo shows for a mount as they were given. */
+const visibleFlags: ReadonlySet<string> = new Set(['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime']);
+
+/** True when a mount has the context and the flags that the record asks for: a bind that was interrupted may lack them. */
+export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
+  const { options } = mount;
+  const wanted = (record.capability.mountFlags ?? []).filter(flag => visibleFlags.has(flag));
+  return (
+    hasContext(mount, record.capability) &&
+    wanted.every(flag => options.includes(flag)) &&
+    options.includes('ro') === isMountedReadonly(record)
+  );
 }
 
 async function findFault(

@@ -10,21 +10,23 @@ import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Carrier } from '../carrier.ts';
 import { isMountedReadonly, requireShareUsable } from '../request-checks.ts';
-import { mountedMembers } from './mounted.ts';
+import { isAsAsked, mountedMembers } from './mounted.ts';
+
+/** A volume that is a share, and what connects it. */
+type ShareVolume = {
+  readonly agent: Agent;
+  readonly record: VolumeRecord;
+  readonly connector: ShareConnector<Protocol>;
+};
 
 /** A directory that others may use at the same time: it has no device, and its mount is all that there is of it. */
-export function createShare(
-  agent: Agent,
-  record: VolumeRecord,
-  connector: ShareConnector<Protocol>,
-): Carrier {
+export function createShare({ agent, record, connector }: ShareVolume): Carrier {
   const { attachment } = record;
   const { host } = agent;
   const judge = (mount: Mount) => connector.judge(attachment, mount, host);
   return {
     ...mountedMembers(agent, record, judge),
     requireUsable: () => requireShareUsable(record, connector),
-    requireUnshared: () => {},
     async connect() {
       const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host));
       return {
@@ -32,16 +34,14 @@ export function createShare(
       };
     },
     disconnect: async () => {},
-    isAsAsked: mount => isAsAsked(mount, record),
     async locate({ path, mounts }) {
       const mount = topMount(mounts, path);
       if (!mount || (await judge(mount)) !== 'own') return undefined;
       const { sizeBytes } = attachment;
       return {
         readBytes: async () => sizeBytes,
-        // A share has all the room that its server gives it.
+        // A share has all the space that its server gives it.
         growDevice: async requiredBytes => Math.max(requiredBytes, sizeBytes),
-        growFilesystem: async () => {},
       };
     },
     isHere: async () => false,
@@ -67,34 +67,12 @@ async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: 
   );
 }
 
-/** Flags that mountinfo shows for a mount as they were given. */
-const visibleFlags: ReadonlySet<string> = new Set([
-  'ro',
-  'nosuid',
-  'nodev',
-  'noexec',
-  'noatime',
-  'nodiratime',
-]);
-
-/** True when the mount has the flags that the record asks for: a bind that was interrupted may lack them. */
-function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
-  const { options } = mount;
-  if (!hasContext(mount, record.capability)) return false;
-  const wanted = flagsOf(record).filter(flag => visibleFlags.has(flag));
-  return wanted.every(flag => options.includes(flag)) && options.includes('ro') === isMountedReadonly(record);
-}
-
 function mountArgs({ type, options }: Share, record: VolumeRecord): readonly string[] {
-  const flags = flagsOf(record);
+  const asked = record.capability.mountFlags ?? [];
+  const flags = isMountedReadonly(record) && !asked.includes('ro') ? ['ro', ...asked] : asked;
   const given = new Set(flags.map(nameOf));
   const all = [...options.filter(option => !given.has(nameOf(option))), ...flags];
   return [...(type === undefined ? [] : ['-t', type]), '-o', all.join(',')];
-}
-
-function flagsOf(record: VolumeRecord): readonly string[] {
-  const flags = record.capability.mountFlags ?? [];
-  return isMountedReadonly(record) && !flags.includes('ro') ? ['ro', ...flags] : flags;
 }
 
 function nameOf(option: string): string {

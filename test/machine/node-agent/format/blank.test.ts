@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { proveBlank, superblockRanges, type Range } from '../../../../node-agent/format/prove-blank.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
-import { ext4 } from '../../../../node-agent/filesystems/ext4.ts';
 import { ensureFilesystem } from '../../../../node-agent/format/format.ts';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import {
@@ -14,6 +13,7 @@ import {
   MiB,
   openFakeBench,
   openRealBench,
+  startAgent,
   whyNoMachine,
 } from '../../../harness/node-agent-bench.ts';
 
@@ -75,17 +75,19 @@ function written(text: string, offset: number): Held {
 for (const [name, { sizeBytes, tool, fill }] of Object.entries(held)) {
   const skip = whyNoMachine ?? findMissing(tool === undefined ? [] : [tool]);
   test(`${name} is never formatted`, skip === undefined ? {} : { skip }, async t => {
-    const { host, makeImage } = openRealBench(t);
-    const path = makeImage('image', { sizeBytes });
+    const bench = openRealBench(t);
+    const { host } = bench;
+    const path = bench.makeImage('image', { sizeBytes });
     fill(path);
     execFileSync('cp', ['--sparse=always', path, `${path}-before`]);
     const attachment = attachmentTo(path);
     const device = await loop.connect(attachment, host);
     const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
     const record = { volumeId: 'c.v', attachment, stagingPath: '/x', capability, targets: [] };
-    const records = { put: () => assert.fail('mkfs was about to start') };
-    const ensured = ensureFilesystem({ host, records, defaultFilesystem: ext4 }, record, device);
-    await assert.rejects(ensured, { code: 'FAILED_PRECONDITION' });
+    const agent = await startAgent(bench);
+    const records = { ...agent.records, put: () => assert.fail('mkfs was about to start') };
+    const volume = { agent: { ...agent, records }, record, connector: loop };
+    await assert.rejects(ensureFilesystem(volume, device), { code: 'FAILED_PRECONDITION' });
     execFileSync('cmp', [path, `${path}-before`]);
     await loop.disconnect(attachment, host);
   });

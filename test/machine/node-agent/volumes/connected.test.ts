@@ -43,7 +43,7 @@ test('a device number that another file took right before the mount is refused, 
   const disturbed = withMischief(agent, { before: 'mount', work: () => replace(foreign) });
   await assert.rejects(stage(disturbed, request), {
     code: 'UNAVAILABLE',
-    detail: 'device "/dev/loop0" was no longer volume "c.v" when it was mounted',
+    detail: 'device "/dev/loop0" is no longer volume "c.v"',
   });
   assert.deepEqual(bench.host.state.mounts, []);
   assert.equal(bench.host.state.loops.get(0)?.backing, foreign);
@@ -88,7 +88,7 @@ test('what took the device after all was prepared for the mount is never mounted
 test('nothing is formatted on a device that was away since it was proved blank', async () => {
   const { bench, request, replace, agent } = await openTwo('blank');
   const disturbed = withMischief(agent, { after: 'cmp', work: () => replace(request.attachment.path) });
-  await assert.rejects(stage(disturbed, request), { code: 'UNAVAILABLE', detail: /changed while/ });
+  await assert.rejects(stage(disturbed, request), { code: 'UNAVAILABLE', detail: /no longer volume/ });
   assert.deepEqual(bench.host.state.formatted, []);
 });
 
@@ -120,7 +120,7 @@ test(
     };
     await assert.rejects(stage(withMischief(agent, { before: 'mount', work: replace }), request), {
       code: 'UNAVAILABLE',
-      detail: `device "${device}" was no longer volume "c.v" when it was mounted`,
+      detail: `device "${device}" is no longer volume "c.v"`,
     });
     assert.deepEqual(mountsBelow(bench.directory), []);
     const name = device.slice('/dev/'.length);

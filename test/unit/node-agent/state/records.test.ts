@@ -132,18 +132,16 @@ test('a record that cannot be written says so, and is not taken for written', as
   assert.equal(records.get('c.v'), undefined);
 });
 
-test('the others are all volumes that may be connected, but those that are about to be let go or are down', async () => {
+test('the others are all volumes that hold on to their device', async () => {
   const { host } = openFakeBench();
   const records = await openRecords(directory, host);
-  const attachmentOf = (path: string) => ({ ...recordOf('c.v').attachment, protocol: 'loop' as const, path });
-  for (const name of ['one', 'two', 'three'])
-    await records.put({ ...recordOf(`c.${name}`), attachment: attachmentOf(`/images/${name}`) });
-  const othersThanOne = () =>
-    records.othersThan('c.one').map(attachment => attachment.protocol === 'loop' && attachment.path);
-  assert.deepEqual(othersThanOne(), ['/images/two', '/images/three']);
-  records.setLeaving('c.two', true);
-  assert.deepEqual(othersThanOne(), ['/images/three']);
-  records.setLeaving('c.two', false);
-  await records.put({ ...recordOf('c.three'), isDown: true });
-  assert.deepEqual(othersThanOne(), ['/images/two']);
+  const { formatting: _, ...plain } = recordOf('c.down');
+  for (const record of [recordOf('c.one'), { ...plain, isDown: true } as const]) await records.put(record);
+  await records.put({ ...recordOf('c.half-made'), isDown: true });
+  const others = records.othersThan('c.v').map(({ volumeId }) => volumeId);
+  assert.deepEqual(others, ['c.one', 'c.half-made']);
+  assert.deepEqual(
+    records.othersThan('c.one').map(({ volumeId }) => volumeId),
+    ['c.half-made'],
+  );
 });

@@ -27,7 +27,7 @@ type Machine = { readonly host: SysfsHost; readonly agent: Agent; restart(): Pro
 /** A machine with the disk, which is an iSCSI unit that is there once somebody has connected it. */
 async function open(): Promise<Machine> {
   const { host, volumes } = openIscsiWorld(target);
-  volumes.set('1', { name: 'one', sizeBytes: MiB });
+  volumes.set('1', { name: 'one', sizeBytes: MiB }).set('2', { name: 'two', sizeBytes: MiB });
   for (const name of ['stage', 'state']) addDirectory(host.state, `/bench/${name}`);
   const shown = host.put;
   // What the unit says of itself is there as soon as the unit is.
@@ -93,6 +93,25 @@ test('of two volumes that are staged at a time on one disk, never both are, and 
   const retried: PromiseSettledResult<void>[] = [];
   for (const request of both) retried.push(...(await Promise.allSettled([stage(agent, request)])));
   assert.equal(retried.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('of two volumes of one target that are unstaged at a time, the last one logs out', async () => {
+  const { host, agent } = await open();
+  const both = [
+    requestFor('one', { ...overIscsi, wwid }),
+    requestFor('two', { ...overIscsi, lun: 2, wwid: 'naa.6001405two' }),
+  ];
+  for (const request of both) await stage(agent, request);
+  const { promise: disconnected, resolve } = Promise.withResolvers<void>();
+  let count = 0;
+  const remove = async (volumeId: string): Promise<void> => {
+    if (++count === both.length) resolve();
+    await disconnected;
+    await agent.records.remove(volumeId);
+  };
+  const leaving = { ...agent, records: { ...agent.records, remove } };
+  await Promise.all(both.map(request => unstage(leaving, request)));
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 
 test('a disk that took the number of one that is gone is not taken for it', async () => {

@@ -52,14 +52,12 @@ test('a symbolic link in any component is INVALID_ARGUMENT and is named', async 
   const { directory } = openRealBench(t);
   mkdirSync(`${directory}/pods/real`);
   symlinkSync(`${directory}/pods/real`, `${directory}/pods/link`);
-  const look = {
+  const agent = {
     host: createMachine({ timeoutMs: 1_000 }),
     base: { named: directory, real: directory },
-    mounts: [],
-    field: 'target_path',
   };
   for (const path of [`${directory}/pods/link`, `${directory}/pods/link/x`]) {
-    await assert.rejects(inspectPath(path, look), {
+    await assert.rejects(inspectPath(agent, { field: 'target_path', path }, []), {
       code: 'INVALID_ARGUMENT',
       message: `target_path "${path}" has the symbolic link "${directory}/pods/link" in it`,
     });
@@ -80,13 +78,14 @@ test('a mountpoint is not looked at, and what lies below one is refused', async 
     source: 'server:/x',
     superOptions: [],
   };
-  const look = { host, base: { named: directory, real: directory }, mounts: [mount], field: 'target_path' };
   const untouched = {
     ...host,
     kindOf: (asked: string) => (asked === path ? assert.fail() : host.kindOf(asked)),
   };
-  assert.deepEqual(await inspectPath(path, { ...look, host: untouched }), { kind: 'mountpoint' });
-  await assert.rejects(inspectPath(`${path}/x`, { ...look, host: untouched }), {
+  const agent = { host: untouched, base: { named: directory, real: directory } };
+  const look = (at: string) => inspectPath(agent, { field: 'target_path', path: at }, [mount]);
+  assert.deepEqual(await look(path), { kind: 'mountpoint' });
+  await assert.rejects(look(`${path}/x`), {
     code: 'FAILED_PRECONDITION',
   });
 });

@@ -1,0 +1,51 @@
+import { hasSeveralNames, isSameReach } from '../../src/api/attachment.ts';
+import { Problem } from '../../src/api/problem.ts';
+import type { Device } from '../connector.ts';
+import type { VolumeRecord } from '../state/records.ts';
+import { volumeOf, type Volume } from './carriers/index.ts';
+
+/**
+ * FAILED_PRECONDITION when another volume on this node is reached in the very same way, and is a device: two volumes on one
+ * would both format, grow and disconnect it.
+ */
+export function requireOwnReach(volume: Volume): void {
+  const holder = volume.carrier.ownsDevice && findSameReach(volume);
+  if (holder) throw sharedProblem(volume.record, holder);
+}
+
+/**
+ * FAILED_PRECONDITION when a device that was connected is another volume's as well, by what it says of itself, since one of
+ * the two names it in another way; then nothing of the volume is recorded.
+ */
+export async function requireOwnDevice({ agent, record }: Volume, { number }: Device): Promise<void> {
+  const { records } = agent;
+  if (records.get(record.volumeId)?.device?.number === number) return;
+  for (const other of records.othersThan(record.volumeId)) {
+    const mayBeOne = other.device === undefined || other.device.number === number;
+    if (!mayBeOne || ![record, other].some(({ attachment }) => hasSeveralNames(attachment))) continue;
+    if (!(await volumeOf(agent, other).carrier.ownsDevice?.(number))) continue;
+    await records.remove(record.volumeId);
+    throw sharedProblem(record, other);
+  }
+}
+
+/** True when the device of a volume that is down is another volume's by now, under whatever name. */
+export async function isHeldByOther(volume: Volume): Promise<boolean> {
+  const { agent, record, carrier } = volume;
+  if (findSameReach(volume)) return true;
+  for (const { device, isDown } of agent.records.othersThan(record.volumeId))
+    if (!isDown && device && (await carrier.ownsDevice?.(device.number))) return true;
+  return false;
+}
+
+function findSameReach({ agent, record }: Volume): VolumeRecord | undefined {
+  const others = agent.records.othersThan(record.volumeId);
+  return others.find(({ attachment }) => isSameReach(attachment, record.attachment));
+}
+
+function sharedProblem({ volumeId }: VolumeRecord, holder: VolumeRecord): Problem {
+  return new Problem(
+    'FAILED_PRECONDITION',
+    `the device of volume "${volumeId}" is the one of volume "${holder.volumeId}", which is staged here`,
+  );
+}
