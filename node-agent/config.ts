@@ -1,5 +1,4 @@
-import { defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
-import { advertisedSetting } from '../src/csi/plugin-capabilities.ts';
+import { advertisedSetting, defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
 import { logLevels } from '../src/lib/log.ts';
 import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';

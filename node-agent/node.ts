@@ -4,7 +4,7 @@ import { Problem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
-import type { UnaryHandlers } from '../src/csi/unary.ts';
+import type { Handlers } from '../src/csi/call.ts';
 import { createReadings } from './host/readings.ts';
 import type { Amounts } from './state/cache.ts';
 import type { Agent } from './volumes/agent.ts';
@@ -33,7 +33,7 @@ const capabilities = [
 ] as const;
 
 /** The Node service (CSI spec, "Node Service RPC"), in the order of the spec. */
-export function createNode(agent: Agent, identity: NodeIdentity): UnaryHandlers<NodeHandlers> {
+export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeHandlers> {
   const alone = createVolumeLock(agent);
   const readings = createReadings(agent);
   const { base } = agent;

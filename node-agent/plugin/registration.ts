@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RegistrationHandlers } from '../../src/csi/generated/pluginregistration/Registration.ts';
 import { loadRegistration } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer } from '../../src/csi/server.ts';
-import type { UnaryHandlers } from '../../src/csi/unary.ts';
+import type { Handlers } from '../../src/csi/call.ts';
 import { createKeyedQueue, repeat } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 
@@ -54,7 +54,7 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
   const { directory, driverName, log, lookMs = defaultLookMs } = options;
   const socketPath = join(directory, `${driverName}-reg.sock`);
   const standing = createStanding(options, () => void offer.renew());
-  const handlers: UnaryHandlers<RegistrationHandlers> = {
+  const handlers: Handlers<RegistrationHandlers> = {
     GetInfo: async () => describePlugin(options),
     async NotifyRegistrationStatus({ plugin_registered, error }) {
       if (plugin_registered) standing.accept();

@@ -2,7 +2,7 @@ import type { StorageClient } from '../api/client.ts';
 import { asProblem, Problem } from '../api/problem.ts';
 import { hasFeature, type Capabilities, type Feature } from '../api/storage.ts';
 import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
-import { advertisable, type Advertisable, type Advertised } from '../csi/plugin-capabilities.ts';
+import { advertisable, type Advertisable, type Advertised } from '../csi/identity.ts';
 import { pause } from '../lib/concurrency.ts';
 import type { Log } from '../lib/log.ts';
 

@@ -1,6 +1,5 @@
 import { isClusterName } from '../api/ids.ts';
-import { defaultDriverName, parseDriverName } from '../csi/identity.ts';
-import { advertisedSetting } from '../csi/plugin-capabilities.ts';
+import { advertisedSetting, defaultDriverName, parseDriverName } from '../csi/identity.ts';
 import { logLevels } from '../lib/log.ts';
 import { absolutePath, choice, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';

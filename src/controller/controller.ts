@@ -14,7 +14,7 @@ import {
   readName,
   readNodeId,
 } from '../csi/request.ts';
-import type { UnaryHandlers } from '../csi/unary.ts';
+import type { Handlers } from '../csi/call.ts';
 import {
   offeredRpcs,
   requireFeature,
@@ -27,7 +27,7 @@ import { createSnapshots } from './snapshots.ts';
 import { readPlace, readRequirement } from './topology.ts';
 
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
-export function createController(options: ControllerOptions): UnaryHandlers<ControllerHandlers> {
+export function createController(options: ControllerOptions): Handlers<ControllerHandlers> {
   const { client, capabilities, cluster, advertised } = options;
   const toVolume = (volume: Volume): CsiVolume => toCsiVolume(volume, advertised);
   return {

@@ -4,9 +4,9 @@ import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
 import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSnapshot.ts';
-import type { Advertised } from '../csi/plugin-capabilities.ts';
+import type { Advertised } from '../csi/identity.ts';
 import { readId, readName } from '../csi/request.ts';
-import type { UnaryHandlers } from '../csi/unary.ts';
+import type { Handlers } from '../csi/call.ts';
 import { requireFeature, type ControllerOptions } from './capabilities.ts';
 import { readParameters, toCsiSnapshot, toTimestamp } from './messages.ts';
 
@@ -16,7 +16,7 @@ export function createGroupController({
   capabilities,
   cluster,
   advertised,
-}: ControllerOptions): UnaryHandlers<GroupControllerHandlers> {
+}: ControllerOptions): Handlers<GroupControllerHandlers> {
   const toGroup = (group: Group): VolumeGroupSnapshot => toCsiGroup(group, advertised);
   return {
     async GroupControllerGetCapabilities() {

@@ -42,7 +42,7 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   if (advertised.includes('group-snapshots'))
     services.push({ definition: csi.GroupController.service, handlers: createGroupController(options) });
   if (advertised.includes('changed-blocks'))
-    services.push({ definition: csi.SnapshotMetadata.service, streams: createSnapshotMetadata(options) });
+    services.push({ definition: csi.SnapshotMetadata.service, handlers: createSnapshotMetadata(options) });
   const server = await serve({ socketPath: config.endpoint, services, log });
   opened.defer(() => server.close());
   const open = opened.move();

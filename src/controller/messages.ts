@@ -9,7 +9,7 @@ import type {
 } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
 import type { Timestamp } from '../csi/generated/google/protobuf/Timestamp.ts';
-import type { Advertised } from '../csi/plugin-capabilities.ts';
+import type { Advertised } from '../csi/identity.ts';
 import { readId, readMap } from '../csi/request.ts';
 import { toAccessibleTopology } from './topology.ts';
 

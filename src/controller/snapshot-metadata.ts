@@ -4,8 +4,8 @@ import type { BlockPage } from '../api/snapshot.ts';
 import type { GetMetadataAllocatedResponse } from '../csi/generated/csi/v1/GetMetadataAllocatedResponse.ts';
 import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotMetadata.ts';
 import { readId } from '../csi/request.ts';
-import type { StreamingHandlers } from '../csi/streaming.ts';
-import type { UnaryCall } from '../csi/unary.ts';
+import type { Handlers } from '../csi/call.ts';
+import type { UnaryCall } from '../csi/call.ts';
 import { requireFeature, type ControllerOptions } from './capabilities.ts';
 
 /** How long the gateway may take for one page of blocks. */
@@ -17,7 +17,7 @@ type Wanted = { readonly starting_offset: string; readonly max_results: number }
 export function createSnapshotMetadata({
   client,
   capabilities,
-}: Pick<ControllerOptions, 'client' | 'capabilities'>): StreamingHandlers<SnapshotMetadataHandlers> {
+}: Pick<ControllerOptions, 'client' | 'capabilities'>): Handlers<SnapshotMetadataHandlers> {
   /** A page that cannot be had is an error of the stream: only after the last page does it end regularly. */
   async function* stream(
     snapshot: { readonly id: string; readonly base?: string },

@@ -7,7 +7,7 @@ import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { ListSnapshotsRequest__Output } from '../csi/generated/csi/v1/ListSnapshotsRequest.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
 import { readId, readName } from '../csi/request.ts';
-import type { UnaryHandlers } from '../csi/unary.ts';
+import type { Handlers } from '../csi/call.ts';
 import { requireFeature, type ControllerOptions } from './capabilities.ts';
 import { readPage, readParameters, toCsiSnapshot } from './messages.ts';
 import { readRequirement } from './topology.ts';
@@ -15,7 +15,7 @@ import { readRequirement } from './topology.ts';
 type Rpcs = 'CreateSnapshot' | 'DeleteSnapshot' | 'ListSnapshots' | 'GetSnapshot';
 
 /** The RPCs of the Controller service that are about snapshots. */
-export function createSnapshots(options: ControllerOptions): Pick<UnaryHandlers<ControllerHandlers>, Rpcs> {
+export function createSnapshots(options: ControllerOptions): Pick<Handlers<ControllerHandlers>, Rpcs> {
   const { client, capabilities, cluster, advertised } = options;
   const toSnapshot = (snapshot: Snapshot): CsiSnapshot => toCsiSnapshot(snapshot, advertised);
   return {

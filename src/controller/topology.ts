@@ -3,7 +3,7 @@ import { hasFeature } from '../api/storage.ts';
 import type { Segments } from '../api/topology.ts';
 import type { Topology, Topology__Output } from '../csi/generated/csi/v1/Topology.ts';
 import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/TopologyRequirement.ts';
-import type { Advertised } from '../csi/plugin-capabilities.ts';
+import type { Advertised } from '../csi/identity.ts';
 import { unofferedProblem, type ControllerOptions } from './capabilities.ts';
 
 type Options = Pick<ControllerOptions, 'advertised' | 'capabilities'>;

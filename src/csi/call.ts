@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Metadata, type ServiceError } from '@grpc/grpc-js';
+import { once } from 'node:events';
+import {
+  Metadata,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { asProblem, Problem, problemTable } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
 
@@ -11,6 +17,24 @@ export type UnaryCall = {
   readonly requestId: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
+};
+
+/** One RPC: returns the response or throws a `Problem`. */
+export type Unary<Request, Response> = (request: Request, call: UnaryCall) => Promise<Response>;
+
+/** One RPC that answers with a stream: its regular end says that everything was sent, a `Problem` that it was not. */
+export type Streaming<Request, Response> = (request: Request, call: UnaryCall) => AsyncIterable<Response>;
+
+/** The handlers of a service; an RPC that is absent answers UNIMPLEMENTED. */
+export type Handlers<Rpcs> = {
+  readonly [K in keyof Rpcs as string extends K ? never : K]?: Rpcs[K] extends handleServerStreamingCall<
+    infer Request,
+    infer Response
+  >
+    ? Streaming<Request, Response>
+    : Rpcs[K] extends handleUnaryCall<infer Request, infer Response>
+      ? Unary<Request, Response>
+      : never;
 };
 
 /** What a call of gRPC has of use here. */
@@ -31,7 +55,7 @@ export type ObserveRpc = (rpc: string) => (code: string) => void;
 export type Edge = { readonly rpc: string; readonly log: Log; readonly observe: ObserveRpc | undefined };
 
 /** A call that runs. Exactly one of the functions is called, at its end. */
-export type OpenCall = UnaryCall & {
+type OpenCall = UnaryCall & {
   succeed(): void;
   /** The caller went away before the end. */
   leave(): void;
@@ -39,8 +63,53 @@ export type OpenCall = UnaryCall & {
   fail(error: unknown): ServiceError;
 };
 
+const unaryTimeoutMs = 30_000;
+/** A stream without a deadline goes on for as long as its caller listens, within what a timer can count. */
+const streamTimeoutMs = 24 * 60 * 60 * 1_000;
+
+/**
+ * The gRPC edge: turns what a handler throws into a status, and logs it once. The status carries code and message
+ * alone (CSI spec, "Error Scheme").
+ */
+export function toGrpcHandler<Request, Response>(
+  edge: Edge,
+  handler: Unary<Request, Response>,
+): handleUnaryCall<Request, Response> {
+  return async (call, callback) => {
+    const opened = openCall(edge, call, unaryTimeoutMs);
+    try {
+      callback(null, await handler(call.request, opened));
+      opened.succeed();
+    } catch (error) {
+      callback(opened.fail(error));
+    }
+  };
+}
+
+/** The gRPC edge of a stream: waits for a slow reader, and ends with a status when the handler throws. */
+export function toGrpcStream<Request, Response>(
+  edge: Edge,
+  handler: Streaming<Request, Response>,
+): handleServerStreamingCall<Request, Response> {
+  return async call => {
+    const opened = openCall(edge, call, streamTimeoutMs);
+    const { signal } = opened;
+    try {
+      for await (const response of handler(call.request, opened)) {
+        signal.throwIfAborted();
+        if (!call.write(response)) await once(call, 'drain', { signal });
+      }
+      call.end();
+      opened.succeed();
+    } catch (error) {
+      if (signal.aborted) opened.leave();
+      else call.emit('error', opened.fail(error));
+    }
+  };
+}
+
 /** Begins a call; one without a deadline ends after `defaultTimeoutMs`. */
-export function openCall({ rpc, log, observe }: Edge, call: GrpcCall, defaultTimeoutMs: number): OpenCall {
+function openCall({ rpc, log, observe }: Edge, call: GrpcCall, defaultTimeoutMs: number): OpenCall {
   const startMs = performance.now();
   const ended = observe?.(rpc);
   const abort = new AbortController();

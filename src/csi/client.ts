@@ -1,8 +1,10 @@
 import {
   credentials,
+  type CallOptions,
   type Client,
   type ClientReadableStream,
   type MethodDefinition,
+  type ServiceDefinition,
   type ServiceError,
 } from '@grpc/grpc-js';
 import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
@@ -13,39 +15,26 @@ import type { NodeDefinition } from './generated/csi/v1/Node.ts';
 import type { SnapshotMetadataDefinition } from './generated/csi/v1/SnapshotMetadata.ts';
 import { loadCsi, type Csi } from './protocol.ts';
 
-/** What a method is called with, and what comes back. */
-type Called<Request, Response> = Pick<
-  MethodDefinition<Request, Response>,
-  'requestSerialize' | 'responseDeserialize'
->;
-
-/** A service's unary RPCs as functions; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
-export type CsiCalls<Definition> = {
-  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends Called<
-    infer Request,
-    infer Response
+/** A service's RPCs as functions that answer so; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
+type Calls<Definition, IsStream> = {
+  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends Pick<
+    MethodDefinition<infer Request, infer Response>,
+    'requestSerialize' | 'responseDeserialize'
   >
-    ? (request: Request, timeoutMs?: number) => Promise<Response>
-    : never;
-};
-
-/** A service's streaming RPCs as functions: all messages, or what ended the stream early. */
-export type CsiStreams<Definition> = {
-  readonly [K in keyof Definition as string extends K ? never : K]: Definition[K] extends Called<
-    infer Request,
-    infer Response
-  >
-    ? (request: Request, timeoutMs?: number) => AsyncIterable<Response>
+    ? (
+        request: Request,
+        timeoutMs?: number,
+      ) => IsStream extends true ? AsyncIterable<Response> : Promise<Response>
     : never;
 };
 
 /** The CSI services of one socket, as a sidecar or kubelet calls them. */
 export interface CsiClient {
-  readonly identity: CsiCalls<IdentityDefinition>;
-  readonly controller: CsiCalls<ControllerDefinition>;
-  readonly groupController: CsiCalls<GroupControllerDefinition>;
-  readonly snapshotMetadata: CsiStreams<SnapshotMetadataDefinition>;
-  readonly node: CsiCalls<NodeDefinition>;
+  readonly identity: Calls<IdentityDefinition, false>;
+  readonly controller: Calls<ControllerDefinition, false>;
+  readonly groupController: Calls<GroupControllerDefinition, false>;
+  readonly snapshotMetadata: Calls<SnapshotMetadataDefinition, true>;
+  readonly node: Calls<NodeDefinition, false>;
   close(): void;
 }
 
@@ -60,63 +49,61 @@ let loaded: Csi | undefined;
 /** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
 export function connectCsi(endpoint: string): CsiClient {
   const csi = (loaded ??= loadCsi());
-  const identity = new csi.Identity(endpoint, credentials.createInsecure());
-  const controller = new csi.Controller(endpoint, credentials.createInsecure());
-  const groups = new csi.GroupController(endpoint, credentials.createInsecure());
-  const metadata = new csi.SnapshotMetadata(endpoint, credentials.createInsecure());
-  const node = new csi.Node(endpoint, credentials.createInsecure());
+  const clients: Client[] = [];
+  const connect = <Name extends keyof Csi, Answered extends CsiClient[keyof CsiClient]>(
+    name: Name,
+  ): Answered => {
+    const client = new csi[name](endpoint, credentials.createInsecure());
+    clients.push(client);
+    return toCalls(client, csi[name].service) as Answered;
+  };
   return {
-    identity: toCalls(identity, csi.Identity.service),
-    controller: toCalls(controller, csi.Controller.service),
-    groupController: toCalls(groups, csi.GroupController.service),
-    snapshotMetadata: toStreams(metadata, csi.SnapshotMetadata.service),
-    node: toCalls(node, csi.Node.service),
-    close: () => [identity, controller, groups, metadata, node].forEach(client => client.close()),
+    identity: connect('Identity'),
+    controller: connect('Controller'),
+    groupController: connect('GroupController'),
+    snapshotMetadata: connect('SnapshotMetadata'),
+    node: connect('Node'),
+    close: () => clients.forEach(client => client.close()),
   };
 }
 
 type Invoke = (
   request: unknown,
-  options: object,
-  callback: (error: ServiceError | null, response: unknown) => void,
-) => void;
+  options: CallOptions,
+  callback?: (error: ServiceError | null, response: unknown) => void,
+) => ClientReadableStream<unknown>;
 
-function toCalls<Definition extends object>(client: Client, definition: Definition): CsiCalls<Definition> {
+function toCalls(client: Client, definition: ServiceDefinition): object {
   const methods = client as unknown as Readonly<Record<string, Invoke>>;
-  const calls = Object.keys(definition).map(rpc => {
-    const call = (request: unknown, timeoutMs = defaultTimeoutMs): Promise<unknown> =>
-      new Promise((resolve, reject) => {
-        methods[rpc]?.call(client, request, { deadline: Date.now() + timeoutMs }, (error, response) => {
-          if (error) reject(toProblem(error));
-          else resolve(response);
-        });
-      });
-    return [rpc, call];
+  const entries = Object.entries(definition).map(([rpc, { responseStream }]) => {
+    const invoke = methods[rpc]?.bind(client) as Invoke;
+    return [rpc, responseStream ? toStream(invoke) : toCall(invoke)];
   });
-  return Object.fromEntries(calls) as CsiCalls<Definition>;
+  return Object.fromEntries(entries) as object;
 }
 
-type InvokeStream = (request: unknown, options: object) => ClientReadableStream<unknown>;
+function toCall(invoke: Invoke) {
+  return (request: unknown, timeoutMs = defaultTimeoutMs): Promise<unknown> => {
+    const { promise, resolve, reject } = Promise.withResolvers();
+    invoke(request, { deadline: Date.now() + timeoutMs }, (error, response) => {
+      if (error) reject(toProblem(error));
+      else resolve(response);
+    });
+    return promise;
+  };
+}
 
-function toStreams<Definition extends object>(
-  client: Client,
-  definition: Definition,
-): CsiStreams<Definition> {
-  const methods = client as unknown as Readonly<Record<string, InvokeStream>>;
-  const calls = Object.keys(definition).map(rpc => {
-    const call = async function* (request: unknown, timeoutMs = defaultTimeoutMs): AsyncGenerator<unknown> {
-      const stream = methods[rpc]?.call(client, request, { deadline: Date.now() + timeoutMs });
-      try {
-        yield* stream ?? [];
-      } catch (error) {
-        throw toProblem(error as ServiceError);
-      } finally {
-        stream?.cancel();
-      }
-    };
-    return [rpc, call];
-  });
-  return Object.fromEntries(calls) as CsiStreams<Definition>;
+function toStream(invoke: Invoke) {
+  return async function* (request: unknown, timeoutMs = defaultTimeoutMs): AsyncGenerator<unknown> {
+    const stream = invoke(request, { deadline: Date.now() + timeoutMs });
+    try {
+      yield* stream;
+    } catch (error) {
+      throw toProblem(error as ServiceError);
+    } finally {
+      stream.cancel();
+    }
+  };
 }
 
 function toProblem(error: ServiceError): Problem {

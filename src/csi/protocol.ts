@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-import { loadPackageDefinition, type Client, type ServiceDefinition } from '@grpc/grpc-js';
-import { toPackage, type Messages, type Services } from './codec.ts';
+import { makeClientConstructor, type Client, type ServiceDefinition } from '@grpc/grpc-js';
 import type { ControllerClient, ControllerDefinition } from './generated/csi/v1/Controller.ts';
 import type { GroupControllerClient, GroupControllerDefinition } from './generated/csi/v1/GroupController.ts';
 import type { IdentityClient, IdentityDefinition } from './generated/csi/v1/Identity.ts';
@@ -29,11 +28,36 @@ export type Csi = {
   readonly SnapshotMetadata: Service<SnapshotMetadataClient, SnapshotMetadataDefinition>;
 };
 
-/** The service by which a plugin on a node makes itself known to kubelet. */
-type Registration = Service<RegistrationClient, RegistrationDefinition>;
+/** One type of message as the generated code reads and writes it. */
+export interface MessageType {
+  fromObject(value: object): object;
+  encode(message: object): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+  toObject(message: object, options: object): object;
+}
 
-/** A service's methods, as a gRPC server needs them. */
-export type Definition = ServiceDefinition;
+/** The generated messages, by their full names. */
+export type Messages = Readonly<Record<string, MessageType>>;
+
+/** The methods of each service, by the service's full name; messages are named in full. */
+export type Services = Readonly<Record<string, readonly Method[]>>;
+
+type Method = {
+  readonly name: string;
+  readonly request: string;
+  readonly answer: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+};
+
+/** Reads and writes one type of message. */
+export type Codec = {
+  readonly serialize: (value: object) => Buffer;
+  readonly deserialize: (bytes: Uint8Array) => object;
+};
+
+/** How messages look in TypeScript: int64 and enum values as strings, defaults filled in, the name of a oneof's member. */
+const shape = { longs: String, enums: String, defaults: true, oneofs: true };
 
 type Generated = { readonly default: Messages; readonly services: Services };
 
@@ -42,23 +66,52 @@ const require = createRequire(import.meta.url);
 
 /** The whole of CSI. */
 export function loadCsi(): Csi {
-  return load<{ csi: { v1: Csi } }>('csi').csi.v1;
+  return load<Csi>('csi');
 }
 
 /** Identity and Node alone, without the messages of the others: for the node agent, which is to cost little. */
 export function loadNodeCsi(): Pick<Csi, 'Identity' | 'Node'> {
-  return load<{ csi: { v1: Csi } }>('node').csi.v1;
+  return load<Csi>('node');
 }
 
 /** The service by which a plugin on a node makes itself known to kubelet. */
-export function loadRegistration(): Registration {
-  const { pluginregistration } = load<{ pluginregistration: { Registration: Registration } }>(
-    'pluginregistration',
-  );
-  return pluginregistration.Registration;
+export function loadRegistration(): Service<RegistrationClient, RegistrationDefinition> {
+  return load<{ Registration: ReturnType<typeof loadRegistration> }>('pluginregistration').Registration;
 }
 
-function load<Loaded>(name: string): Loaded {
-  const { default: messages, services } = require(`./generated/${name}.messages.js`) as Generated;
-  return loadPackageDefinition(toPackage(messages, services)) as unknown as Loaded;
+/** The codec of the message with that full name; throws when there is none. */
+export function codecOf(messages: Messages, fullName: string): Codec {
+  const type = messages[fullName];
+  if (type === undefined) throw new Error(`there is no message "${fullName}"`);
+  return {
+    serialize: value => type.encode(type.fromObject(value)).finish() as Buffer,
+    deserialize: bytes => type.toObject(type.decode(bytes), shape),
+  };
+}
+
+function toDefinition(messages: Messages, service: string, methods: readonly Method[]): ServiceDefinition {
+  const entries = methods.map(({ name, request, answer, requestStream, responseStream }) => {
+    const [asked, answered] = [codecOf(messages, request), codecOf(messages, answer)];
+    const method = {
+      path: `/${service}/${name}`,
+      requestStream,
+      responseStream,
+      requestSerialize: asked.serialize,
+      requestDeserialize: asked.deserialize,
+      responseSerialize: answered.serialize,
+      responseDeserialize: answered.deserialize,
+    };
+    return [name, method];
+  });
+  return Object.fromEntries(entries) as ServiceDefinition;
+}
+
+/** The services of a generated file by their names, without their packages. */
+function load<Loaded>(file: string): Loaded {
+  const { default: messages, services } = require(`./generated/${file}.messages.js`) as Generated;
+  const entries = Object.entries(services).map(([fullName, methods]) => {
+    const definition = toDefinition(messages, fullName, methods);
+    return [fullName.split('.').at(-1), makeClientConstructor(definition, fullName)];
+  });
+  return Object.fromEntries(entries) as Loaded;
 }

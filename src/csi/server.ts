@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, linkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
 import { clearSocketPath, fileIdentity } from '../lib/unix-socket.ts';
-import type { Edge, ObserveRpc } from './call.ts';
-import type { Definition } from './protocol.ts';
-import { toGrpcStream, type Streaming } from './streaming.ts';
-import { toGrpcHandler, type Unary } from './unary.ts';
+import { toGrpcHandler, toGrpcStream, type ObserveRpc, type Streaming, type Unary } from './call.ts';
 
 /** One gRPC service: its methods, and the handlers of those that are offered. */
 export type Service = {
-  readonly definition: Definition;
+  readonly definition: ServiceDefinition;
   // The handlers' own types are checked where they are made; the server only carries them.
-  readonly handlers?: Readonly<Record<string, Unary<never, unknown> | undefined>>;
-  readonly streams?: Readonly<Record<string, Streaming<never, unknown> | undefined>>;
+  readonly handlers: Readonly<Record<string, Unary<never, unknown> | Streaming<never, unknown> | undefined>>;
 };
 
 /** Where to listen, and what to serve. `socketPath` is an absolute path. */
@@ -42,11 +43,11 @@ const drainMs = 3_000;
  * and that instance is not disturbed. What is no socket is never replaced. Whoever removes the file later takes the
  * server from its callers: a liveness probe on the socket then has the program started again.
  */
-export async function serve({ socketPath, services, log, observe }: ServeOptions): Promise<GrpcServer> {
+export async function serve(options: ServeOptions): Promise<GrpcServer> {
+  const { socketPath, services } = options;
   await clearSocketPath(socketPath);
   const server = new Server(quiet);
-  for (const service of services)
-    server.addService(service.definition, toImplementation(service, { log, observe }));
+  for (const service of services) server.addService(service.definition, toImplementation(service, options));
   const address = await bind(server, socketPath);
   const own = fileIdentity(socketPath);
   const isBound = (): boolean => fileIdentity(socketPath) === own;
@@ -87,14 +88,16 @@ async function bind(server: Server, socketPath: string): Promise<string> {
 }
 
 function toImplementation(
-  { handlers = {}, streams = {} }: Service,
-  edge: Omit<Edge, 'rpc'>,
+  { definition, handlers }: Service,
+  { log, observe }: ServeOptions,
 ): UntypedServiceImplementation {
-  const unary = Object.entries(handlers).flatMap(([rpc, handler]) =>
-    handler ? [[rpc, toGrpcHandler({ ...edge, rpc }, handler)]] : [],
-  );
-  const streaming = Object.entries(streams).flatMap(([rpc, handler]) =>
-    handler ? [[rpc, toGrpcStream({ ...edge, rpc }, handler)]] : [],
-  );
-  return Object.fromEntries([...unary, ...streaming]) as UntypedServiceImplementation;
+  const implementation: UntypedServiceImplementation = {};
+  for (const [rpc, handler] of Object.entries(handlers)) {
+    const edge = { rpc, log, observe };
+    if (handler)
+      implementation[rpc] = definition[rpc]?.responseStream
+        ? toGrpcStream(edge, handler as Streaming<unknown, unknown>)
+        : toGrpcHandler(edge, handler as Unary<unknown, unknown>);
+  }
+  return implementation;
 }

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { parseSegments, type Segments } from '../api/topology.ts';
-import { defaultDriverName } from '../csi/identity.ts';
-import { advertisedSetting } from '../csi/plugin-capabilities.ts';
+import { advertisedSetting, defaultDriverName } from '../csi/identity.ts';
 import { logLevels } from '../lib/log.ts';
 import { absolutePath, bytes, choice, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';

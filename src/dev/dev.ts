@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createClient } from '../api/client.ts';
 import { parse } from 'yaml';
 import { createTokenSource } from '../controller/tokens.ts';
-import { formatAdvertised } from '../csi/plugin-capabilities.ts';
+import { formatAdvertised } from '../csi/identity.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
 import { connectCsi } from '../../src/csi/client.ts';
-import { advertisable } from '../../src/csi/plugin-capabilities.ts';
+import { advertisable } from '../../src/csi/identity.ts';
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whatIsMissing } from '../harness/go.ts';
 import { startTrio, type Trio } from '../harness/trio.ts';

@@ -17,9 +17,9 @@ export async function temporaryDir(t: TestContext): Promise<string> {
 
 /** Handlers of the services beside Identity; none where a test is not about them. */
 export type Handlers = {
-  readonly controller?: NonNullable<Service['handlers']>;
-  readonly groups?: NonNullable<Service['handlers']>;
-  readonly metadata?: NonNullable<Service['streams']>;
+  readonly controller?: Service['handlers'];
+  readonly groups?: Service['handlers'];
+  readonly metadata?: Service['handlers'];
   readonly log?: Log;
 };
 
@@ -35,7 +35,7 @@ export async function serveCsi(
     { definition: csi.Identity.service, handlers: identity },
     { definition: csi.Controller.service, handlers: controller },
     { definition: csi.GroupController.service, handlers: groups },
-    { definition: csi.SnapshotMetadata.service, streams: metadata },
+    { definition: csi.SnapshotMetadata.service, handlers: metadata },
   ];
   const server = await serve({ socketPath, services, log });
   t.after(() => server.close());

@@ -1,4 +1,4 @@
-import type { Messages, Services } from '../codec.ts';
+import type { Messages, Services } from '../protocol.ts';
 
 declare const messages: Messages;
 export default messages;

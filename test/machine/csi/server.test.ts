@@ -7,7 +7,7 @@ import { credentials } from '@grpc/grpc-js';
 import { loadCsi } from '../../../src/csi/protocol.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { isSocketAnswered } from '../../../src/lib/unix-socket.ts';
-import type { UnaryCall } from '../../../src/csi/unary.ts';
+import type { UnaryCall } from '../../../src/csi/call.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 

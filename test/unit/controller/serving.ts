@@ -10,7 +10,7 @@ import { createController } from '../../../src/controller/controller.ts';
 import { createGroupController } from '../../../src/controller/group-controller.ts';
 import { createSnapshotMetadata } from '../../../src/controller/snapshot-metadata.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
-import { advertisedByDefault, type Advertised } from '../../../src/csi/plugin-capabilities.ts';
+import { advertisedByDefault, type Advertised } from '../../../src/csi/identity.ts';
 import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { features } from '../../../src/api/storage.ts';
 import type { Capabilities } from '../../../src/api/storage.ts';
 import { findDisagreements } from '../../../src/controller/capabilities.ts';
-import { parseAdvertised, type Advertised } from '../../../src/csi/plugin-capabilities.ts';
+import { parseAdvertised, type Advertised } from '../../../src/csi/identity.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 import { everything, serveController } from './serving.ts';
 

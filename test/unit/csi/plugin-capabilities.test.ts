@@ -10,7 +10,7 @@ import {
   formatAdvertised,
   toVendorVersion,
   type Advertised,
-} from '../../../src/csi/plugin-capabilities.ts';
+} from '../../../src/csi/identity.ts';
 import { version } from '../../../src/lib/version.ts';
 
 const call = { deadlineMs: Number.POSITIVE_INFINITY, requestId: 'r', signal: new AbortController().signal };

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../../src/api/problem.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
-import type { Streaming } from '../../../src/csi/streaming.ts';
+import type { Streaming } from '../../../src/csi/call.ts';
 import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 
 type Message = { readonly volume_capacity_bytes: number; readonly block_metadata: readonly object[] };

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { credentials, type ServiceError } from '@grpc/grpc-js';
 import { Problem, problemTable, type ProblemCode } from '../../../src/api/problem.ts';
 import { loadCsi } from '../../../src/csi/protocol.ts';
-import type { UnaryCall } from '../../../src/csi/unary.ts';
+import type { UnaryCall } from '../../../src/csi/call.ts';
 import type { Log, LogFields } from '../../../src/lib/log.ts';
 import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 

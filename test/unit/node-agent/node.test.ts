@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createNode } from '../../../node-agent/node.ts';
 import { toPublishContext } from '../../../src/api/attachment.ts';
-import type { UnaryCall } from '../../../src/csi/unary.ts';
+import type { UnaryCall } from '../../../src/csi/call.ts';
 import { openFakeBench, requestFor, startAgent, type Bench } from '../../harness/node-agent-bench.ts';
 
 const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };

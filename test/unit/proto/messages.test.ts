@@ -5,7 +5,7 @@ import type { MessageTypeDefinition } from '@grpc/proto-loader';
 import { loadSync } from '@grpc/proto-loader';
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
-import { codecOf, type Codec, type Messages, type Services } from '../../../src/csi/codec.ts';
+import { codecOf, type Codec, type Messages, type Services } from '../../../src/csi/protocol.ts';
 import csiMessages, { services } from '../../../src/csi/generated/csi.messages.js';
 import nodeMessages, { services as nodeServices } from '../../../src/csi/generated/node.messages.js';
 import { services as registrationServices } from '../../../src/csi/generated/pluginregistration.messages.js';

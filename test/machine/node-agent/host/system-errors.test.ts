@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createNode } from '../../../../node-agent/node.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import type { UnaryCall } from '../../../../src/csi/unary.ts';
+import type { UnaryCall } from '../../../../src/csi/call.ts';
 import {
   openFakeBench,
   openRealBench,

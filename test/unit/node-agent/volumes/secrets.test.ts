@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
-import type { UnaryCall } from '../../../../src/csi/unary.ts';
+import type { UnaryCall } from '../../../../src/csi/call.ts';
 import { createNode } from '../../../../node-agent/node.ts';
 import type { Secrets } from '../../../../node-agent/connector.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
