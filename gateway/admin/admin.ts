@@ -2,7 +2,6 @@ import type { DeletedVolume } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Recovery } from '../operations/recovery.ts';
-import { listSoftDeleted, restoreSoftDeleted } from '../tables/soft-deleted.ts';
 import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { audit } from './audit.ts';
 import type { ReclaimOptions } from './reclaim.ts';
@@ -24,7 +23,7 @@ const maxEntries = 10_000;
 
 /** Makes what operators do. Other gateways on the store may work meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
-  const { engine } = options;
+  const { reader, transaction } = options.engine;
   return {
     async audit({ stuckAfterMs }) {
       const { findings } = await audit({ ...options, stuckAfterMs });
@@ -37,17 +36,22 @@ export function createAdmin(options: AdminOptions): Admin {
       return { steps: steps.slice(0, maxEntries), total: steps.length };
     },
     async listDeletedVolumes({ limit, pageToken = '' }) {
-      const found = await listSoftDeleted(engine.reader, { afterId: pageToken, limit: limit + 1 });
+      // The first condition lets the index of what is unfinished be used.
+      const page = "and state <> 'ready' and id > ? order by id limit ?";
+      const found = await volumeTable.select(reader, { state: 'deleted' }, page, pageToken, limit + 1);
       const volumes = found.slice(0, limit).map(toDeletedVolume);
       const last = volumes.at(-1);
       return { volumes, ...(found.length > limit && last && { nextPageToken: last.id }) };
     },
-    async restoreVolume({ volumeId }) {
-      const restored = await engine.transaction(async sql => {
-        const isReady = (await volumeTable.find(sql, { id: volumeId }))?.state === 'ready';
-        return isReady || restoreSoftDeleted(sql, volumeId);
+    async restoreVolume({ volumeId: id }) {
+      await transaction(async sql => {
+        await sql.lock('volume', id);
+        const volume = await volumeTable.find(sql, { id });
+        if (volume?.state === 'ready') return;
+        if (volume?.state !== 'deleted')
+          throw new Problem('NOT_FOUND', `there is no soft-deleted volume "${id}"`);
+        await volumeTable.update(sql, { id }, { state: 'ready', restorableUntilMs: undefined });
       });
-      if (!restored) throw new Problem('NOT_FOUND', `there is no soft-deleted volume "${volumeId}"`);
     },
   };
 }

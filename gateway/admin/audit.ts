@@ -2,7 +2,7 @@ import type { Finding } from '../../src/api/admin.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
-import { listInventory, type InventoryRow } from '../tables/inventory.ts';
+import { readInventory, type InventoryRow } from '../tables/inventory.ts';
 import type { Engine } from '../store.ts';
 
 /** All findings. `foreign` are the pools whose storage has something of which nothing is in the store. */
@@ -16,7 +16,6 @@ export type AuditOptions = {
 };
 
 type Kind = Finding['kind'];
-type Rows = ReadonlyMap<string, InventoryRow>;
 type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
 
 /**
@@ -27,10 +26,10 @@ export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Prom
   const seen: Seen[] = [];
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
   for (const kind of ['volume', 'snapshot'] as const) {
-    const before = await readRows(engine, kind);
+    const before = await readInventory(engine.reader, kind);
     const there = new Map<string, ReadonlySet<string> | undefined>();
     for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind));
-    const after = await readRows(engine, kind);
+    const after = await readInventory(engine.reader, kind);
     const all = [...there].flatMap(([pool, ids]) => [...(ids ?? [])].map(id => ({ pool, kind, id })));
     const isKnown = ({ pool, id }: { readonly pool: string; readonly id: string }): boolean =>
       [before, after].some(rows => rows.get(id)?.pool === pool);
@@ -54,12 +53,6 @@ export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Prom
     findings: findings.filter(({ problem, ageMs }) => problem !== 'stuck' || ageMs >= stuckAfterMs),
     foreign: unknownIn.difference(knownIn),
   };
-}
-
-async function readRows({ reader }: Engine, kind: Kind): Promise<Rows> {
-  const rows = new Map<string, InventoryRow>();
-  for await (const row of listInventory(reader, kind)) rows.set(row.id, row);
-  return rows;
 }
 
 /** What the storage has, or undefined when it does not list that. */

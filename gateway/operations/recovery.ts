@@ -7,8 +7,7 @@ import { findAttachments } from '../tables/attachments.ts';
 import { listUnfinished, type Resource } from '../tables/claims.ts';
 import { groupTable } from '../tables/groups.ts';
 import { findMembers, snapshotTable } from '../tables/snapshots.ts';
-import { expireSoftDeleted, hasExpired } from '../tables/soft-deleted.ts';
-import { volumeTable } from '../tables/volumes.ts';
+import { expireSoftDeleted, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
 /** What is needed to find and to finish work. */
@@ -107,7 +106,7 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
     /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
     async sweep(): Promise<number> {
       const nowMs = Date.now();
-      if (await hasExpired(reader, nowMs)) await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
+      await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const) {
         const ids = await listUnfinished(reader, kind, nowMs);

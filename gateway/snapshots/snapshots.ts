@@ -2,7 +2,7 @@ import type { Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapsho
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireAnyOffers } from '../pools/features.ts';
 import { pageOf, fromPageToken, type PageQuery } from '../tables/paging.ts';
-import { listSnapshots, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { readRequirement } from '../volumes/placement.ts';
@@ -37,8 +37,9 @@ export function createSnapshots(options: ServiceOptions) {
     ): Promise<SnapshotPage> {
       requireAny();
       const afterId = pageToken === undefined ? '' : fromPageToken(cluster, pageToken, 'snapshots');
-      const query = { cluster, volumeId, afterId, limit: limit + 1 };
-      const records = await listSnapshots(engine.reader, query);
+      const same = { cluster, ...(volumeId !== undefined && { volumeId }) };
+      const created = "and id > ? and state in ('processing', 'ready') order by id limit ?";
+      const records = await snapshotTable.select(engine.reader, same, created, afterId, limit + 1);
       const { entries, nextPageToken } = pageOf(records.map(toSnapshot), limit, 'snapshots');
       return { snapshots: [...entries], ...(nextPageToken !== undefined && { nextPageToken }) };
     },

@@ -1,64 +1,41 @@
 import type { Reader, Sql } from '../store.ts';
-import { integer, table, text } from './table.ts';
+import { integer, table, text, type RecordOf } from './table.ts';
 
-/** What can be worked on by one at a time. */
-export type Resource = { readonly kind: 'volume' | 'snapshot' | 'group'; readonly id: string };
-
-/** Who works on a resource, on what, and until when nobody else may. Times are milliseconds since the epoch. */
-export type Claim = Resource & {
-  readonly owner: string;
-  readonly operation: string;
-  readonly sinceMs: number;
-  readonly untilMs: number;
+const columns = {
+  kind: text<'volume' | 'snapshot' | 'group'>(),
+  id: text(),
+  owner: text(),
+  operation: text(),
+  sinceMs: integer(),
+  untilMs: integer(),
 };
 
-const claims = table<Claim, 'kind' | 'id'>('claims', {
-  key: ['kind', 'id'],
-  columns: {
-    kind: text('kind'),
-    id: text('id'),
-    owner: text('owner'),
-    operation: text('operation'),
-    sinceMs: integer('since'),
-    untilMs: integer('until'),
-  },
-});
+/** Who works on a resource, on what, and until when nobody else may. Times are milliseconds since the epoch. */
+export type Claim = RecordOf<typeof columns>;
+
+/** What can be worked on by one at a time. */
+export type Resource = Pick<Claim, 'kind' | 'id'>;
+
+/** All claims. */
+export const claimTable = table('claims', { key: ['kind', 'id'], columns });
 
 /**
  * Claims the resource unless another owner's claim holds at `nowMs`. Undefined once it is claimed, else the claim that
  * holds. The claim is guarded in the statement itself, so that of two that are taken at once one fails.
  */
 export async function acquireClaim(sql: Sql, claim: Claim, nowMs: number): Promise<Claim | undefined> {
-  const { kind, id, owner, operation, sinceMs, untilMs } = claim;
-  const taken = await sql.run(
-    `insert into claims (kind, id, owner, operation, since, until) values (?, ?, ?, ?, ?, ?)
-     on conflict (kind, id) do update set owner = excluded.owner, operation = excluded.operation,
-       since = excluded.since, until = excluded.until
-     where claims.owner = ? or claims.until <= ?`,
-    kind,
-    id,
-    owner,
-    operation,
-    sinceMs,
-    untilMs,
-    owner,
-    nowMs,
-  );
-  return taken > 0 ? undefined : ((await claims.find(sql, claim)) ?? claim);
+  const mayClaim = 'where claims.owner = excluded.owner or claims.until_ms <= ?';
+  if (await claimTable.put(sql, claim, mayClaim, nowMs)) return undefined;
+  return (await claimTable.find(sql, claim)) ?? claim;
 }
 
 /** Lengthens the owner's claim while it is still the owner's. */
 export async function renewClaim(
   sql: Sql,
-  { kind, id, owner, untilMs }: Pick<Claim, 'kind' | 'id' | 'owner' | 'untilMs'>,
+  { kind, id, owner, untilMs }: Omit<Claim, 'operation' | 'sinceMs'>,
 ): Promise<void> {
-  await sql.run(
-    'update claims set until = ? where kind = ? and id = ? and owner = ?',
-    untilMs,
-    kind,
-    id,
-    owner,
-  );
+  const renewing = 'update claims set until_ms = ? where kind = ? and id = ? and owner = ?';
+  await sql.run(renewing, untilMs, kind, id, owner);
 }
 
 /** Frees the resource. False when the claim is the owner's no more. */
@@ -75,12 +52,8 @@ export async function listUnfinished(
   kind: Resource['kind'],
   nowMs: number,
 ): Promise<readonly string[]> {
-  const rows = await sql.all(
-    `${begun[kind]} except select id from claims where kind = ? and until > ? order by id`,
-    kind,
-    nowMs,
-  );
-  return rows.map(({ id }) => String(id));
+  const unclaimed = `${begun[kind]} except select id from claims where kind = ? and until_ms > ? order by id`;
+  return (await sql.all(unclaimed, kind, nowMs)).map(({ id }) => String(id));
 }
 
 /** Each condition is that of a partial index. */

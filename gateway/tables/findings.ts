@@ -1,26 +1,19 @@
 import type { Sql } from '../store.ts';
-import { integer, table, text } from './table.ts';
+import { integer, table, text, type RecordOf } from './table.ts';
 
-/** What an audit found wrong with one resource, as far as it tells one finding from another. */
-export type FindingKey = {
-  readonly pool: string;
-  readonly kind: 'volume' | 'snapshot';
-  readonly id: string;
-  readonly problem: string;
+const columns = {
+  pool: text(),
+  kind: text<'volume' | 'snapshot'>(),
+  id: text(),
+  problem: text(),
+  firstSeenMs: integer(),
 };
 
-type FindingRecord = FindingKey & { readonly firstSeenMs: number };
+/** What an audit found wrong with one resource, as far as it tells one finding from another. */
+export type FindingKey = Omit<RecordOf<typeof columns>, 'firstSeenMs'>;
 
-const findings = table<FindingRecord, keyof FindingKey>('findings', {
-  key: ['pool', 'kind', 'id', 'problem'],
-  columns: {
-    pool: text('pool'),
-    kind: text('kind'),
-    id: text('id'),
-    problem: text('problem'),
-    firstSeenMs: integer('first_seen'),
-  },
-});
+/** What the last audit found. */
+export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'problem'], columns });
 
 /** Records what is found now, removes what is not found any more, and returns when each was first found. */
 export async function recordFindings<T extends FindingKey>(
@@ -28,11 +21,11 @@ export async function recordFindings<T extends FindingKey>(
   found: readonly T[],
   nowMs: number,
 ): Promise<readonly (T & { readonly firstSeenMs: number })[]> {
-  const known = new Map((await findings.select(sql, '')).map(record => [keyOf(record), record]));
+  const known = new Map((await findingTable.select(sql, {})).map(record => [keyOf(record), record]));
   const current = new Set(found.map(keyOf));
-  for (const [key, record] of known) if (!current.has(key)) await findings.remove(sql, record);
+  for (const [key, record] of known) if (!current.has(key)) await findingTable.remove(sql, record);
   const dated = found.map(one => ({ ...one, firstSeenMs: known.get(keyOf(one))?.firstSeenMs ?? nowMs }));
-  for (const one of dated) if (!known.has(keyOf(one))) await findings.insert(sql, one);
+  for (const one of dated) await findingTable.insert(sql, one);
   return dated;
 }
 

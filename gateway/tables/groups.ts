@@ -1,29 +1,24 @@
 import type { Group } from '../../src/api/snapshot.ts';
-import { integer, json, table, text } from './table.ts';
+import { integer, json, table, text, type RecordOf } from './table.ts';
 
-/** A group of snapshots as it is recorded; its members are snapshots. */
-export type GroupRecord = {
-  readonly id: string;
-  readonly cluster: string;
-  readonly name: string;
+const columns = {
+  id: text(),
+  cluster: text(),
+  name: text(),
   /** The pool of its volumes, and so of its members. */
-  readonly pool: string;
-  readonly state: Group['state'];
-  readonly parameters: Readonly<Record<string, string>>;
+  pool: text(),
+  state: text<Group['state']>(),
+  parameters: json<Readonly<Record<string, string>>>(),
   /** When it was taken; before that, when it was asked for. */
-  readonly createdAtMs: number;
+  createdAtMs: integer(),
 };
 
+/** A group of snapshots as it is recorded; its members are snapshots. */
+export type GroupRecord = RecordOf<typeof columns>;
+
 /** All groups. */
-export const groupTable = table<GroupRecord, 'id'>('snapshot_groups', {
+export const groupTable = table('snapshot_groups', {
   key: ['id'],
-  columns: {
-    id: text('id'),
-    cluster: text('cluster'),
-    name: text('name'),
-    pool: text('pool'),
-    state: text('state'),
-    parameters: json('parameters'),
-    createdAtMs: integer('created_at'),
-  },
+  columns,
+  indexes: [`snapshot_groups_unfinished on snapshot_groups (id) where state <> 'ready'`],
 });

@@ -1,7 +1,4 @@
-import type { Reader } from '../store.ts';
-import { attachmentTable, type AttachmentRecord } from './attachments.ts';
-import { snapshotTable, type SnapshotRecord } from './snapshots.ts';
-import { volumeTable, type VolumeRecord } from './volumes.ts';
+import type { Reader, SqlRow } from '../store.ts';
 
 /** What the store says of one resource that the storage should have. */
 export type InventoryRow = {
@@ -12,57 +9,39 @@ export type InventoryRow = {
   readonly createdAtMs: number;
   /** What was begun and is not done; undefined when nothing is. */
   readonly unfinished: string | undefined;
-  /** Until when a soft-deleted volume can be restored. */
-  readonly restorableUntilMs: number | undefined;
 };
 
-const pageSize = 5_000;
-const nextPage = `where id > ? order by id limit ${pageSize}`;
+const queries: Readonly<Record<InventoryRow['kind'], string>> = {
+  volume: `select id, pool, state, created_at_ms, pending, (
+      select min(state || ' node "' || node_id || '"') from attachments
+      where volume_id = volumes.id and state <> 'attached'
+    ) as attaching from volumes`,
+  snapshot: 'select id, pool, state, created_at_ms, null as pending, null as attaching from snapshots',
+};
 
-/** Every resource of the kind, in any state, by id. */
-export async function* listInventory(sql: Reader, kind: InventoryRow['kind']): AsyncIterable<InventoryRow> {
-  let afterId = '';
-  for (;;) {
-    const page =
-      kind === 'volume'
-        ? await listVolumeRows(sql, afterId)
-        : (await snapshotTable.select(sql, nextPage, afterId)).map(toSnapshotRow);
-    yield* page;
-    if (page.length < pageSize) return;
-    afterId = page.at(-1)?.id ?? afterId;
-  }
+/** Every resource of the kind, in any state, by its id. */
+export async function readInventory(
+  sql: Reader,
+  kind: InventoryRow['kind'],
+): Promise<ReadonlyMap<string, InventoryRow>> {
+  const rows = await sql.all(queries[kind]);
+  return new Map(rows.map(row => [String(row.id), toInventoryRow(kind, row)]));
 }
 
-async function listVolumeRows(sql: Reader, afterId: string): Promise<readonly InventoryRow[]> {
-  const volumes = await volumeTable.select(sql, nextPage, afterId);
-  const attaching = await attachmentTable.select(
-    sql,
-    `where state <> 'attached' and volume_id between ? and ?`,
-    volumes[0]?.id ?? '',
-    volumes.at(-1)?.id ?? '',
-  );
-  const byVolume = new Map(attaching.map(one => [one.volumeId, one]));
-  return volumes.map(volume => toVolumeRow(volume, byVolume.get(volume.id)));
-}
-
-function toVolumeRow(volume: VolumeRecord, attaching: AttachmentRecord | undefined): InventoryRow {
-  const { id, pool, state, createdAtMs, pending, restorableUntilMs } = volume;
-  const begun = Object.keys(pending);
-  const changing = attaching && `${attaching.state} node "${attaching.nodeId}"`;
-  const onReady = begun.length > 0 ? `${begun.join(', ')} pending` : changing;
-  const unfinished = state === 'ready' ? onReady : state;
+function toInventoryRow(kind: InventoryRow['kind'], row: SqlRow): InventoryRow {
   return {
-    kind: 'volume',
-    id,
-    pool,
-    state,
-    createdAtMs,
-    restorableUntilMs,
-    unfinished: state === 'deleted' ? undefined : unfinished,
+    kind,
+    id: String(row.id),
+    pool: String(row.pool),
+    state: String(row.state),
+    createdAtMs: Number(row.created_at_ms),
+    unfinished: unfinishedOf(row),
   };
 }
 
-function toSnapshotRow({ id, pool, state, createdAtMs }: SnapshotRecord): InventoryRow {
-  const unfinished = state === 'ready' ? undefined : state;
-  return { kind: 'snapshot', id, pool, state, createdAtMs, unfinished, restorableUntilMs: undefined };
+function unfinishedOf({ state, pending = null, attaching = null }: SqlRow): string | undefined {
+  if (state === 'deleted') return undefined;
+  if (state !== 'ready') return String(state);
+  if (pending !== null) return `${Object.keys(JSON.parse(String(pending)) as object).join(', ')} pending`;
+  return attaching === null ? undefined : String(attaching);
 }

@@ -1,6 +1,6 @@
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlValue } from '../store.ts';
-import { segmentsText } from './segments.ts';
+import { integer, segmentsText, table, text } from './table.ts';
 
 /** What a volume or snapshot takes of its pool; undefined `segments`: it is in none, or nobody knows where yet. */
 export type Reserved = {
@@ -9,6 +9,12 @@ export type Reserved = {
   readonly cluster: string;
   readonly reservedBytes: number;
 };
+
+/** What is reserved in all, of each pool. */
+export const reservationTable = table('reservations', {
+  key: ['pool', 'segments', 'cluster'],
+  columns: { pool: text(), segments: text(), cluster: text(), bytes: integer() },
+});
 
 /**
  * Counts that what was reserved as `before` is reserved as `after` from now on; undefined is nothing. It belongs into the

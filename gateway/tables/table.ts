@@ -1,106 +1,139 @@
+import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
 
-/** How one property of a record is held in one column. */
+/** How one property of a record is held in one column, whose name is the property's in snake_case. */
 export type Column<T> = {
-  readonly name: string;
+  /** As `create table` has it. */
+  readonly type: string;
   encode(value: T): SqlValue;
   decode(value: SqlValue): T;
 };
 
-/** One column for each property of a record. */
-export type Columns<R> = { readonly [P in keyof R]-?: Column<R[P]> };
+type Columns = Readonly<Record<string, Column<unknown>>>;
 
-/** Records of one kind. `K` are the properties that name one. */
-export interface Table<R extends object, K extends keyof R> {
-  readonly name: string;
-  /** False when the key is taken; nothing is changed then. */
-  insert(sql: Sql, record: R): Promise<boolean>;
-  /** Records it instead of what has the same key. */
-  put(sql: Sql, record: R): Promise<void>;
-  find(sql: Reader, key: Pick<R, K>): Promise<R | undefined>;
-  /** The records that `rest` selects: all that can stand after the table's name. */
-  select(sql: Reader, rest: string, ...values: readonly SqlValue[]): Promise<readonly R[]>;
-  /** Changes only what is given. False when there is no such record. */
-  update(sql: Sql, key: Pick<R, K>, changes: Partial<R>): Promise<boolean>;
-  /** False when there is no such record. */
-  remove(sql: Sql, key: Pick<R, K>): Promise<boolean>;
-}
+/** A record with one property for each column. */
+export type RecordOf<C> = { readonly [P in keyof C]: C[P] extends Column<infer T> ? T : never };
 
-/** A table whose columns hold the properties of a record. */
-export function table<R extends object, K extends keyof R & string>(
+/** What follows the equalities in a query, beginning with `and`, `order by` or `limit`, and its values. */
+type Tail = readonly [sql?: string, ...values: SqlValue[]];
+
+/** Records of one kind, named by the properties of `key`; each of `indexes` is what follows `create index`. */
+export function table<C extends Columns, K extends keyof C & string>(
   name: string,
-  { key, columns }: { readonly key: readonly K[]; readonly columns: Columns<R> },
-): Table<R, K> {
-  const entries = Object.entries(columns) as unknown as readonly (readonly [keyof R, Column<unknown>])[];
-  const names = entries.map(([, column]) => column.name);
-  const keyNames = key.map(property => columns[property].name);
+  {
+    key,
+    columns,
+    indexes = [],
+  }: { readonly key: readonly K[]; readonly columns: C; readonly indexes?: readonly string[] },
+) {
+  type R = RecordOf<C>;
+  const properties = Object.keys(columns) as readonly (keyof C & string)[];
+  const names = properties.map(toSnakeCase);
+  const keyNames = key.map(toSnakeCase);
   const whereKey = keyNames.map(one => `${one} = ?`).join(' and ');
   const inserting = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
   const conflict = `on conflict (${keyNames.join(', ')}) do`;
   const changed = names.filter(one => !keyNames.includes(one)).map(one => `${one} = excluded.${one}`);
-  const valuesOf = (record: R): readonly SqlValue[] =>
-    entries.map(([property, column]) => column.encode(record[property]));
-  const keyOf = (record: Pick<R, K>): readonly SqlValue[] =>
-    key.map(property => columns[property].encode(record[property]));
   const selecting = `select ${names.join(', ')} from ${name}`;
 
-  async function select(sql: Reader, rest: string, ...values: readonly SqlValue[]): Promise<readonly R[]> {
-    const rows = await sql.all(`${selecting} ${rest}`, ...values);
-    return rows.map(row => toRecord<R>(entries, row));
+  function encode(some: readonly (keyof C & string)[], record: Partial<R>): readonly SqlValue[] {
+    return some.map(property => columns[property]?.encode(record[property]) ?? null);
+  }
+
+  function decode(row: SqlRow): R {
+    const record: Partial<Record<keyof C, unknown>> = {};
+    for (const [index, property] of properties.entries())
+      record[property] = columns[property]?.decode(row[names[index] ?? ''] ?? null);
+    return record as R;
   }
 
   return {
-    name,
-    select,
-    insert: async (sql, record) =>
-      (await sql.run(`${inserting} ${conflict} nothing`, ...valuesOf(record))) > 0,
-    async put(sql, record) {
-      await sql.run(`${inserting} ${conflict} update set ${changed.join(', ')}`, ...valuesOf(record));
+    /** What makes the table. */
+    ddl: [
+      `create table ${name} (
+        ${properties.map((property, index) => `${names[index]} ${columns[property]?.type}`).join(', ')},
+        primary key (${keyNames.join(', ')})
+      )`,
+      ...indexes.map(index => `create index ${index}`),
+    ],
+    /** False when the key is taken; nothing is changed then. */
+    async insert(sql: Sql, record: R): Promise<boolean> {
+      return (await sql.run(`${inserting} ${conflict} nothing`, ...encode(properties, record))) > 0;
     },
-    find: async (sql, record) => (await select(sql, `where ${whereKey}`, ...keyOf(record)))[0],
-    async update(sql, record, changes) {
-      const given = entries.filter(([property]) => property in changes);
-      const set = given.map(([, column]) => `${column.name} = ?`).join(', ');
-      const values = given.map(([property, column]) => column.encode(changes[property]));
-      const count = await sql.run(`update ${name} set ${set} where ${whereKey}`, ...values, ...keyOf(record));
-      return count > 0;
+    /** Records it in place of what has the same key; false when there is such a record and `tail` does not hold. */
+    async put(sql: Sql, record: R, ...[tail = '', ...values]: Tail): Promise<boolean> {
+      const putting = `${inserting} ${conflict} update set ${changed.join(', ')} ${tail}`;
+      return (await sql.run(putting, ...encode(properties, record), ...values)) > 0;
     },
-    remove: async (sql, record) =>
-      (await sql.run(`delete from ${name} where ${whereKey}`, ...keyOf(record))) > 0,
+    async find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
+      const [row] = await sql.all(`${selecting} where ${whereKey}`, ...encode(key, record as Partial<R>));
+      return row && decode(row);
+    },
+    /** The records with these properties. */
+    async select(sql: Reader, same: Partial<R>, ...[tail = '', ...values]: Tail): Promise<readonly R[]> {
+      const given = Object.keys(same) as readonly (keyof C & string)[];
+      const where = ['true', ...given.map(property => `${toSnakeCase(property)} = ?`)].join(' and ');
+      const rows = await sql.all(`${selecting} where ${where} ${tail}`, ...encode(given, same), ...values);
+      return rows.map(decode);
+    },
+    /** Changes only what is given. False when there is no such record. */
+    async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<boolean> {
+      const given = properties.filter(property => property in changes);
+      const set = given.map(property => `${toSnakeCase(property)} = ?`).join(', ');
+      const values = [...encode(given, changes), ...encode(key, record as Partial<R>)];
+      return (await sql.run(`update ${name} set ${set} where ${whereKey}`, ...values)) > 0;
+    },
+    /** False when there is no such record. */
+    async remove(sql: Sql, record: Pick<R, K>): Promise<boolean> {
+      const values = encode(key, record as Partial<R>);
+      return (await sql.run(`delete from ${name} where ${whereKey}`, ...values)) > 0;
+    },
   };
 }
 
 /** Text, or one of a few words. */
-export function text<T extends string = string>(name: string): Column<T> {
-  return { name, encode: value => value, decode: value => String(value) as T };
+export function text<T extends string = string>(): Column<T> {
+  return { type: 'text not null', encode: value => value, decode: value => String(value) as T };
 }
 
 /** A whole number up to 2^53. */
-export function integer(name: string): Column<number> {
-  return { name, encode: value => value, decode: Number };
+export function integer(): Column<number> {
+  return { type: 'bigint not null', encode: value => value, decode: Number };
 }
 
 /** True or false, as 1 or 0. */
-export function boolean(name: string): Column<boolean> {
-  return { name, encode: value => (value ? 1 : 0), decode: value => value === 1 };
+export function boolean(): Column<boolean> {
+  return { type: 'integer not null', encode: value => (value ? 1 : 0), decode: value => value === 1 };
 }
 
 /** Plain data. */
-export function json<T>(name: string): Column<T> {
-  return { name, encode: value => JSON.stringify(value), decode: value => JSON.parse(String(value)) as T };
+export function json<T>(): Column<T> {
+  return {
+    type: 'text not null',
+    encode: value => JSON.stringify(value),
+    decode: value => JSON.parse(String(value)) as T,
+  };
+}
+
+/** A topology, by which it can be compared: the same text for the same segments, whatever their order. */
+export function segments(): Column<Segments> {
+  return { ...json<Segments>(), encode: segmentsText };
+}
+
+/** The text of a topology in its column. */
+export function segmentsText(topology: Segments): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(topology).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 /** What may be undefined, as null. */
-export function optional<T>({ name, encode, decode }: Column<T>): Column<T | undefined> {
+export function optional<T>({ type, encode, decode }: Column<T>): Column<T | undefined> {
   return {
-    name,
+    type: type.replace(' not null', ''),
     encode: value => (value === undefined ? null : encode(value)),
     decode: value => (value === null ? undefined : decode(value)),
   };
 }
 
-function toRecord<R>(entries: readonly (readonly [keyof R, Column<unknown>])[], row: SqlRow): R {
-  const record: Partial<Record<keyof R, unknown>> = {};
-  for (const [property, column] of entries) record[property] = column.decode(row[column.name] ?? null);
-  return record as R;
+function toSnakeCase(property: string): string {
+  return property.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }

@@ -1,9 +1,18 @@
 import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
-import type { Reader } from '../store.ts';
-import { segmentsColumn } from './segments.ts';
-import { boolean, integer, json, optional, table, text, type Column } from './table.ts';
+import type { Reader, Sql } from '../store.ts';
+import {
+  boolean,
+  integer,
+  json,
+  optional,
+  segments,
+  table,
+  text,
+  type Column,
+  type RecordOf,
+} from './table.ts';
 
 /**
  * What was asked when the volume was made; its name and its source stand beside it. Of the topology that was asked for,
@@ -19,55 +28,45 @@ export type Pending = {
   readonly modification?: Readonly<Record<string, string>> | undefined;
 };
 
-/** A volume as it is recorded. */
-export type VolumeRecord = {
-  readonly id: string;
-  readonly cluster: string;
-  readonly name: string;
-  readonly pool: string;
+const columns = {
+  id: text(),
+  cluster: text(),
+  name: text(),
+  pool: text(),
   /** `deleted`: it can be restored, and only operators see it. */
-  readonly state: Volume['state'] | 'deleted';
-  readonly spec: RecordedSpec;
-  readonly source: VolumeSource | undefined;
-  readonly sizeBytes: number;
+  state: text<Volume['state'] | 'deleted'>(),
+  spec: json<RecordedSpec>(),
+  source: optional(sourceColumn()),
+  sizeBytes: integer(),
   /** What it takes of its pool. */
-  readonly reservedBytes: number;
-  readonly context: Readonly<Record<string, string>>;
-  readonly createdAtMs: number;
+  reservedBytes: integer(),
+  context: json<Readonly<Record<string, string>>>(),
+  createdAtMs: integer(),
   /** The mutable parameters as they are now, as far as that is certain. */
-  readonly mutableParameters: Readonly<Record<string, string>>;
-  readonly nodeExpansionRequired: boolean;
+  mutableParameters: json<Readonly<Record<string, string>>>(),
+  nodeExpansionRequired: boolean(),
   /** A node could write to it as a raw device: it may hold data that no filesystem's probe knows. */
-  readonly usedRaw: boolean;
-  readonly pending: Pending;
+  usedRaw: boolean(),
+  pending: pendingColumn(),
   /** Where it is; undefined: it is reached from everywhere, or not made yet. */
-  readonly segments: Segments | undefined;
+  segments: optional(segments()),
   /** Until when a deleted volume can be restored. */
-  readonly restorableUntilMs: number | undefined;
+  restorableUntilMs: optional(integer()),
 };
 
+/** A volume as it is recorded. */
+export type VolumeRecord = RecordOf<typeof columns>;
+
 /** All volumes, those that are deleted and can be restored included. */
-export const volumeTable = table<VolumeRecord, 'id'>('volumes', {
+export const volumeTable = table('volumes', {
   key: ['id'],
-  columns: {
-    id: text('id'),
-    cluster: text('cluster'),
-    name: text('name'),
-    pool: text('pool'),
-    state: text('state'),
-    spec: json('spec'),
-    source: optional(sourceColumn('source')),
-    sizeBytes: integer('size_bytes'),
-    reservedBytes: integer('reserved_bytes'),
-    context: json('context'),
-    createdAtMs: integer('created_at'),
-    mutableParameters: json('mutable_parameters'),
-    nodeExpansionRequired: boolean('node_expansion'),
-    usedRaw: boolean('used_raw'),
-    pending: pendingColumn('pending'),
-    segments: optional(segmentsColumn('segments')),
-    restorableUntilMs: optional(integer('restorable_until')),
-  },
+  columns,
+  indexes: [
+    'volumes_by_cluster on volumes (cluster, id)',
+    'volumes_by_source on volumes (source) where source is not null',
+    `volumes_unfinished on volumes (id) where state <> 'ready'`,
+    'volumes_pending on volumes (id) where pending is not null',
+  ],
 });
 
 /** The volume, or undefined when it is not recorded, or deleted. */
@@ -81,29 +80,26 @@ export function listVolumes(
   sql: Reader,
   { cluster, afterId, limit }: { readonly cluster: string; readonly afterId: string; readonly limit: number },
 ): Promise<readonly VolumeRecord[]> {
-  return volumeTable.select(
-    sql,
-    `where cluster = ? and id > ? and state <> 'deleted' order by id limit ?`,
-    cluster,
-    afterId,
-    limit,
-  );
+  const page = `and id > ? and state <> 'deleted' order by id limit ?`;
+  return volumeTable.select(sql, { cluster }, page, afterId, limit);
 }
 
-/** One of the volumes that are being made from the source, or undefined when there is none. */
-export async function findVolumeMadeFrom(sql: Reader, source: VolumeSource): Promise<string | undefined> {
-  const [row] = await sql.all(
-    `select id from volumes where source = ? and state = 'creating' limit 1`,
-    sourceText(source),
+/** Makes an unfinished deletion of every soft-deleted volume whose time has passed. */
+export async function expireSoftDeleted(sql: Sql, nowMs: number): Promise<void> {
+  await sql.run(
+    // The first condition lets the index of what is unfinished be used.
+    `update volumes set state = 'deleting', restorable_until_ms = null
+     where state <> 'ready' and state = 'deleted' and restorable_until_ms <= ?`,
+    nowMs,
   );
-  return row && String(row.id);
 }
 
 /** A source as one word for its kind and its id, which an index finds. */
-function sourceColumn(name: string): Column<VolumeSource> {
+function sourceColumn(): Column<VolumeSource> {
   return {
-    name,
-    encode: sourceText,
+    ...text(),
+    encode: source =>
+      source.kind === 'snapshot' ? `snapshot ${source.snapshotId}` : `volume ${source.volumeId}`,
     decode(value) {
       const [kind, id = ''] = String(value).split(' ', 2);
       return kind === 'snapshot' ? { kind, snapshotId: id } : { kind: 'volume', volumeId: id };
@@ -111,15 +107,11 @@ function sourceColumn(name: string): Column<VolumeSource> {
   };
 }
 
-function sourceText(source: VolumeSource): string {
-  return source.kind === 'snapshot' ? `snapshot ${source.snapshotId}` : `volume ${source.volumeId}`;
-}
-
 /** Nothing pending is null, so that an index finds what is. */
-function pendingColumn(name: string): Column<Pending> {
-  const { encode, decode } = json<Pending>(name);
+function pendingColumn(): Column<Pending> {
+  const { encode, decode } = json<Pending>();
   return {
-    name,
+    type: 'text',
     encode(value) {
       const encoded = encode(value);
       return encoded === '{}' ? null : encoded;

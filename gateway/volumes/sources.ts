@@ -8,8 +8,8 @@ import { toKnownSnapshot } from '../snapshots/documents.ts';
 import type { Reader, Sql } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
 import type { Resource } from '../tables/claims.ts';
-import { findUnreadySnapshot, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume, findVolumeMadeFrom, type VolumeRecord } from '../tables/volumes.ts';
+import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { toKnownVolume } from './documents.ts';
 
@@ -86,17 +86,19 @@ export async function isWritable(sql: Reader, volumeId: string): Promise<boolean
 export async function requireUnneeded(sql: Reader, { kind, id }: Resource): Promise<void> {
   const source: AskedSource =
     kind === 'volume' ? { kind, volumeId: id } : { kind: 'snapshot', snapshotId: id };
-  const made = await findVolumeMadeFrom(sql, source);
-  if (made !== undefined)
+  const [made] = await volumeTable.select(sql, { source, state: 'creating' }, 'limit 1');
+  if (made)
     throw new Problem(
       'FAILED_PRECONDITION',
-      `${kind} "${id}" is needed: volume "${made}" is being made from it`,
+      `${kind} "${id}" is needed: volume "${made.id}" is being made from it`,
     );
-  const unready = kind === 'volume' ? await findUnreadySnapshot(sql, id) : undefined;
-  if (unready !== undefined)
+  if (kind !== 'volume') return;
+  const needing = "and state in ('creating', 'processing') limit 1";
+  const [unready] = await snapshotTable.select(sql, { volumeId: id }, needing);
+  if (unready)
     throw new Problem(
       'FAILED_PRECONDITION',
-      `volume "${id}" has the snapshot "${unready}", which is not ready`,
+      `volume "${id}" has the snapshot "${unready.id}", which is not ready`,
     );
 }
 

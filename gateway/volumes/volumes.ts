@@ -5,10 +5,9 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
-import { findAttachments, listAttachments } from '../tables/attachments.ts';
+import { attachmentTable, findAttachments } from '../tables/attachments.ts';
 import { volumePage, fromPageToken, type PageQuery } from '../tables/paging.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { softDelete } from '../tables/soft-deleted.ts';
 import { findVolume, listVolumes, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
@@ -80,7 +79,8 @@ export function createVolumes(options: ServiceOptions): Volumes {
       const records = await listVolumes(engine.reader, query);
       const [first, last] = [records[0], records.at(-1)];
       if (!first || !last) return { volumes: [] };
-      const attachments = await listAttachments(engine.reader, { firstId: first.id, lastId: last.id });
+      const between = 'and volume_id between ? and ? order by volume_id, node_id';
+      const attachments = await attachmentTable.select(engine.reader, {}, between, first.id, last.id);
       const byVolume = Map.groupBy(attachments, ({ volumeId }) => volumeId);
       return volumePage(
         records.map(record => toVolume(record, byVolume.get(record.id) ?? [])),
@@ -121,8 +121,10 @@ export function createVolumes(options: ServiceOptions): Volumes {
           if (!canKeep(volume)) await pools.get(volume.pool).backend.delete({ id });
         },
         async succeed(sql, { intent }) {
-          if (canKeep(intent)) await softDelete(sql, id, Date.now() + keepDeletedMs);
-          else {
+          if (canKeep(intent)) {
+            const restorableUntilMs = Date.now() + keepDeletedMs;
+            await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
+          } else {
             await moveReservation(sql, intent, undefined);
             await volumeTable.remove(sql, { id });
           }

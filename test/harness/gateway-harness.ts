@@ -187,7 +187,7 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
 
 /** Ends all claims in the store, as time does when those who hold them have died. */
 export async function endClaims({ engine }: Pick<Gateway, 'engine'>): Promise<void> {
-  await engine.transaction(sql => sql.run('update claims set until = 0'));
+  await engine.transaction(sql => sql.run('update claims set until_ms = 0'));
 }
 
 /** A memory backend with nothing in it, with so many bytes, or so many in each of several topologies. */

@@ -104,7 +104,9 @@ test('the age of a finding is that since it was first found, and begins anew whe
   const find = async (): Promise<Finding | undefined> =>
     (await audit({ ...gateway, stuckAfterMs: 0 })).findings[0];
   assert.ok(((await find())?.ageMs ?? hour) < 1_000);
-  await gateway.engine.transaction(sql => sql.run('update findings set first_seen = first_seen - ?', hour));
+  await gateway.engine.transaction(sql =>
+    sql.run('update findings set first_seen_ms = first_seen_ms - ?', hour),
+  );
   assert.ok(((await find())?.ageMs ?? 0) >= hour);
   await gateway.backend.delete({ id: 'a.orphan' });
   assert.equal(await find(), undefined);

@@ -223,8 +223,8 @@ async function shared(t: TestContext): Promise<{ backend: FaultyBackend; store: 
 /** A gateway that is gone while the storage works: the storage does the work, nobody records the outcome. */
 /** When the one claim in the store ends, in milliseconds since the epoch. */
 async function claimedUntil({ engine }: Gateway): Promise<number> {
-  const [row] = await engine.reader.all('select until from claims');
-  return Number(row?.['until']);
+  const [row] = await engine.reader.all('select until_ms from claims');
+  return Number(row?.['until_ms']);
 }
 
 async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; backend: FaultyBackend }> {

@@ -9,7 +9,9 @@ test('the tables are made once, and found by the next start', async t => {
   const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
   t.after(() => engine.close());
   await migrate(engine);
-  await engine.transaction(sql => sql.run("insert into nodes (cluster, id, spec) values ('a', 'n1', '{}')"));
+  await engine.transaction(sql =>
+    sql.run("insert into nodes (cluster, node_id, spec) values ('a', 'n1', '{}')"),
+  );
   await migrate(engine);
   assert.equal((await engine.reader.all('select * from nodes')).length, 1);
 });

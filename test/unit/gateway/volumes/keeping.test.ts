@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { restoreSoftDeleted } from '../../../../gateway/tables/soft-deleted.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
@@ -20,8 +19,8 @@ function create({ ask }: Gateway): Promise<Answer> {
   return ask(`PUT ${path}`, { body: volumeSpec('pvc-1') });
 }
 
-function restore({ engine }: Gateway, id: string): Promise<boolean> {
-  return engine.transaction(sql => restoreSoftDeleted(sql, id));
+async function restore({ ask }: Gateway): Promise<number> {
+  return (await ask('PUT /v1/admin/deleted-volumes/a.pvc-1/restore', { as: 'operator' })).status;
 }
 
 async function listed({ ask }: Gateway): Promise<readonly string[]> {
@@ -67,11 +66,10 @@ test('a restored volume has its bytes, and can be deleted and restored again', a
   for (let round = 0; round < 2; round++) {
     await gateway.ask(`DELETE ${path}`);
     await gateway.recovery.sweep();
-    assert.equal(await restore(gateway, 'a.pvc-1'), true);
+    assert.equal(await restore(gateway), 204);
     assert.deepEqual((await gateway.ask(`GET ${path}`)).body, made);
     assert.deepEqual(backend.read('a.pvc-1', 4_096, bytes.length), bytes);
   }
-  assert.equal(await restore(gateway, 'a.pvc-1'), false);
 });
 
 test('after its time a kept volume is deleted for good, and its name is free', async t => {
@@ -82,7 +80,7 @@ test('after its time a kept volume is deleted for good, and its name is free', a
   const sweep = async () => (await gateway.recovery.sweep()) || undefined;
   assert.equal(await poll(sweep, { everyMs: 10, timeoutMs: 60_000 }), 1);
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
-  assert.equal(await restore(gateway, 'a.pvc-1'), false);
+  assert.equal(await restore(gateway), 404);
   assert.equal((await create(gateway)).status, 201);
 });
 
@@ -101,7 +99,7 @@ test('an attached volume is refused, not kept', async t => {
   const body = { capability: mounted, readonly: false };
   await gateway.ask('PUT /v1/volumes/any.pvc-1/attachments/n1', { as: 'any', body });
   assertProblem(await gateway.ask('DELETE /v1/volumes/any.pvc-1', { as: 'any' }), 409, 'FAILED_PRECONDITION');
-  assert.equal(await restore(gateway, 'any.pvc-1'), false);
+  assert.equal((await gateway.ask('GET /v1/volumes/any.pvc-1', { as: 'any' })).body['state'], 'ready');
 });
 
 test('without a time to keep, a deleted volume is gone at once', async t => {
