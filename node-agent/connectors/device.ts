@@ -31,35 +31,30 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
   return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 
-/** Which of two disks is the volume's nobody can tell: both stay as they are, and are still not to be in use. */
+/** Of several disks none can be told to be the volume's: they stay as they are, and must still be unused. */
 async function disconnect(attachment: DeviceAttachment, host: Host): Promise<void> {
-  const { own } = await findAll(attachment, host);
-  for (const name of own) {
+  const names = await findAll(attachment, host);
+  if ((await findAmbiguous(names, attachment, host)) !== undefined) return;
+  for (const name of names) {
     const disk = await readDisk(name, host);
     if (disk) await settleDisk(disk, host);
   }
-  const [name, ...others] = own;
+  const [name, ...others] = names;
   if (name !== undefined && others.length === 0) await makeWritable(name, host);
 }
 
+/** SCSI and NVMe disks are asked to; virtio reports a new size by itself. */
 async function rescan(attachment: DeviceAttachment, host: Host): Promise<void> {
-  const { own, shared } = await findAll(attachment, host);
-  for (const name of [...own, ...shared]) await lookAnew(name, host);
+  for (const name of await findAll(attachment, host))
+    for (const attribute of ['rescan', 'rescan_controller']) {
+      const path = `/sys/block/${name}/device/${attribute}`;
+      if ((await host.kindOf(path)) !== 'nothing') await writeLine(path, '1', host);
+    }
 }
 
 async function owns(attachment: DeviceAttachment, number: string, host: Host): Promise<boolean> {
-  const place = `/sys/dev/block/${number}`;
-  if (!(await isDisk(place, attachment, host))) return false;
-  const namespace = await readLine(`${place}/nsid`, host);
-  return attachment.wwid !== undefined || namespace === undefined || namespace === '1';
-}
-
-/** SCSI and NVMe disks are looked at when asked to; virtio tells by itself. */
-async function lookAnew(name: string, host: Host): Promise<void> {
-  for (const attribute of ['rescan', 'rescan_controller']) {
-    const path = `/sys/block/${name}/device/${attribute}`;
-    if ((await host.kindOf(path)) !== 'nothing') await writeLine(path, '1', host);
-  }
+  const path = `/sys/dev/block/${number}`;
+  return (await isDisk(path, attachment, host)) && !(await isAmbiguous(path, attachment, host));
 }
 
 /** Undoes what a read-only attachment did; a disk that the cloud made read-only stays so. */
@@ -69,36 +64,36 @@ async function makeWritable(name: string, host: Host): Promise<void> {
 }
 
 async function findOne(attachment: DeviceAttachment, host: Host): Promise<string | undefined> {
-  const { own, shared } = await findAll(attachment, host);
-  if (shared.length > 0)
+  const names = await findAll(attachment, host);
+  const ambiguous = await findAmbiguous(names, attachment, host);
+  if (ambiguous !== undefined)
     throw new Problem(
       'FAILED_PRECONDITION',
-      `"${nameOf(attachment)}" is that of an NVMe controller with several disks, such as ${shared[0]}: the volume needs a wwid`,
+      `"${nameOf(attachment)}" is that of an NVMe controller with several disks, such as ${ambiguous}: the volume needs a wwid`,
     );
-  return onlyDisk(own, nameOf(attachment));
+  return onlyDisk(names, nameOf(attachment));
 }
 
-/** The disks that say what is asked for; `shared` are those of which only an NVMe controller says it, of several. */
-type Found = { readonly own: readonly string[]; readonly shared: readonly string[] };
-
-async function findAll(attachment: DeviceAttachment, host: Host): Promise<Found> {
-  const names = await keepWhere(await host.list('/sys/block'), async name => {
+/** The disks that say what is asked for. */
+async function findAll(attachment: DeviceAttachment, host: Host): Promise<readonly string[]> {
+  return keepWhere(await host.list('/sys/block'), async name => {
     // Path devices of NVMe's own multipath are hidden, and have no node below /dev.
     const isHidden = (await readLine(`/sys/block/${name}/hidden`, host)) === '1';
     return !isHidden && isDisk(`/sys/block/${name}`, attachment, host);
   });
-  if (attachment.wwid !== undefined) return { own: names, shared: [] };
-  const controllers = names.map(controllerOf);
-  const shared = await keepWhere(names, async name => {
-    const controller = controllerOf(name);
-    if (controller === undefined) return false;
-    const isAlone = controllers.filter(other => other === controller).length === 1;
-    return !isAlone || (await readLine(`/sys/block/${name}/nsid`, host)) !== '1';
-  });
-  return { own: names.filter(name => !shared.includes(name)), shared };
 }
 
-/** An NVMe disk's controller, or its subsystem; undefined for other disks. */
-function controllerOf(name: string): string | undefined {
-  return /^(nvme\d+)n\d+$/.exec(name)?.[1];
+async function findAmbiguous(
+  names: readonly string[],
+  attachment: DeviceAttachment,
+  host: Host,
+): Promise<string | undefined> {
+  const [first] = await keepWhere(names, name => isAmbiguous(`/sys/block/${name}`, attachment, host));
+  return first;
+}
+
+/** True for a further disk of an NVMe controller: a serial number is the controller's, and names its first disk alone. */
+async function isAmbiguous(path: string, { wwid }: DeviceAttachment, host: Host): Promise<boolean> {
+  const namespace = wwid === undefined ? await readLine(`${path}/nsid`, host) : undefined;
+  return namespace !== undefined && namespace !== '1';
 }

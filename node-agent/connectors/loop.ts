@@ -3,7 +3,7 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
-import { onlyDisk, readDisk } from '../host/disk.ts';
+import { fitDisk, onlyDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { keepWhere, waitUntilGone } from '../host/sysfs.ts';
 
@@ -16,25 +16,18 @@ export const loop: DeviceConnector<'loop'> = {
   connect,
   disconnect,
   rescan,
-  owns,
+  owns: ({ path }, number, host) => isBackedBy(`/sys/dev/block/${number}`, [path], host),
 };
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
-  const attached = await attach(attachment, host);
-  const device =
-    attached.sizeBytes < attachment.sizeBytes ? await lookAnew(attachment, attached, host) : attached;
-  requireFit(device, attachment);
-  onlyDisk(await namesBackedBy([attachment.path], host), attachment.path);
-  return device;
+  const { path } = attachment;
+  await attach(attachment, host);
+  const name = onlyDisk(await namesBackedBy([path], host), path);
+  if (name === undefined) throw new Problem('UNAVAILABLE', `loop file "${path}" has lost its device again`);
+  return fitDisk(name, { attachment, identity: path, rescan }, host);
 }
 
-/** A device that was there before its file grew shows the old size. */
-async function lookAnew(attachment: LoopAttachment, { path }: Device, host: Host): Promise<Device> {
-  await rescan(attachment, host);
-  return readDevice(path, host);
-}
-
-async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<Device> {
+async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<void> {
   // --nooverlap gives back the loop device that this file, by its inode, has already.
   const line = {
     command: 'losetup',
@@ -42,57 +35,32 @@ async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<D
   };
   const result = await runToEnd(host, line);
   if (result.status !== 0) {
-    await requireFile(path, host);
+    const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
+    if (status === 1) throw new Problem('FAILED_PRECONDITION', `loop file "${path}" is not there`);
     throw new Problem('UNAVAILABLE', describeFailure(line, result));
   }
-  const device = await readDevice(result.stdout.trim(), host);
-  if (device.identity === path) return device;
-  await host.run('losetup', ['--detach', device.path]);
+  const device = result.stdout.trim();
+  const backing = await readBacking(`/sys/block/${basename(device)}`, host);
+  if (backing === undefined || backing === path) return;
+  await host.run('losetup', ['--detach', device]);
   throw new Problem(
     'FAILED_PRECONDITION',
-    `loop file "${path}" is really "${device.identity}"; its path must hold no symbolic link`,
+    `loop file "${path}" is really "${backing}"; its path must hold no symbolic link`,
   );
 }
 
-function requireFit(device: Device, { path, readonly, sizeBytes }: LoopAttachment): void {
-  if (device.readonly !== readonly)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `loop file "${path}" is connected ${device.readonly ? 'read-only' : 'writable'} as "${device.path}" already`,
-    );
-  if (device.sizeBytes < sizeBytes)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `loop file "${path}" has ${device.sizeBytes} bytes, less than the volume's ${sizeBytes}`,
-    );
-}
-
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  const deleted = `${path} (deleted)`;
-  const names = await namesBackedBy([path, deleted], host);
-  for (const name of names) await detach(name, [path, deleted], host);
-  for (const name of names) await waitUntilDetached(name, [path, deleted], host);
-}
-
-/** One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure. */
-async function detach(name: string, paths: readonly string[], host: Host): Promise<void> {
-  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
-  const result = await runToEnd(host, line);
-  if (result.status === 0) return;
-  const backing = await readBacking(`/sys/block/${name}`, host);
-  if (backing !== undefined && paths.includes(backing))
-    throw new Problem('UNAVAILABLE', describeFailure(line, result));
-}
-
-/**
- * Detaching a device in use succeeds and only marks it: the device then goes with its last user, which may be a
- * short-lived one such as udev.
- */
-function waitUntilDetached(name: string, paths: readonly string[], host: Host): Promise<void> {
-  return waitUntilGone(`"/dev/${name}"`, async () => {
-    const backing = await readBacking(`/sys/block/${name}`, host);
-    return backing !== undefined && paths.includes(backing);
-  });
+  const files = [path, `${path} (deleted)`];
+  for (const name of await namesBackedBy(files, host)) {
+    const isThere = () => isBackedBy(`/sys/block/${name}`, files, host);
+    const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
+    const result = await runToEnd(host, line);
+    // One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure.
+    if (result.status !== 0 && (await isThere()))
+      throw new Problem('UNAVAILABLE', describeFailure(line, result));
+    // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
+    await waitUntilGone(`"/dev/${name}"`, isThere);
+  }
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
@@ -100,35 +68,18 @@ async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
     await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
-async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
-  return (await readBacking(`/sys/dev/block/${number}`, host)) === path;
-}
-
-async function requireFile(path: string, host: Host): Promise<void> {
-  const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
-  if (status === 1) throw new Problem('FAILED_PRECONDITION', `loop file "${path}" is not there`);
-}
-
-async function readDevice(path: string, host: Host): Promise<Device> {
-  const name = basename(path);
-  const disk = await readDisk(name, host);
-  const identity = await readBacking(`/sys/block/${name}`, host);
-  if (identity === undefined || !disk)
-    throw new Problem('UNAVAILABLE', `loop device "${path}" was there and is gone`);
-  const { number, sizeBytes, readonly } = disk;
-  return { path, identity, number, sizeBytes, readonly };
-}
-
 /** Only a device that has a file has a size: asking each of the others too would cost more than all else here. */
-async function namesBackedBy(paths: readonly string[], host: Host): Promise<readonly string[]> {
+async function namesBackedBy(files: readonly string[], host: Host): Promise<readonly string[]> {
   const sized = (await host.readText('/proc/partitions')) ?? '';
   const names = [...sized.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
-  return keepWhere(names, async name =>
-    paths.includes((await readBacking(`/sys/block/${name}`, host)) ?? ''),
-  );
+  return keepWhere(names, name => isBackedBy(`/sys/block/${name}`, files, host));
 }
 
-async function readBacking(place: string, host: Host): Promise<string | undefined> {
-  const text = await host.readText(`${place}/loop/backing_file`);
-  return text?.replace(/\n$/, '');
+async function isBackedBy(device: string, files: readonly string[], host: Host): Promise<boolean> {
+  return files.includes((await readBacking(device, host)) ?? '');
+}
+
+/** The file behind a device in sysfs. */
+async function readBacking(device: string, host: Host): Promise<string | undefined> {
+  return (await host.readText(`${device}/loop/backing_file`))?.replace(/\n$/, '');
 }

@@ -1,13 +1,13 @@
 import { isIPv6 } from 'node:net';
-import type { AttachmentOf } from '../../src/api/attachment.ts';
+import { posix } from 'node:path';
+import { fieldKinds, type AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { runToEnd, runWell } from '../host/commands.ts';
+import { requireModule, runWell } from '../host/commands.ts';
 import type { Share, ShareConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 
 type NfsAttachment = AttachmentOf<'nfs'>;
 
-const hostPattern = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/;
 const none = /^$/;
 const number = /^\d{1,9}$/;
 
@@ -52,31 +52,15 @@ export const nfs: ShareConnector<'nfs'> = {
 async function connect(attachment: NfsAttachment, host: Host): Promise<Share> {
   requirePath(attachment);
   await runWell(host, { command: 'mount.nfs', args: ['-V'] });
-  await requireKernel(host);
+  await requireModule(host, 'nfs');
   return { source: sourceOf(attachment), type: 'nfs', options: ['vers=4.2', 'retry=0'] };
 }
 
-/** A kernel that has NFS as a module shows it once it is loaded. */
-async function requireKernel(host: Host): Promise<void> {
-  if (await isKnown(host)) return;
-  const { status } = await runToEnd(host, { command: 'modprobe', args: ['--quiet', '--', 'nfs'] });
-  if (status !== 0 || !(await isKnown(host)))
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      'the kernel of this node has no NFS 4: "nfs4" is not in /proc/filesystems, and "modprobe nfs" does not help',
-    );
-}
-
-async function isKnown(host: Host): Promise<boolean> {
-  return /\tnfs4$/m.test((await host.readText('/proc/filesystems')) ?? '');
-}
-
 function requirePath({ server, path }: NfsAttachment): void {
-  if (!isIPv6(server) && !hostPattern.test(server))
+  if (!fieldKinds.host.pattern.test(server))
     throw new Problem('INVALID_ARGUMENT', `nfs server "${server}" is neither a host name nor an address`);
-  const parts = path.slice(1).split('/');
-  const isNormal = path.startsWith('/') && parts.every(part => !['', '.', '..'].includes(part));
-  if (!isNormal || /[\0\n]/.test(path))
+  const isNormal = /^\/.*[^/]$/.test(path) && posix.normalize(path) === path;
+  if (!isNormal || path.includes('\0'))
     throw new Problem('INVALID_ARGUMENT', `nfs path "${path}" is not absolute and normalized`);
 }
 

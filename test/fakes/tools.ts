@@ -48,7 +48,7 @@ const tools: Readonly<Record<string, Tool>> = {
   },
   'mount.nfs': () => 0,
   modprobe: (state, args) => {
-    state.texts.set('/proc/filesystems', `nodev\t${args.at(-1)}4\n`);
+    state.paths.set(`/sys/module/${args.at(-1)}`, 'directory');
     return 0;
   },
   realpath: (state, args) => {

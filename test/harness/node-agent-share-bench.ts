@@ -38,7 +38,7 @@ export function openFakeShares(): Bench & {
     source: '/dev/sdb1',
     superOptions: ['rw'],
   });
-  state.texts.set('/proc/filesystems', 'nodev\tnfs\nnodev\tnfs4\n');
+  addDirectory(state, '/sys/module/nfs');
   return {
     ...bench,
     bind(name) {

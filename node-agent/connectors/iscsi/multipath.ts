@@ -14,15 +14,15 @@ export async function mapAbove(name: string, host: Host): Promise<string | undef
   return undefined;
 }
 
-/** True when the device at a place in sysfs is a multipath map of nothing but the disk asked for. */
-export async function isMapOf(place: string, identity: DiskIdentity, host: Host): Promise<boolean> {
-  const uuid = await readUuid(place, host);
+/** True when the device at a path in sysfs is a multipath map of nothing but the disk asked for. */
+export async function isMapOf(path: string, identity: DiskIdentity, host: Host): Promise<boolean> {
+  const uuid = await readUuid(path, host);
   if (!uuid?.startsWith(prefix)) return false;
-  const paths = await host.list(`${place}/slaves`);
+  const disks = await host.list(`${path}/slaves`);
   // A map that has lost all its paths still has the name that it was made with.
-  if (paths.length === 0) return uuid === uuidOf(identity);
-  const owned = await keepWhere(paths, path => isDisk(`/sys/block/${path}`, identity, host));
-  return owned.length === paths.length;
+  if (disks.length === 0) return uuid === uuidOf(identity);
+  const owned = await keepWhere(disks, disk => isDisk(`/sys/block/${disk}`, identity, host));
+  return owned.length === disks.length;
 }
 
 /** The maps of nothing but these disks, and those of the volume that have lost all theirs; never a twin's. */
@@ -33,9 +33,9 @@ export async function findMaps(
 ): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => name.startsWith('dm-'));
   return keepWhere(names, async name => {
-    const place = `/sys/block/${name}`;
-    const paths = await host.list(`${place}/slaves`);
-    return paths.every(path => disks.includes(path)) && isMapOf(place, identity, host);
+    const path = `/sys/block/${name}`;
+    const below = await host.list(`${path}/slaves`);
+    return below.every(disk => disks.includes(disk)) && isMapOf(path, identity, host);
   });
 }
 
@@ -85,10 +85,7 @@ export async function removeMap(map: string, host: Host): Promise<void> {
   await waitUntilGone(`map "/dev/${map}"`, isThere);
 }
 
-/**
- * Has multipathd forget a disk that is about to go: the next one of that name would be taken for it where nobody tells
- * in time. That it does not know the disk, or does not run, is fine.
- */
+/** Has multipathd forget a disk that is about to go, whose name another may get; that it does not know it is fine. */
 export async function forgetPath(name: string, host: Host): Promise<void> {
   await host.run('multipathd', ['del', 'path', name]);
 }
@@ -99,8 +96,8 @@ async function nameOfMap(map: string, host: Host): Promise<string> {
   return name;
 }
 
-function readUuid(place: string, host: Host): Promise<string | undefined> {
-  return readLine(`${place}/dm/uuid`, host);
+function readUuid(path: string, host: Host): Promise<string | undefined> {
+  return readLine(`${path}/dm/uuid`, host);
 }
 
 /** The name that a map has by its disk's: the designator's type (SPC, VPD page 0x83) as a digit, and its value. */
