@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import { maxBodyBytes, problemSchema, type NamedOperation } from './operations.ts';
-import { Problem } from './problem.ts';
+import { callerGone, Problem } from './problem.ts';
 
 /** How long one call may take and how it is known in logs. */
 export type Call = {
@@ -32,16 +32,14 @@ type OpenCall = Call & {
   close(): void;
 };
 
-type Reply = {
-  readonly status: number;
-  readonly retryAfterMs: number;
-  readonly text: string;
-  readonly json: boolean;
-};
+/** What came back; the body is what was read of JSON, or undefined. */
+type Reply = { readonly status: number; readonly retryAfterMs: number; readonly body: unknown };
 
 /** Tries at one request, the first included. All requests of the API may be repeated. */
 const maxTries = 4;
 const firstPauseMs = 50;
+
+const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
 
 /** Pause before a request that was answered with 202 is sent again, in milliseconds. */
 const pollMs = 250;
@@ -65,11 +63,8 @@ export function createHttp(options: HttpOptions) {
     maxResponseSize: maxBodyBytes,
   });
 
-  async function trySend(
-    { operation, path, body }: HttpRequest,
-    call: OpenCall,
-    renew: boolean,
-  ): Promise<Reply> {
+  async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
+    const { operation, path, body } = request;
     const given = options.token(renew);
     const token = typeof given === 'string' ? given : await unlessAborted(call.signal, given);
     const waitS = Math.max(0, Math.floor((call.deadlineMs - Date.now()) / 1000 - 1));
@@ -132,12 +127,12 @@ export function createHttp(options: HttpOptions) {
 /** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
 function openCall(call: Call): OpenCall {
   const leftMs = call.deadlineMs - Date.now();
-  if (call.signal?.aborted) throw cancelledProblem();
-  if (!(leftMs > 0)) throw lateProblem();
+  if (call.signal?.aborted) throw callerGone;
+  if (!(leftMs > 0)) throw late;
   // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
   const end = new AbortController();
-  const cancel = (): void => end.abort(cancelledProblem());
-  const timer = setTimeout(() => end.abort(lateProblem()), Math.min(leftMs, longestTimerMs));
+  const cancel = (): void => end.abort(callerGone);
+  const timer = setTimeout(() => end.abort(late), Math.min(leftMs, longestTimerMs));
   call.signal?.addEventListener('abort', cancel);
   return {
     ...call,
@@ -156,7 +151,8 @@ function openCall(call: Call): OpenCall {
 function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   let running: Dispatcher.DispatchController | undefined;
-  let head: Pick<Reply, 'status' | 'retryAfterMs' | 'json'> | undefined;
+  let head = { status: 0, retryAfterMs: 0 };
+  let isJson = false;
   const chunks: Buffer[] = [];
   const abort = (): void => {
     running?.abort(signal.reason as Error);
@@ -169,32 +165,33 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
       if (signal.aborted) abort();
     },
     onResponseStart(_controller, status, headers) {
-      const json = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
-      head = { status, json, retryAfterMs: Number(headers['retry-after']) * 1_000 };
+      isJson = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
+      head = { status, retryAfterMs: Number(headers['retry-after']) * 1_000 };
     },
     onResponseData(_controller, chunk) {
       chunks.push(chunk);
     },
     onResponseEnd() {
-      if (head) resolve({ ...head, text: Buffer.concat(chunks).toString() });
+      const body = isJson ? parseJson(Buffer.concat(chunks).toString()) : undefined;
+      resolve({ ...head, body });
     },
     onResponseError: (_controller, error) => reject(error),
   });
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
-function readAnswer(reply: Reply, request: HttpRequest): unknown {
-  if (reply.status < 200 || reply.status > 299) throw readProblem(reply);
-  if (reply.status === 202 && reply.text === '') return undefined;
+function readAnswer({ status, body }: Reply, request: HttpRequest): unknown {
+  if (status < 200 || status > 299) throw readProblem(status, body);
   const schema = request.operation.answers[200];
-  const body = parseJson(reply);
+  if (schema && !(status === 202 && body === undefined)) {
+    const { success, data, error } = schema.safeParse(body);
+    if (success) return data;
+    const issue = error.issues[0];
+    throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
+  }
   // A page that something in front of the API made up must not pass for a deletion.
-  if (!schema && reply.status !== 204 && body === undefined) throw malformedProblem(request, 'not JSON');
-  if (!schema) return undefined;
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
+  if (body === undefined && status !== 202 && status !== 204) throw malformedProblem(request, 'not JSON');
+  return undefined;
 }
 
 function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
@@ -205,23 +202,22 @@ function malformedProblem({ operation, path }: HttpRequest, found: string): Prob
 /** Codes and statuses that speak of our own token: they say nothing of the operation, which an earlier try may have begun. */
 const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
-function readProblem(reply: Reply): Problem {
-  const { success, data } = problemSchema.safeParse(parseJson(reply));
-  const found = `status ${reply.status}`;
-  if (tokenRefused.has(reply.status) || tokenRefused.has(data?.code)) {
-    const reason = data?.detail ?? found;
+function readProblem(status: number, body: unknown): Problem {
+  const { data } = problemSchema.safeParse(body);
+  if (tokenRefused.has(status) || tokenRefused.has(data?.code)) {
+    const reason = data?.detail ?? `status ${status}`;
     return new Problem('UNAVAILABLE', `the storage API does not accept this controller's token: ${reason}`);
   }
-  if (reply.status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
-  if (!success)
-    return new Problem('UNAVAILABLE', `something in front of the storage API answered with ${found}`);
+  if (status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
+  if (!data)
+    return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
   const { code, detail, requestId } = data;
   return new Problem(code, requestId === undefined ? detail : `${detail} (request ${requestId})`);
 }
 
-function parseJson({ json, text }: Reply): unknown {
+function parseJson(text: string): unknown {
   try {
-    return json ? JSON.parse(text) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -239,12 +235,4 @@ function toProblem(error: unknown, signal: AbortSignal): Problem {
 
 function isTooLong(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
-}
-
-function cancelledProblem(): Problem {
-  return new Problem('CANCELLED', 'the caller went away');
-}
-
-function lateProblem(): Problem {
-  return new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
 }

@@ -10,33 +10,13 @@ export const problemTable = {
   ALREADY_EXISTS: { grpc: 6, http: 409, title: 'it exists already, with other properties', final: true },
   PERMISSION_DENIED: { grpc: 7, http: 403, title: 'the caller may not do this', final: true },
   RESOURCE_EXHAUSTED: { grpc: 8, http: 507, title: 'the pool, the quota or the node is full', final: true },
-  FAILED_PRECONDITION: {
-    grpc: 9,
-    http: 409,
-    title: 'the resource is in a state that forbids this',
-    final: true,
-  },
+  FAILED_PRECONDITION: { grpc: 9, http: 409, title: 'the state of the resource forbids this', final: true },
   ABORTED: { grpc: 10, http: 409, title: 'another operation on the resource runs; try again', final: false },
   OUT_OF_RANGE: { grpc: 11, http: 416, title: 'the size or offset cannot be met', final: true },
   UNIMPLEMENTED: { grpc: 12, http: 501, title: 'this is not offered here', final: true },
-  INTERNAL: {
-    grpc: 13,
-    http: 500,
-    title: 'certain and permanent failure, with nothing left behind',
-    final: true,
-  },
-  UNAVAILABLE: {
-    grpc: 14,
-    http: 503,
-    title: 'not possible now; it may still be running; try again',
-    final: false,
-  },
-  UNAUTHENTICATED: {
-    grpc: 16,
-    http: 401,
-    title: 'the token, or a secret, is missing or not accepted',
-    final: true,
-  },
+  INTERNAL: { grpc: 13, http: 500, title: 'failed for good, with nothing left behind', final: true },
+  UNAVAILABLE: { grpc: 14, http: 503, title: 'not done, or still running; try again', final: false },
+  UNAUTHENTICATED: { grpc: 16, http: 401, title: 'a token or secret is missing or wrong', final: true },
 } as const satisfies Record<string, ProblemRow>;
 
 type ProblemRow = {
@@ -48,16 +28,6 @@ type ProblemRow = {
 
 /** The name of an error: a gRPC code's name. */
 export type ProblemCode = keyof typeof problemTable;
-
-/** An RFC 9457 problem document; `code` decides, `status` is a hint. */
-export type ProblemDocument = {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: ProblemCode;
-  readonly detail: string;
-  readonly requestId?: string;
-};
 
 /** The one error class. `detail` is meant for people: lower case, ids quoted, what was found; never a secret. */
 export class Problem extends Error {
@@ -78,8 +48,11 @@ export function asProblem(error: unknown): Problem {
   return new Problem('UNAVAILABLE', 'unexpected failure; the operation may still be running', error);
 }
 
-/** The problem as the document that goes over HTTP. */
-export function toDocument(problem: Problem, requestId?: string): ProblemDocument {
+/** Why work ends when its caller is gone; every call ends so, and one problem for all costs no stack trace each. */
+export const callerGone = new Problem('CANCELLED', 'the caller went away');
+
+/** The problem as the RFC 9457 document that goes over HTTP; `code` decides, `status` is a hint. */
+export function toDocument(problem: Problem, requestId?: string) {
   const { http, title } = problemTable[problem.code];
   return {
     type: `urn:fairlead:problem:${problem.code.toLowerCase().replaceAll('_', '-')}`,

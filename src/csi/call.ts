@@ -4,9 +4,11 @@ import {
   Metadata,
   type handleServerStreamingCall,
   type handleUnaryCall,
+  type ServerUnaryCall,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { asProblem, Problem, problemTable } from '../api/problem.ts';
+import { maxIdBytes } from '../api/ids.ts';
+import { asProblem, callerGone, problemTable, type Problem } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
 
 /** What a handler knows of its call beside the request. */
@@ -36,17 +38,6 @@ export type Handlers<Rpcs> = {
       ? Unary<Request, Response>
       : never;
 };
-
-/** What a call of gRPC has of use here. */
-type GrpcCall = {
-  readonly request: unknown;
-  readonly cancelled: boolean;
-  getDeadline(): Date | number;
-  on(event: 'cancelled', listener: () => void): unknown;
-};
-
-/** Every call ends in `cancelled`, answered ones too: one reason for all costs no stack trace each. */
-const callerGone = new Problem('CANCELLED', 'the caller went away');
 
 /** Called when an RPC begins; what it returns is called with the code that the RPC ended with, OK included. */
 export type ObserveRpc = (rpc: string) => (code: string) => void;
@@ -109,7 +100,11 @@ export function toGrpcStream<Request, Response>(
 }
 
 /** Begins a call; one without a deadline ends after `defaultTimeoutMs`. */
-function openCall({ rpc, log, observe }: Edge, call: GrpcCall, defaultTimeoutMs: number): OpenCall {
+function openCall(
+  { rpc, log, observe }: Edge,
+  call: ServerUnaryCall<unknown, unknown>,
+  defaultTimeoutMs: number,
+): OpenCall {
   const startMs = performance.now();
   const ended = observe?.(rpc);
   const abort = new AbortController();
@@ -149,14 +144,11 @@ function openCall({ rpc, log, observe }: Edge, call: GrpcCall, defaultTimeoutMs:
   };
 }
 
-/** Most characters of an id in a log: no good one has more. */
-const maxIdLength = 128;
-
-/** The volume that a request names, as a field of a log line; none where it names none. */
+/** The volume that a request names, as a field of a log line; no good id has more characters than that. */
 function volumeOf(request: unknown): { readonly volumeId?: string } {
   const { volume_id: volumeId } = request as { readonly volume_id?: unknown };
   if (typeof volumeId !== 'string' || volumeId === '') return {};
-  return { volumeId: volumeId.slice(0, maxIdLength) };
+  return { volumeId: volumeId.slice(0, maxIdBytes) };
 }
 
 /** Most characters of a status's message. */

@@ -44,7 +44,7 @@ test('a document carries code, status and detail, and a request id only when the
   const problem = new Problem('FAILED_PRECONDITION', 'volume "a.x" is attached', new Error('cause'));
   const document = {
     type: 'urn:fairlead:problem:failed-precondition',
-    title: 'the resource is in a state that forbids this',
+    title: 'the state of the resource forbids this',
     status: 409,
     code: 'FAILED_PRECONDITION',
     detail: 'volume "a.x" is attached',
