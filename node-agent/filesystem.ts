@@ -29,7 +29,7 @@ export interface Filesystem {
    */
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
   /** Grows it to the size of its device while it is mounted; run again it changes nothing. */
-  growMounted(place: MountedPlace): CommandLine;
+  growMounted(mounted: { readonly device: string; readonly path: string }): CommandLine;
   /** The kernel refuses to grow it to less than this while it is mounted, in bytes; absent where it grows to any size. */
   readonly leastGrownBytes?: number;
   /** The capability without which the kernel refuses to grow it while it is mounted. */
@@ -37,13 +37,17 @@ export interface Filesystem {
   /** How it is looked at, mended and grown while it is not mounted; absent where mounting does all of that. */
   readonly unmounted?: UnmountedTools;
   /** How damage is found that mounting does not mend, and that is not the agent's to mend. */
-  readonly damage?: DamageTools;
+  readonly damage?: {
+    /** Reads all of the filesystem and writes nothing; ends with status 0 when it is sound. */
+    look(device: string): CommandLine;
+    /** What `look` prints when it cannot tell damage from what the next mount puts right. */
+    readonly undecided?: RegExp;
+    /** What a person may repair it with. */
+    readonly repair: string;
+  };
   /** A directory that is there while a filesystem of that UUID is mounted, where one hinders another. */
   twinDirectory?(uuid: string): string;
 }
-
-/** Where a filesystem is mounted, and from which device. */
-export type MountedPlace = { readonly device: string; readonly path: string };
 
 /** The tools of a filesystem that is not mounted. */
 export interface UnmountedTools {
@@ -58,21 +62,11 @@ export interface UnmountedTools {
   grow(device: string): CommandLine;
 }
 
-/** The tools for damage on a device that is not mounted. */
-export interface DamageTools {
-  /** Reads all of the filesystem and writes nothing; ends with status 0 when it is sound. */
-  look(device: string): CommandLine;
-  /** What `look` prints when it cannot tell damage from what the next mount puts right. */
-  readonly undecided?: RegExp;
-  /** What a person may repair it with. */
-  readonly repair: string;
-}
-
 /** What is known of a filesystem that is not mounted. */
 export type Inspection = {
   /** Where it ends on its device. */
   readonly endBytes: number;
-  /** Room behind its end, in bytes, that it may be unable to use. */
+  /** Space behind its end, in bytes, that it may be unable to use. */
   readonly slackBytes: number;
   /** The kernel found an error in it and asks for a check. */
   readonly hasErrors: boolean;
@@ -86,3 +80,16 @@ export type CommandLine = {
   /** Its standard input; empty where there is none. */
   readonly input?: string;
 };
+
+/** Mount flags that take no value. */
+export function plainFlags(...names: readonly string[]): Readonly<Record<string, RegExp>> {
+  return Object.fromEntries(names.map(name => [name, /^$/]));
+}
+
+/** The arguments for the format options that are given, by what each option is for mkfs. */
+export function mkfsArgs(
+  options: FormatOptions,
+  known: Readonly<Record<string, (value: string) => readonly string[]>>,
+): readonly string[] {
+  return Object.entries(options).flatMap(([option, value]) => known[option]?.(value) ?? []);
+}

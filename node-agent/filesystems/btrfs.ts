@@ -1,13 +1,10 @@
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import type { Filesystem } from '../filesystem.ts';
+import { mkfsArgs, plainFlags, type Filesystem } from '../filesystem.ts';
 
 const leastGrownBytes = 256 * 1024 * 1024;
 
 /** What every new one has, where its mkfs lets it be named; versions before 6.3 have free-space-tree without a name. */
 const usual = ['extref', 'skinny-metadata', 'no-holes', 'free-space-tree'];
-
-/** Who stages a volume waits for two minutes, mostly; a check that takes longer has no result. */
-const lookMs = 60_000;
 
 /**
  * The btrfs filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.btrfs are.
@@ -27,43 +24,33 @@ export const btrfs: Filesystem = {
   readonlyOptions: ['rescue=nologreplay'],
   // `subvol` and `device` are missing on purpose: they would mount something else than the whole of this volume.
   allowedFlags: {
+    ...plainFlags('nodiscard', 'ssd', 'nossd', 'ssd_spread', 'autodefrag', 'noautodefrag', 'flushoncommit'),
+    ...plainFlags('datacow', 'nodatacow', 'datasum', 'nodatasum', 'skip_balance', 'user_subvol_rm_allowed'),
     compress: /^(|no|none|zlib(:\d)?|lzo|zstd(:\d{1,2})?)$/,
     'compress-force': /^(zlib(:\d)?|lzo|zstd(:\d{1,2})?)$/,
     discard: /^(|sync|async)$/,
-    nodiscard: /^$/,
-    ssd: /^$/,
-    nossd: /^$/,
-    ssd_spread: /^$/,
-    autodefrag: /^$/,
-    noautodefrag: /^$/,
     space_cache: /^(|v1|v2)$/,
     commit: /^\d{1,5}$/,
-    flushoncommit: /^$/,
     max_inline: /^\d{1,6}k?$/,
     thread_pool: /^\d{1,3}$/,
-    datacow: /^$/,
-    nodatacow: /^$/,
-    datasum: /^$/,
-    nodatasum: /^$/,
-    skip_balance: /^$/,
-    user_subvol_rm_allowed: /^$/,
   },
   // `btrfs filesystem resize` takes no `--`; both operands are known not to start with a dash.
   growMounted: ({ path }) => ({ command: 'btrfs', args: ['filesystem', 'resize', 'max', path] }),
   damage: {
-    look: device => ({ command: 'btrfs', args: ['check', '--readonly', '--', device], timeoutMs: lookMs }),
+    look: device => ({ command: 'btrfs', args: ['check', '--readonly', '--', device] }),
     repair: 'btrfs rescue, btrfs check',
   },
   twinDirectory: uuid => `/sys/fs/btrfs/${uuid}`,
 };
 
 function optionArgs(options: FormatOptions, known: string): readonly string[] {
-  const { 'fs.nodeSize': nodeSize, 'fs.checksum': checksum, 'fs.label': label } = options;
   const features = featuresFor(known);
   return [
-    ...(nodeSize === undefined ? [] : ['--nodesize', nodeSize]),
-    ...(checksum === undefined ? [] : ['--checksum', checksum]),
-    ...(label === undefined ? [] : ['--label', label]),
+    ...mkfsArgs(options, {
+      'fs.nodeSize': value => ['--nodesize', value],
+      'fs.checksum': value => ['--checksum', value],
+      'fs.label': value => ['--label', value],
+    }),
     ...(features.length > 0 ? ['--features', features.join(',')] : []),
   ];
 }

@@ -1,5 +1,5 @@
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import type { Filesystem } from '../filesystem.ts';
+import { mkfsArgs, plainFlags, type Filesystem } from '../filesystem.ts';
 
 /**
  * What the oldest supported kernel does not know, by option of mkfs.xfs. Newer versions turn it on by themselves, older
@@ -10,9 +10,6 @@ const newer = {
   '-i': ['nrext64', 'exchange'],
   '-n': ['parent'],
 } as const;
-
-/** Who stages a volume waits for two minutes, mostly; a check that takes longer has no result. */
-const lookMs = 60_000;
 
 /** The XFS filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.xfs are. */
 export const xfs: Filesystem = {
@@ -28,32 +25,18 @@ export const xfs: Filesystem = {
   mountOptions: ['nouuid'],
   readonlyOptions: ['norecovery'],
   allowedFlags: {
-    nouuid: /^$/,
-    discard: /^$/,
-    nodiscard: /^$/,
+    ...plainFlags('nouuid', 'discard', 'nodiscard', 'inode32', 'inode64', 'largeio', 'nolargeio', 'noalign'),
+    ...plainFlags('swalloc', 'filestreams', 'wsync'),
+    ...plainFlags('uquota', 'gquota', 'pquota', 'usrquota', 'grpquota', 'prjquota'),
     allocsize: /^\d{1,9}[kmg]?$/,
-    inode32: /^$/,
-    inode64: /^$/,
-    largeio: /^$/,
-    nolargeio: /^$/,
     logbsize: /^\d{1,6}k?$/,
     logbufs: /^\d$/,
-    noalign: /^$/,
-    swalloc: /^$/,
-    filestreams: /^$/,
     sunit: /^\d{1,6}$/,
     swidth: /^\d{1,6}$/,
-    wsync: /^$/,
-    uquota: /^$/,
-    gquota: /^$/,
-    pquota: /^$/,
-    usrquota: /^$/,
-    grpquota: /^$/,
-    prjquota: /^$/,
   },
   growMounted: ({ path }) => ({ command: 'xfs_growfs', args: ['-d', '--', path] }),
   damage: {
-    look: device => ({ command: 'xfs_repair', args: ['-n', '--', device], timeoutMs: lookMs }),
+    look: device => ({ command: 'xfs_repair', args: ['-n', '--', device] }),
     // It does not replay the log, which after a crash holds what the rest lacks.
     undecided: /valuable metadata changes in a log/,
     repair: 'xfs_repair',
@@ -61,17 +44,19 @@ export const xfs: Filesystem = {
 };
 
 function optionArgs(options: FormatOptions, known: string): readonly string[] {
-  const { 'fs.blockSize': blockSize, 'fs.inodeSize': inodeSize, 'fs.label': label } = options;
-  const flags = (option: keyof typeof newer): readonly string[] =>
+  const off = (option: keyof typeof newer): readonly string[] =>
     newer[option].filter(feature => known.includes(`${feature}=`)).map(feature => `${feature}=0`);
-  const naming = flags('-n');
+  const naming = off('-n');
   return [
     '-m',
-    ['crc=1', 'finobt=1', 'reflink=1', ...flags('-m')].join(','),
+    ['crc=1', 'finobt=1', 'reflink=1', ...off('-m')].join(','),
     '-i',
-    ['sparse=1', ...flags('-i'), ...(inodeSize === undefined ? [] : [`size=${inodeSize}`])].join(','),
+    ['sparse=1', ...off('-i')].join(','),
     ...(naming.length > 0 ? ['-n', naming.join(',')] : []),
-    ...(blockSize === undefined ? [] : ['-b', `size=${blockSize}`]),
-    ...(label === undefined ? [] : ['-L', label]),
+    ...mkfsArgs(options, {
+      'fs.blockSize': value => ['-b', `size=${value}`],
+      'fs.inodeSize': value => ['-i', `size=${value}`],
+      'fs.label': value => ['-L', value],
+    }),
   ];
 }

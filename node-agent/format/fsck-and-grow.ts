@@ -12,6 +12,8 @@ export type FoundVolume = DeviceVolume & { readonly device: Device; readonly fou
 
 /** A filesystem may be unable to use this much at the end of its device. */
 const unusableBytes = 8 * 1024 * 1024;
+/** Who stages a volume waits for two minutes, mostly; a look for damage that takes longer has no result. */
+const lookMs = 60_000;
 
 /**
  * Before the mount: mends a filesystem that asks for it, and grows one that is smaller than its device, where that
@@ -64,7 +66,7 @@ export async function requireUndamaged(volume: FoundVolume): Promise<void> {
   const { name, damage } = found.filesystem;
   if (!damage) return;
   const line = damage.look(device.path);
-  const result = await agent.host.run(line.command, line.args, { timeoutMs: line.timeoutMs });
+  const result = await agent.host.run(line.command, line.args, { timeoutMs: lookMs });
   const { status } = result;
   // One that is missing or was killed has seen nothing.
   if (status === undefined || status === 0) return;

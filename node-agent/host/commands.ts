@@ -38,11 +38,11 @@ export async function runWell(host: Host, line: CommandLine): Promise<Ended> {
 
 /** Makes sure that the kernel has a module; FAILED_PRECONDITION where it has none of that name. */
 export async function requireModule(host: Host, name: string): Promise<void> {
-  const place = `/sys/module/${name}`;
-  if ((await host.kindOf(place)) !== 'nothing') return;
+  const directory = `/sys/module/${name}`;
+  if ((await host.kindOf(directory)) !== 'nothing') return;
   const line = { command: 'modprobe', args: ['--quiet', '--', name] };
   const result = await runToEnd(host, line);
-  if (result.status === 0 && (await host.kindOf(place)) !== 'nothing') return;
+  if (result.status === 0 && (await host.kindOf(directory)) !== 'nothing') return;
   throw new Problem(
     'FAILED_PRECONDITION',
     `the kernel of this node has no "${name}": "modprobe ${name}" does not help`,
@@ -67,6 +67,6 @@ export function explainSystemError(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof Error)) return error;
   const { code, syscall, path } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
-  const place = path === undefined ? '' : ` of "${path}"`;
-  return new Problem('UNAVAILABLE', `"${syscall}"${place} failed on this node: ${code}`, error);
+  const where = path === undefined ? '' : ` of "${path}"`;
+  return new Problem('UNAVAILABLE', `"${syscall}"${where} failed on this node: ${code}`, error);
 }

@@ -14,10 +14,10 @@ type DiskNumber = Pick<Disk, 'name' | 'number'>;
 export async function findUser({ name, number }: DiskNumber, host: Host): Promise<string | undefined> {
   const numbers = new Set([number]);
   const parts = await withPartitions(name, host);
-  for (const { place } of parts) {
-    const [holder] = await host.list(`${place}/holders`);
+  for (const { path } of parts) {
+    const [holder] = await host.list(`${path}/holders`);
     if (holder !== undefined) return `device "/dev/${holder}"`;
-    const own = await readLine(`${place}/dev`, host);
+    const own = await readLine(`${path}/dev`, host);
     if (own !== undefined) numbers.add(own);
   }
   for (const mount of await host.mounts())
@@ -31,9 +31,9 @@ export async function findUser({ name, number }: DiskNumber, host: Host): Promis
 
 /** A disk and its partitions. */
 async function withPartitions(name: string, host: Host) {
-  const place = `/sys/block/${name}`;
-  const partitions = (await host.list(place)).filter(entry => entry.startsWith(name));
-  return [{ name, place }, ...partitions.map(part => ({ name: part, place: `${place}/${part}` }))];
+  const path = `/sys/block/${name}`;
+  const partitions = (await host.list(path)).filter(entry => entry.startsWith(name));
+  return [{ name, path }, ...partitions.map(part => ({ name: part, path: `${path}/${part}` }))];
 }
 
 /** The filesystem on a device that the kernel has open, wherever it is mounted and if only by what still uses it. */
@@ -56,7 +56,7 @@ const offline: ReadonlySet<string | undefined> = new Set(['offline', 'transport-
 
 /**
  * Makes a disk ready to go: throws UNAVAILABLE when something uses it, and else has the kernel write what it still
- * holds for it. A disk that is gone or offline, which takes nothing any more, is fine.
+ * holds for it. A disk that is missing or offline, which takes nothing any more, is fine.
  */
 export async function settleDisk(disk: DiskNumber, host: Host): Promise<void> {
   await requireUnused(disk, host);

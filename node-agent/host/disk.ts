@@ -19,37 +19,37 @@ export type DiskIdentity = { readonly wwid?: string | undefined; readonly serial
 
 /** The disk of a name; undefined when there is none. */
 export async function readDisk(name: string, host: Host): Promise<Disk | undefined> {
-  const place = `/sys/block/${name}`;
+  const path = `/sys/block/${name}`;
   const [number, sectors, flag] = await Promise.all(
-    ['dev', 'size', 'ro'].map(file => readLine(`${place}/${file}`, host)),
+    ['dev', 'size', 'ro'].map(file => readLine(`${path}/${file}`, host)),
   );
   if (number === undefined || sectors === undefined) return undefined;
   return { name, number, sizeBytes: Number(sectors) * 512, readonly: flag === '1' };
 }
 
 /**
- * True when the device at a place in sysfs (`/sys/block/<name>`, `/sys/dev/block/<number>`) is a whole disk that says
+ * True when the device at a path in sysfs (`/sys/block/<name>`, `/sys/dev/block/<number>`) is a whole disk that says
  * of itself what is asked for. Links below /dev, which can lag behind or lead elsewhere, have no part in it.
  */
-export async function isDisk(place: string, identity: DiskIdentity, host: Host): Promise<boolean> {
+export async function isDisk(path: string, identity: DiskIdentity, host: Host): Promise<boolean> {
   const { wwid, serial } = identity;
   if (isNameless(identity)) return false;
-  if ((await host.readText(`${place}/partition`)) !== undefined) return false;
-  if (wwid !== undefined && (await readWwid(place, host)) !== wwid.trim()) return false;
-  return serial === undefined || (await readSerial(place, host)) === serial.trim();
+  if ((await host.readText(`${path}/partition`)) !== undefined) return false;
+  if (wwid !== undefined && (await readWwid(path, host)) !== wwid.trim()) return false;
+  return serial === undefined || (await readSerial(path, host)) === serial.trim();
 }
 
 /** The world-wide name of a SCSI or an NVMe disk, as the kernel spells it. */
-export async function readWwid(place: string, host: Host): Promise<string | undefined> {
-  return (await readLine(`${place}/device/wwid`, host)) ?? readLine(`${place}/wwid`, host);
+export async function readWwid(path: string, host: Host): Promise<string | undefined> {
+  return (await readLine(`${path}/device/wwid`, host)) ?? readLine(`${path}/wwid`, host);
 }
 
 /** The serial number of a virtio, SCSI (VPD page 0x80, behind its header of four bytes) or NVMe disk. */
-async function readSerial(place: string, host: Host): Promise<string | undefined> {
-  if ((await host.kindOf(`${place}/serial`)) !== 'nothing') return readVirtioSerial(place, host);
-  const page = await host.readText(`${place}/device/vpd_pg80`);
+async function readSerial(path: string, host: Host): Promise<string | undefined> {
+  if ((await host.kindOf(`${path}/serial`)) !== 'nothing') return readVirtioSerial(path, host);
+  const page = await host.readText(`${path}/device/vpd_pg80`);
   if (page !== undefined) return page.slice(4).replaceAll('\0', '').trim();
-  return readLine(`${place}/device/serial`, host);
+  return readLine(`${path}/device/serial`, host);
 }
 
 /** What virtio disks said or are being asked, by the kernel's sequence number of the disk, which no other ever has. */
@@ -58,34 +58,31 @@ const mostSerials = 1_024;
 const serialTimeoutMs = 5_000;
 
 /** The kernel asks a virtio disk itself, and waits: done by a command, once for each time that a disk is plugged in. */
-async function readVirtioSerial(place: string, host: Host): Promise<string | undefined> {
-  const diskseq = await host.readText(`${place}/diskseq`);
-  const key = diskseq ?? place;
+async function readVirtioSerial(path: string, host: Host): Promise<string | undefined> {
+  const diskseq = await host.readText(`${path}/diskseq`);
+  const key = diskseq ?? path;
   const known = virtioSerials.get(key);
   if (known) return known;
   if (virtioSerials.size >= mostSerials) virtioSerials.clear();
-  const asked = host.run('cat', ['--', `${place}/serial`], { timeoutMs: serialTimeoutMs });
-  const answer = asked.then(result => readAnswer(place, result));
+  const asked = host.run('cat', ['--', `${path}/serial`], { timeoutMs: serialTimeoutMs });
+  const answer = asked.then(result => readAnswer(path, result));
   virtioSerials.set(key, answer);
-  const isKept = async (): Promise<boolean> => {
+  const settle = async (): Promise<void> => {
     const { status, gone } = await asked;
     // While a command waits on a disk that does not answer, no other is started.
     await gone;
-    return status === 0 && diskseq !== undefined;
+    if (status !== 0 || diskseq === undefined) virtioSerials.delete(key);
   };
-  const settle = async (): Promise<void> => {
-    if (!(await isKept().catch(() => false))) virtioSerials.delete(key);
-  };
-  void settle();
+  settle().catch(() => virtioSerials.delete(key));
   return answer;
 }
 
-function readAnswer(place: string, { status, stdout, timedOut }: ExecResult): string | undefined {
+function readAnswer(path: string, { status, stdout, timedOut }: ExecResult): string | undefined {
   if (status === 0) return stdout.trim();
   if (timedOut)
-    throw new Problem('DEADLINE_EXCEEDED', `disk "${place}" did not report its serial number in time`);
+    throw new Problem('DEADLINE_EXCEEDED', `disk "${path}" did not report its serial number in time`);
   if (status === undefined)
-    throw new Problem('UNAVAILABLE', `disk "${place}" could not be asked for its serial number`);
+    throw new Problem('UNAVAILABLE', `disk "${path}" could not be asked for its serial number`);
   return undefined;
 }
 

@@ -1,21 +1,20 @@
 import { constants, existsSync, readFileSync } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { exec } from '../../src/lib/exec.ts';
 import type { Host, PathKind } from '../host.ts';
 import { createMountReader } from '../../src/lib/linux/mountinfo.ts';
 
-/** `timeoutMs` bounds each command. */
-export type MachineOptions = { readonly timeoutMs: number };
-
-/** The machine that this process runs on. */
-export function createMachine({ timeoutMs }: MachineOptions): Host {
+/** The machine that this process runs on; `timeoutMs` bounds each command. */
+export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Host {
   const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
-  const paced = createPace();
+  const inTurn = createKeyedQueue();
   return {
     async run(command, args, { timeoutMs: own = timeoutMs, input } = {}) {
-      await paced();
+      // Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting.
+      await inTurn('start', () => setImmediate());
       return exec(command, args, { timeoutMs: own, ...(input !== undefined && { stdin: input }) });
     },
     mounts: async () => readMounts(),
@@ -29,16 +28,6 @@ export function createMachine({ timeoutMs }: MachineOptions): Host {
     removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
     writeDurably,
-  };
-}
-
-/** Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting. */
-function createPace(): () => Promise<void> {
-  let next = Promise.resolve();
-  return () => {
-    const own = next;
-    next = own.then(() => setImmediate());
-    return own;
   };
 }
 
@@ -86,18 +75,8 @@ async function makeFile(path: string): Promise<void> {
 
 async function writeDurably(path: string, text: string): Promise<void> {
   const draft = `${path}.tmp`;
-  const file = await open(draft, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(draft, text, { mode: 0o600, flush: true });
   await rename(draft, path);
-  const directory = await open(dirname(path), 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await using directory = await open(dirname(path));
+  await directory.sync();
 }

@@ -2,6 +2,7 @@ import { asProblem, Problem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
 import type { Host } from '../host.ts';
 import { pause } from '../../src/lib/concurrency.ts';
+import { readLine } from './sysfs.ts';
 import { inPhase, type ObservePhase } from './phases.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
@@ -19,13 +20,13 @@ export async function deviceNumberOf(mount: Mount, host: Host): Promise<string |
 
 async function numberOf(name: string, host: Host): Promise<string> {
   const kernelName = name.startsWith('mapper/') ? await mappedName(name.slice('mapper/'.length), host) : name;
-  return (await host.readText(`/sys/class/block/${kernelName}/dev`))?.trim() ?? name;
+  return (await readLine(`/sys/class/block/${kernelName}/dev`, host)) ?? name;
 }
 
 /** The kernel's name of a device-mapper device, which `mount` calls by its name below /dev/mapper. */
 async function mappedName(name: string, host: Host): Promise<string> {
   for (const kernelName of await host.list('/sys/class/block'))
-    if ((await host.readText(`/sys/class/block/${kernelName}/dm/name`))?.trim() === name) return kernelName;
+    if ((await readLine(`/sys/class/block/${kernelName}/dm/name`, host)) === name) return kernelName;
   return name;
 }
 
@@ -95,18 +96,16 @@ async function unmountEach(agent: Unmounter, path: string, options: readonly str
   }
 }
 
-type Top = { readonly options: readonly string[]; readonly count: number };
-
 /** Takes the topmost mount off: as usual, by force what hangs, and loose what does not come off even so. */
 async function unmountTop(
   { host, unmounting }: Unmounter,
   path: string,
-  { options, count }: Top,
+  { options, count }: { readonly options: readonly string[]; readonly count: number },
 ): Promise<void> {
-  const run = (way: readonly string[]) =>
-    runWell(host, { command: 'umount', args: [...options, ...way, '--', path] });
+  const run = (...force: readonly string[]) =>
+    runWell(host, { command: 'umount', args: [...options, ...force, '--', path] });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
-    const error = await failureOf(run(tries > 0 ? ['--force'] : []));
+    const error = await run(...(tries > 0 ? ['--force'] : [])).then(() => undefined, asProblem);
     if (!error) return;
     const hasTimedOut = error.code === 'DEADLINE_EXCEEDED';
     if (tries === 0 && !hasTimedOut) throw error;
@@ -116,19 +115,10 @@ async function unmountTop(
     const isLast = tries > 0 && (hasTimedOut || tries === forceTries);
     if (isLast && !unmounting.allowsLazy) throw error;
     if (isLast) {
-      await run(['--lazy']);
+      await run('--lazy');
       return;
     }
     await pause(forcePauseMs);
-  }
-}
-
-async function failureOf(work: Promise<unknown>): Promise<Problem | undefined> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return asProblem(error);
   }
 }
 

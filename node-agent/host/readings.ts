@@ -15,7 +15,7 @@ export type Reading = {
 export type ReadingFault = 'Hung' | 'ReadFailed';
 
 /** The command's result; or why there is none yet. */
-export type Answer = { readonly result: ExecResult } | { readonly hangs: string };
+type Answer = { readonly result: ExecResult } | { readonly hangs: string };
 
 /** Reads volumes through commands, and answers within a second whether they end or not. */
 export type Readings = (reading: Reading) => Promise<Answer>;
@@ -31,54 +31,39 @@ type Reader = {
   /** Holds how the last reading of a volume failed, and nothing where it did not. */
   readonly cache: { readonly faults: Map<string, ReadingFault> };
 };
-type Run = { readonly key: string; readonly work: Promise<ExecResult> };
 
 /**
- * Makes readings. At most one command runs for one volume: who asks for the same meanwhile waits for its end, and
- * for a volume with a command that could not be killed none is started.
+ * Makes readings, and notes for each volume how the last one failed. At most one command runs for one volume: who asks
+ * for the same meanwhile waits for its end, and for a volume with a command that could not be killed none is started.
  */
-export function createReadings(agent: Reader): Readings {
-  const read = createReader(agent);
-  return async reading => {
-    const answer = await read(reading);
-    const fault = faultOf(answer);
-    if (fault) agent.cache.faults.set(reading.volumeId, fault);
-    else agent.cache.faults.delete(reading.volumeId);
-    return answer;
-  };
-}
-
-function faultOf(answer: Answer): ReadingFault | undefined {
-  if ('hangs' in answer) return 'Hung';
-  return answer.result.status === 0 ? undefined : 'ReadFailed';
-}
-
-function createReader({ host, watch }: Reader): Readings {
-  const underWay = new Map<string, Run>();
-  const start = (reading: Reading, key: string): Run => {
-    const { volumeId, operation, command, args } = reading;
+export function createReadings({ host, watch, cache }: Reader): Readings {
+  const underWay = new Map<string, { readonly line: string; readonly work: Promise<ExecResult> }>();
+  const start = ({ volumeId, operation, command, args }: Reading, line: string) => {
     const own = watch.hostFor(volumeId, operation, host);
     const work = own.run(command, args, { timeoutMs: commandMs }).finally(() => underWay.delete(volumeId));
-    underWay.set(volumeId, { key, work });
-    return { key, work };
+    underWay.set(volumeId, { line, work });
+    return { line, work };
   };
-  return async reading => {
+  const read = async (reading: Reading): Promise<Answer> => {
     const { volumeId, operation, command, args } = reading;
     const untilMs = performance.now() + answerMs;
-    const key = [command, ...args].join(' ');
+    const leftMs = () => Math.max(0, untilMs - performance.now());
+    const line = [command, ...args].join(' ');
     const other = underWay.get(volumeId);
-    if (other && other.key !== key) await withinTime(other.work, leftUntil(untilMs));
+    if (other && other.line !== line) await withinTime(other.work, leftMs());
     const stuck = watch.stuck(volumeId);
     if (stuck) return { hangs: describeWaiting(stuck) };
-    const current = underWay.get(volumeId) ?? start(reading, key);
-    if (current.key !== key) return { hangs: `"${current.key}" does not end` };
-    const ended = await withinTime(current.work, leftUntil(untilMs));
-    if (!ended) return { hangs: `${operation} waits on "${key}"` };
-    const result = ended.value;
-    return result.timedOut ? { hangs: `"${key}" did not end` } : { result };
+    const current = underWay.get(volumeId) ?? start(reading, line);
+    if (current.line !== line) return { hangs: `"${current.line}" does not end` };
+    const ended = await withinTime(current.work, leftMs());
+    if (!ended) return { hangs: `${operation} waits on "${line}"` };
+    return ended.value.timedOut ? { hangs: `"${line}" did not end` } : { result: ended.value };
   };
-}
-
-function leftUntil(untilMs: number): number {
-  return Math.max(0, untilMs - performance.now());
+  return async reading => {
+    const answer = await read(reading);
+    if ('hangs' in answer) cache.faults.set(reading.volumeId, 'Hung');
+    else if (answer.result.status !== 0) cache.faults.set(reading.volumeId, 'ReadFailed');
+    else cache.faults.delete(reading.volumeId);
+    return answer;
+  };
 }

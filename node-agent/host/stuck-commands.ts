@@ -4,65 +4,49 @@ import type { Host } from '../host.ts';
 export type Waiting = { readonly operation: string; readonly command: string; readonly sinceMs: number };
 
 /** Knows which commands run for which volume, and which could not be killed. */
-export interface Watch {
-  /** The same host; what it runs is known as the volume's. */
-  hostFor(volumeId: string, operation: string, host: Host): Host;
-  /** The oldest command that runs for the volume. */
-  running(volumeId: string): Waiting | undefined;
-  /**
-   * The oldest command of the volume that did not die when it was killed and is still there; of these operations alone,
-   * where some are named.
-   */
-  stuck(volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined;
-  /** The volumes that have a stuck command. */
-  hung(): readonly string[];
-}
+export type Watch = ReturnType<typeof createWatch>;
 
 /** Knows of no command. */
-export function createWatch(): Watch {
-  const runs = createShelf();
-  const stuck = createShelf();
+export function createWatch() {
+  const commands = new Set<Waiting & { readonly volumeId: string; isStuck: boolean }>();
   return {
-    hostFor: (volumeId, operation, host) => ({
+    /** The same host; what it runs is known as the volume's. */
+    hostFor: (volumeId: string, operation: string, host: Host): Host => ({
       ...host,
       async run(command, args, options) {
-        const waiting = { operation, command: [command, ...args].join(' '), sinceMs: Date.now() };
-        const end = runs.put(volumeId, waiting);
+        const line = [command, ...args].join(' ');
+        const own = { volumeId, operation, command: line, sinceMs: Date.now(), isStuck: false };
+        commands.add(own);
         try {
           const result = await host.run(command, args, options);
-          if (result.gone) void result.gone.then(stuck.put(volumeId, waiting));
+          own.isStuck = result.gone !== undefined;
+          void result.gone?.then(() => commands.delete(own));
           return result;
         } finally {
-          end();
+          if (!own.isStuck) commands.delete(own);
         }
       },
     }),
-    running: volumeId => runs.first(volumeId),
-    stuck: (volumeId, operations) => stuck.first(volumeId, operations),
-    hung: stuck.keys,
+    /** The oldest command that runs for the volume. */
+    running: (volumeId: string): Waiting | undefined =>
+      commands.values().find(one => one.volumeId === volumeId && !one.isStuck),
+    /**
+     * The oldest command of the volume that did not die when it was killed and is still there; of these operations alone,
+     * where some are named.
+     */
+    stuck: (volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined =>
+      commands
+        .values()
+        .find(one => one.volumeId === volumeId && one.isStuck && operations?.has(one.operation) !== false),
+    /** The volumes that have a stuck command. */
+    hung: (): readonly string[] => {
+      const stuck = commands.values().filter(({ isStuck }) => isStuck);
+      return [...new Set(stuck.map(({ volumeId }) => volumeId))];
+    },
   };
 }
 
 /** What a command waits on, in words. */
 export function describeWaiting({ operation, command, sinceMs }: Waiting): string {
   return `${operation} waits since ${new Date(sinceMs).toISOString()} on "${command}"`;
-}
-
-function createShelf() {
-  const shelf = new Map<string, Set<Waiting>>();
-  return {
-    /** Puts it there until the returned function is called. */
-    put(volumeId: string, waiting: Waiting): () => void {
-      const all = shelf.get(volumeId) ?? new Set();
-      shelf.set(volumeId, all.add(waiting));
-      return () => {
-        all.delete(waiting);
-        if (all.size === 0 && shelf.get(volumeId) === all) shelf.delete(volumeId);
-      };
-    },
-    first(volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined {
-      return [...(shelf.get(volumeId) ?? [])].find(({ operation }) => operations?.has(operation) ?? true);
-    },
-    keys: (): readonly string[] => [...shelf.keys()],
-  };
 }

@@ -31,7 +31,7 @@ const lines = [
       'fs.inodeSize': '1024',
       'fs.label': 'data',
     },
-    args: /^-q -K -m crc=1,finobt=1,reflink=1 -i sparse=1,size=1024 -b size=2048 -L data -- \/dev\/x$/,
+    args: /^-q -K -m crc=1,finobt=1,reflink=1 -i sparse=1 -b size=2048 -i size=1024 -L data -- \/dev\/x$/,
     show: {
       command: 'xfs_db',
       args: ['-r', '-c', 'sb 0', '-c', 'print blocksize inodesize fname'],
