@@ -26,10 +26,7 @@ export interface Backend {
    * from everywhere. A storage with topologies makes copies of a volume or snapshot only where that is.
    */
   readonly topologies?: readonly Segments[];
-  /**
-   * The sizes that volumes can have. The gateway chooses one within them and asks for it as `requiredBytes`. Absent:
-   * the backend chooses a size within the bounds that were asked for.
-   */
+  /** The gateway chooses a size of these and asks for it as `requiredBytes`. Absent: the backend chooses one. */
   readonly sizes?: VolumeSizes;
   /**
    * Makes the volume and returns once it is durable. A volume with this id that exists already, in whole or in part, is
@@ -49,8 +46,8 @@ export interface Backend {
   /** What a new volume may be filled from; absent means that volumes always start empty. */
   readonly sources?: readonly VolumeSource['kind'][];
   /**
-   * Grows the volume to a size within the bounds, attached or not; one that is large enough already is fine. It never
-   * shrinks. OUT_OF_RANGE and RESOURCE_EXHAUSTED as for `create`, with nothing changed.
+   * Grows the volume to a size within the bounds, attached or not; one that is large enough already stays as it is, and
+   * its size is answered. OUT_OF_RANGE and RESOURCE_EXHAUSTED as for `create`, with nothing changed.
    */
   expand?(volume: KnownVolume, bounds: SizeBounds): Promise<ExpandedVolume>;
   readonly modification?: Modification;
@@ -62,7 +59,7 @@ export interface Backend {
    * What the storage has for all volumes and snapshots together, reserved or not, in one of the `topologies` where there
    * are such. What is left of it, the gateway knows.
    */
-  capacity?(segments?: Segments): Promise<PoolCapacity>;
+  capacity?(segments?: Segments): Promise<{ readonly totalBytes: number }>;
   /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
   /** Throws a `Problem` that says why the storage cannot be used now. */
@@ -79,9 +76,6 @@ export type VolumeSizes = {
   /** Absent: as large as the pool. */
   readonly maximumBytes?: number;
 };
-
-/** What a pool has in all, in bytes. */
-export type PoolCapacity = { readonly totalBytes: number };
 
 /** Changing a volume's mutable parameters (a VolumeAttributesClass's parameters). */
 export interface Modification {
@@ -101,7 +95,7 @@ export interface Snapshots {
    * snapshot would not be of one point in time, as when the volume is written meanwhile.
    */
   create(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
-  /** What a snapshot of the volume as it is now takes of the pool, for a look at its space. Absent: the volume's size. */
+  /** What a snapshot of the volume as it is now takes of the pool, to reserve that before. Absent: the volume's size. */
   measure?(volume: KnownVolume): Promise<number>;
   /** Removes the snapshot and what an unfinished create left; a missing one is fine. */
   delete(snapshot: SnapshotRef): Promise<void>;
@@ -125,7 +119,7 @@ export interface Changes {
 /** A stretch of bytes. */
 export type Extent = { readonly offset: number; readonly length: number };
 
-/** At least `requiredBytes` (0: no bound), at most `limitBytes` (0: no bound). */
+/** At least `requiredBytes`, at most `limitBytes`; 0 is no bound. */
 export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: number };
 
 /** The size that the volume has now, and whether the node must grow the filesystem. */
@@ -174,7 +168,7 @@ export type HealthEntry = {
 /** Names a volume. */
 export type VolumeRef = { readonly id: string };
 
-/** A volume to make: at least `requiredBytes` (0: the backend chooses), at most `limitBytes` (0: no limit). */
+/** A volume to make. */
 export type NewVolume = VolumeRef &
   SizeBounds & {
     readonly parameters: Readonly<Record<string, string>>;
@@ -187,13 +181,12 @@ export type NewVolume = VolumeRef &
     readonly topologies?: readonly Segments[];
   };
 
-/**
- * What was made: its size, what nodes are given at every mount (not secret), and in which topology it is, which may be left
- * out where there is only one.
- */
+/** What was made. */
 export type CreatedVolume = {
   readonly sizeBytes: number;
+  /** Where it is; may be left out where there is one topology. */
   readonly segments?: Segments;
+  /** What nodes are given at every mount; not secret. */
   readonly context?: Readonly<Record<string, string>>;
 };
 

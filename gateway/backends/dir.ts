@@ -8,10 +8,8 @@ import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
-import { healthOf } from './dir/health.ts';
-import { isThere, volumeDirectory } from './dir/paths.ts';
 import { emptyTrash } from './dir/trash.ts';
-import { createVolumes } from './dir/volumes.ts';
+import { createVolumes, findVolume } from './dir/volumes.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -59,16 +57,15 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     },
     async attach({ id }, { capability }) {
       requireFilesystem(capability, protocol);
-      const volume = volumeDirectory(root, id);
-      if (!(await isThere(volume)))
+      const path = await findVolume(root, id);
+      if (path === undefined)
         throw new Problem('FAILED_PRECONDITION', `the directory of volume "${id}" is missing`);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
-        : { protocol: 'bind', path: volume.path };
+        : { protocol: 'bind', path };
     },
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
-    volumeHealth: volume => healthOf(root, volume),
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
     close: async () => release?.(),
   };

@@ -1,19 +1,17 @@
+import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import { asProblem, Problem } from '../../src/api/problem.ts';
+import { Problem } from '../../src/api/problem.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
-import type { Backend, BackendPlugin, CreatedVolume, Modification, NewVolume } from '../backend.ts';
+import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
-import { measureCapacity } from './image/capacity.ts';
 import { createChanges } from './image/changes.ts';
-import { openDrafts } from './image/drafts.ts';
-import { allocatedBytes, openDirectory } from './image/files.ts';
 import { healthOf } from './image/health.ts';
-import { imagePath } from './image/paths.ts';
-import { createPreallocation } from './image/preallocation.ts';
-import { openSnapshots } from './image/snapshots.ts';
-import { reachImage, requireUnused } from './image/use.ts';
-import { createImages, type Images } from './image/volumes.ts';
+import { allocatedBytes, openPool, type ImagePool } from './image/pool.ts';
+import { createAllocated, createPreallocation } from './image/preallocation.ts';
+import { createSnapshots } from './image/snapshots.ts';
+import { requireUnused } from './image/use.ts';
+import { createImages } from './image/volumes.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -53,16 +51,12 @@ const accessModes = [
 ] as const;
 
 /** Opens the backend on a directory that no other process opens now. */
-export async function openImages(
-  root: string,
-  capacity?: number,
-): Promise<Backend & Required<Pick<Backend, 'close'>>> {
-  const pool = { root, directory: openDirectory(root), createDraft: openDrafts(root) };
+export async function openImages(root: string, capacity?: number) {
+  const pool = openPool(root);
   const images = createImages(pool);
-  const snapshots = openSnapshots(root, pool.createDraft);
-  await pool.directory.sync();
-  const totalBytes = capacity ?? measureCapacity(root);
-  const modification = await createPreallocation(root);
+  await pool.images.sync();
+  const totalBytes = capacity ?? (await measureCapacity(pool));
+  const modification = await createPreallocation(pool);
   return {
     name: 'image',
     accessModes,
@@ -70,47 +64,46 @@ export async function openImages(
     parameters: z.strictObject({}),
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     sources: ['snapshot', 'volume'],
-    snapshots,
-    changes: createChanges(root),
+    snapshots: createSnapshots(pool),
+    changes: createChanges(pool),
     ...(modification && { modification }),
-    create: volume => createModified({ root, images, modification }, volume),
+    create: volume =>
+      volume.mutableParameters?.['preallocate'] === 'true'
+        ? createAllocated(pool, images, volume)
+        : images.create(volume),
     expand: images.expand,
     async delete(volume) {
-      requireUnused(root, volume);
+      requireUnused(pool, volume);
       await images.delete(volume);
     },
-    attach: volume => reachImage(root, volume),
-    detach: async volume => requireUnused(root, volume),
-    volumeHealth: volume => healthOf(root, volume),
+    async attach({ id, sizeBytes }) {
+      // An image may have grown without that being recorded yet.
+      if (((await pool.images.sizeOf(id)) ?? 0) < sizeBytes)
+        throw new Problem(
+          'FAILED_PRECONDITION',
+          `the image of volume "${id}" is missing or smaller than the volume`,
+        );
+      return { protocol: 'loop', path: pool.images.pathOf(id) };
+    },
+    detach: async volume => requireUnused(pool, volume),
+    volumeHealth: volume => healthOf(pool, volume),
     capacity: async () => ({ totalBytes }),
     list: images.list,
     async close() {
-      await snapshots.close();
-      await pool.directory.close();
+      await pool.snapshots.close();
+      await pool.images.close();
     },
-  };
+  } satisfies Backend;
 }
 
-type Making = {
-  readonly root: string;
-  readonly images: Images;
-  readonly modification: Modification | undefined;
-};
-
-async function createModified(
-  { root, images, modification }: Making,
-  volume: NewVolume,
-): Promise<CreatedVolume> {
-  const heldBytes = await allocatedBytes(imagePath(root, volume.id));
-  const made = await images.create(volume);
-  try {
-    const known = { id: volume.id, ...made, parameters: volume.parameters };
-    await modification?.apply(known, volume.mutableParameters ?? {});
-    return made;
-  } catch (error) {
-    // An image that may hold data is never removed here: it is for a retry to complete.
-    if (heldBytes > 0) throw new Problem('UNAVAILABLE', asProblem(error).detail, error);
-    await images.delete(volume);
-    throw error;
+/** What the filesystem could hold of images and snapshots now, in bytes: its free space and what they have of it. */
+async function measureCapacity({ root, images, snapshots }: ImagePool): Promise<number> {
+  let heldBytes = 0;
+  for (const files of [images, snapshots]) {
+    const paths = (await Array.fromAsync(files.list())).map(files.pathOf);
+    for (const bytes of await Promise.all(paths.map(allocatedBytes))) heldBytes += bytes;
   }
+  const { blocks, bfree, bavail, bsize } = await statfs(root);
+  // Files that share blocks show them each, so that together they may show more than the filesystem has in use.
+  return bavail * bsize + Math.min(heldBytes, (blocks - bfree) * bsize);
 }

@@ -1,9 +1,11 @@
-import { readdir, readFile, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, opendir, readdir, readFile, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { isAtOrBelow, originOf, parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
-import type { Backend } from '../../backend.ts';
-import { isThere, isVolumeId, makeDirectory, volumeDirectory, type VolumeDirectory } from './paths.ts';
-import { discard } from './trash.ts';
+import type { Backend, HealthEntry, VolumeRef } from '../../backend.ts';
+import { codeOf, fileProblem, ignore, isId, requireId, syncDirectory } from '../local/files.ts';
+import { filesystemFaults, readFault } from '../local/health.ts';
+import { discard, hasDirectory } from './trash.ts';
 
 /** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
 const mode = 0o770;
@@ -14,52 +16,62 @@ const mode = 0o770;
  */
 export function createVolumes(
   root: string,
-): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'list'>> {
+): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
     async create({ id, requiredBytes }) {
-      const volume = volumeDirectory(root, id);
-      if (await isThere(volume)) await requireEmpty(volume);
+      const path = await findVolume(root, id);
+      // An empty directory is what an unfinished create left; one that holds data is never given to a new volume.
+      if (path !== undefined && (await readdir(path)).length > 0)
+        throw new Problem('ALREADY_EXISTS', `the directory of volume "${id}" exists and is not empty`);
+      const made = join(root, id);
       try {
-        await makeDirectory(volume.path, mode);
+        await mkdir(made, { mode }).catch(ignore('EEXIST'));
+        // The mode is set whatever the process masks.
+        await syncDirectory(made, mode);
+        await syncDirectory(root);
       } catch (error) {
-        await rmdir(volume.path).catch(() => {});
-        throw toProblem(error, id);
+        await rmdir(made).catch(() => {});
+        // Without the root it may still be made later.
+        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, `the directory of volume "${id}"`);
       }
       return { sizeBytes: requiredBytes };
     },
 
-    async expand({ id, sizeBytes }, { requiredBytes, limitBytes }) {
-      if (!(await isThere(volumeDirectory(root, id))))
+    async expand({ id, sizeBytes }, { requiredBytes }) {
+      if ((await findVolume(root, id)) === undefined)
         throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
-      if (limitBytes > 0 && sizeBytes > limitBytes)
-        throw new Problem('OUT_OF_RANGE', `volume "${id}" has ${sizeBytes} bytes and cannot shrink`);
       return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
     },
 
     async delete({ id }) {
-      const volume = volumeDirectory(root, id);
-      await requireUnmounted(volume);
-      await discard(root, volume);
+      const path = await findVolume(root, id);
+      if (path !== undefined) await requireUnmounted(path, id);
+      await discard(root, id, path);
     },
+
+    volumeHealth: volume => healthOf(root, volume),
 
     async *list() {
       for (const entry of await readdir(root, { withFileTypes: true }))
-        if (entry.isDirectory() && isVolumeId(entry.name)) yield entry.name;
+        if (entry.isDirectory() && isId(entry.name)) yield entry.name;
     },
   };
 }
 
-/** An empty directory is what an unfinished create left; one that holds data is never given to a new volume. */
-async function requireEmpty({ id, path }: VolumeDirectory): Promise<void> {
-  if ((await readdir(path)).length > 0)
-    throw new Problem('ALREADY_EXISTS', `the directory of volume "${id}" exists and is not empty`);
+/**
+ * The path of a volume's directory, right below the root; undefined when it is missing. INVALID_ARGUMENT for what is no
+ * volume's id, FAILED_PRECONDITION for what is no directory, such as a symbolic link.
+ */
+export async function findVolume(root: string, id: string): Promise<string | undefined> {
+  const path = join(root, requireId(id, 'volume'));
+  return (await hasDirectory(path)) ? path : undefined;
 }
 
 /**
  * FAILED_PRECONDITION while this machine has the directory, or a part of it, mounted somewhere, or something mounted in
  * it. What other machines mount, it cannot see.
  */
-async function requireUnmounted({ id, path }: VolumeDirectory): Promise<void> {
+async function requireUnmounted(path: string, id: string): Promise<void> {
   const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
   const origin = originOf(mounts, path);
   const mount = mounts.find(
@@ -69,10 +81,18 @@ async function requireUnmounted({ id, path }: VolumeDirectory): Promise<void> {
   if (mount) throw new Problem('FAILED_PRECONDITION', `volume "${id}" is still mounted at "${mount.path}"`);
 }
 
-function toProblem(error: unknown, id: string): Problem {
-  if (error instanceof Problem) return error;
-  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the volumes is full (${code})`, error);
-  return new Problem('UNAVAILABLE', `cannot make the directory of volume "${id}" (${code})`, error);
+/** What is wrong with a volume's directory and with the filesystem, which nothing keeps one volume from filling. */
+async function healthOf(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
+  const path = join(root, requireId(id, 'volume'));
+  try {
+    if (!(await lstat(path)).isDirectory()) {
+      const message = `"${path}" of volume "${id}" is not a directory`;
+      return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];
+    }
+    await using directory = await opendir(path);
+    await directory.read();
+    return await filesystemFaults(root, 1);
+  } catch (error) {
+    return [readFault(error, 'directory', id)];
+  }
 }

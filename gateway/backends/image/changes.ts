@@ -1,40 +1,52 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { Problem } from '../../../src/api/problem.ts';
-import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
+import type { Changes, Extent, SnapshotRef } from '../../backend.ts';
+import { fileProblem } from '../local/files.ts';
 import { readExtents } from './extents.ts';
-import { snapshotPath } from './paths.ts';
-import { cutAtWindows, joinWithinWindows, unsharedRanges } from './ranges.ts';
+import type { ImagePool } from './pool.ts';
+import { cutAt, endOf, joined, unsharedRanges } from './ranges.ts';
 
 /** The unit that is compared: a divisor of every image's size. */
 const blockBytes = 4_096;
-/** What is read at a time; a divisor of the windows. */
+/** What is read at a time. */
 const chunkBytes = 2 ** 20;
 
-/** A snapshot's file; undefined in its place stands for nothing but zeros. */
-type Source = { readonly file: FileHandle; readonly path: string; readonly sizeBytes: number };
+/** A snapshot's file, opened. */
+type Source = AsyncDisposable & {
+  readonly file: FileHandle;
+  readonly path: string;
+  readonly sizeBytes: number;
+};
 
 /**
- * Allocated and changed blocks of the snapshots below `root`, from the files themselves. Blocks that two snapshots
- * share on disk are the same; all others are read and compared.
+ * Allocated and changed blocks of a pool's snapshots, from the files themselves. Blocks that two snapshots share on disk
+ * are the same; all others are read and compared.
  */
-export function createChanges(root: string): Changes {
+export function createChanges(pool: ImagePool): Changes {
   return {
     async *allocated(snapshot, fromOffset) {
-      await using file = await openSnapshot(root, snapshot);
-      const target = await describe(root, snapshot, file);
+      await using target = await openSnapshot(pool, snapshot);
       const map = await readExtents(target.path, target.sizeBytes);
-      const ranges = cutAtWindows(map?.extents ?? [wholeOf(target)], fromOffset);
-      yield* joinWithinWindows(map ? ranges : differing(undefined, target, ranges), fromOffset);
+      const blocks = differing(undefined, target, chunksFrom([wholeOf(target)], fromOffset));
+      yield* joined(map?.extents ?? blocks, fromOffset);
     },
     async *changed(pair, fromOffset) {
-      await using baseFile = await openSnapshot(root, pair.base);
-      await using targetFile = await openSnapshot(root, pair.target);
-      const base = await describe(root, pair.base, baseFile);
-      const target = await describe(root, pair.target, targetFile);
-      const ranges = cutAtWindows(await mayDiffer(base, target), fromOffset);
-      yield* joinWithinWindows(differing(base, target, ranges), fromOffset);
+      await using base = await openSnapshot(pool, pair.base);
+      await using target = await openSnapshot(pool, pair.target);
+      const chunks = chunksFrom(await mayDiffer(base, target), fromOffset);
+      yield* joined(differing(base, target, chunks), fromOffset);
     },
   };
+}
+
+async function openSnapshot({ snapshots }: ImagePool, { id }: SnapshotRef): Promise<Source> {
+  const path = snapshots.pathOf(id);
+  try {
+    const file = await open(path, 'r');
+    const { size } = await file.stat();
+    return { file, path, sizeBytes: size, [Symbol.asyncDispose]: () => file.close() };
+  } catch (error) {
+    throw fileProblem(error, `the image of snapshot "${id}"`);
+  }
 }
 
 /** Where the two may differ: what they share for certain, and what is a hole in both, is left out. */
@@ -42,39 +54,36 @@ async function mayDiffer(base: Source, target: Source): Promise<Iterable<Extent>
   const before = await readExtents(base.path, base.sizeBytes);
   const now = await readExtents(target.path, target.sizeBytes);
   const after = before && (await readExtents(base.path, base.sizeBytes));
-  // A filesystem may move blocks, so that two files were at one place one after the other and not together.
+  // A filesystem may move blocks, so that two files were at one address one after the other and not together.
   const isStill = before !== undefined && before.digest === after?.digest;
   return isStill && now ? unsharedRanges(before.extents, now.extents, target.sizeBytes) : [wholeOf(target)];
 }
 
-/** The blocks within the ranges that are not equal in both. */
+/** The ranges in chunks, from the first that ends after the offset. */
+function* chunksFrom(ranges: Iterable<Extent>, fromOffset: number): Iterable<Extent> {
+  for (const range of ranges)
+    for (const chunk of cutAt(range, chunkBytes)) if (endOf(chunk) > fromOffset) yield chunk;
+}
+
+/** The blocks within the chunks that are not equal in both; no base stands for nothing but zeros. */
 async function* differing(
   base: Source | undefined,
   target: Source,
-  ranges: Iterable<Extent>,
+  chunks: Iterable<Extent>,
 ): AsyncGenerator<Extent> {
-  for (const range of ranges) {
-    const end = range.offset + range.length;
-    for (let offset = range.offset; offset < end;) {
-      const length = Math.min(end, offset - (offset % chunkBytes) + chunkBytes) - offset;
-      const [left, right] = await Promise.all([read(base, offset, length), read(target, offset, length)]);
-      if (!left.equals(right)) yield* unequalBlocks(left, right, offset);
-      offset += length;
+  for (const chunk of chunks) {
+    const [left, right] = await Promise.all([read(base, chunk), read(target, chunk)]);
+    if (left.equals(right)) continue;
+    for (const block of cutAt(chunk, blockBytes)) {
+      const start = block.offset - chunk.offset;
+      const end = start + block.length;
+      if (left.compare(right, start, end, start, end) !== 0) yield block;
     }
   }
 }
 
-function* unequalBlocks(left: Buffer, right: Buffer, offset: number): Iterable<Extent> {
-  for (let start = 0; start < right.length;) {
-    const length = Math.min(right.length - start, blockBytes - ((offset + start) % blockBytes));
-    const end = start + length;
-    if (left.compare(right, start, end, start, end) !== 0) yield { offset: offset + start, length };
-    start = end;
-  }
-}
-
 /** Past its end a file holds zeros. */
-async function read(source: Source | undefined, offset: number, length: number): Promise<Buffer> {
+async function read(source: Source | undefined, { offset, length }: Extent): Promise<Buffer> {
   const buffer = Buffer.alloc(length);
   if (!source) return buffer;
   for (let done = 0; done < length;) {
@@ -83,19 +92,6 @@ async function read(source: Source | undefined, offset: number, length: number):
     done += bytesRead;
   }
   return buffer;
-}
-
-async function openSnapshot(root: string, { id }: KnownSnapshot): Promise<FileHandle> {
-  try {
-    return await open(snapshotPath(root, id), 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new Problem('NOT_FOUND', `the image of snapshot "${id}" is missing`, error);
-  }
-}
-
-async function describe(root: string, { id }: KnownSnapshot, file: FileHandle): Promise<Source> {
-  return { file, path: snapshotPath(root, id), sizeBytes: (await file.stat()).size };
 }
 
 function wholeOf({ sizeBytes }: Source): Extent {

@@ -1,60 +1,75 @@
-import { open, stat } from 'node:fs/promises';
+import { link, open, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
+import type { KnownVolume, SnapshotRef } from '../../backend.ts';
+import { fileProblem, ignore } from '../local/files.ts';
 import { copyByReference, copySparsely, sharesAtomically } from './copy.ts';
-import { discardDraft, type CreateDraft, type Draft } from './drafts.ts';
-import { toProblem } from './files.ts';
+import type { ImagePool } from './pool.ts';
 import { writableLoopDevicesOf } from './use.ts';
 
 /** A file to copy. `name` is for messages, such as `volume "a.x"`. */
-export type Copy = {
+type Source = {
   readonly name: string;
   readonly source: string;
-  readonly target: string;
   /** Some node may write to the source now. */
   readonly attachedForWriting: boolean;
-  /** The copy gets this size when it is larger than the source. */
-  readonly sizeBytes?: number;
 };
 
+/** The copy gets this size when it is larger than the source. */
+export type Copy = Source & { readonly target: string; readonly sizeBytes?: number };
+
+/** The copy under a name of its own, until it is whole and durable. */
+type Draft = Copy & { readonly path: string; readonly isWritten: boolean };
+
+/** A volume's image as a source. */
+export function fromVolume(
+  { images }: ImagePool,
+  { volume, ...rest }: { readonly volume: KnownVolume; readonly attachedForWriting: boolean },
+): Source {
+  const { attachedForWriting } = rest;
+  return { name: `volume "${volume.id}"`, source: images.pathOf(volume.id), attachedForWriting };
+}
+
+/** A snapshot as a source. */
+export function fromSnapshot({ snapshots }: ImagePool, { id }: SnapshotRef): Source {
+  return { name: `snapshot "${id}"`, source: snapshots.pathOf(id), attachedForWriting: false };
+}
+
 /**
- * Copies all files as they are at one point in time, or none, into drafts that are whole and durable, in the order of
- * the copies. A file that is written meanwhile can only be copied by sharing its blocks on a filesystem that does so at
- * one instant, and only one such file. FAILED_PRECONDITION, with the reason, for anything else.
+ * Copies all files as they are at one point in time, or none; a file that has a target's name already stays. A file that
+ * is written meanwhile can only be copied by sharing its blocks on a filesystem that does so at one instant, and only
+ * one such file. FAILED_PRECONDITION, with the reason, for anything else.
  */
-export async function copyTogether(
-  copies: readonly Copy[],
-  createDraft: CreateDraft,
-): Promise<readonly Draft[]> {
-  const live = copies.filter(isLive);
+export async function copyTogether({ createDraft }: ImagePool, copies: readonly Copy[]): Promise<void> {
+  const drafts = copies.map(copy => ({
+    ...copy,
+    path: createDraft(copy.target),
+    isWritten: isWritten(copy),
+  }));
+  const live = drafts.filter(draft => draft.isWritten);
+  const idle = drafts.filter(draft => !draft.isWritten);
   await requireOneInstant(live);
-  const idle = copies.filter(copy => !live.includes(copy));
   const before = await Promise.all(idle.map(stampOf));
-  const drafts = new Map(copies.map(copy => [copy, createDraft(copy.target)] as const));
-  const copiedAtMs = Date.now();
+  const copiedAt = new Date();
   try {
     // What is written comes first: the others do not change.
-    for (const copy of [...live, ...idle]) {
-      const path = drafts.get(copy)?.path ?? '';
-      await copyFile(copy, path, live.includes(copy));
-      await settle(copy, path, copiedAtMs);
-    }
+    for (const draft of [...live, ...idle]) await fill(draft, copiedAt);
     const after = await Promise.all(idle.map(stampOf));
-    for (const [index, copy] of idle.entries()) requireUntouched(copy, before[index] === after[index]);
-  } catch (error) {
-    await Promise.all([...drafts.values()].map(discardDraft));
-    throw error;
+    for (const [index, draft] of idle.entries())
+      if (before[index] !== after[index] || isWritten(draft))
+        throw new Problem('FAILED_PRECONDITION', `${draft.name} was attached or written while it was copied`);
+    await publish(drafts);
+  } finally {
+    await Promise.all(drafts.map(({ path }) => unlink(path).catch(ignore('ENOENT'))));
   }
-  return [...drafts.values()];
 }
 
 /** Asked for and observed: a loop device that was left behind can write too. */
-function isLive({ attachedForWriting, source }: Copy): boolean {
+function isWritten({ attachedForWriting, source }: Source): boolean {
   return attachedForWriting || writableLoopDevicesOf(source).length > 0;
 }
 
-async function requireOneInstant(live: readonly Copy[]): Promise<void> {
-  const [first, second] = live;
+async function requireOneInstant([first, second]: readonly Draft[]): Promise<void> {
   if (first && second)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -63,47 +78,51 @@ async function requireOneInstant(live: readonly Copy[]): Promise<void> {
   if (first && !(await sharesAtomically(dirname(first.source)))) throw tornProblem(first);
 }
 
-async function copyFile(copy: Copy, target: string, isWritten: boolean): Promise<void> {
+/** Copies a file, durably. Its time is the copy's, so that a restart finds it. */
+async function fill(draft: Draft, copiedAt: Date): Promise<void> {
+  const { name, source, path, isWritten: isLive, sizeBytes = 0 } = draft;
   try {
-    if (await copyByReference(copy.source, target)) return;
-    if (isWritten) throw tornProblem(copy);
-    await copySparsely(copy.source, target);
-  } catch (error) {
-    throw toProblem(error, `the image of ${copy.name}`);
-  }
-}
-
-async function settle({ name, sizeBytes = 0 }: Copy, path: string, copiedAtMs: number): Promise<void> {
-  try {
+    if (!(await copyByReference(source, path))) {
+      if (isLive) throw tornProblem(draft);
+      await copySparsely(source, path);
+    }
     await using file = await open(path, 'r+');
     const { size } = await file.stat();
     if (sizeBytes > size) await file.truncate(sizeBytes);
-    // The file's time is the copy's time, so that a restart finds it.
-    await file.utimes(new Date(copiedAtMs), new Date(copiedAtMs));
+    await file.utimes(copiedAt, copiedAt);
     await file.sync();
   } catch (error) {
-    throw toProblem(error, `a copy of ${name}`);
+    throw fileProblem(error, `the image of ${name}`);
   }
 }
 
 /** What changes with every write to a file. */
-async function stampOf({ name, source }: Copy): Promise<string> {
+async function stampOf({ name, source }: Source): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await stat(source, { bigint: true });
     return `${ino} ${size} ${mtimeNs}`;
   } catch (error) {
-    throw toProblem(error, `the image of ${name}`);
+    throw fileProblem(error, `the image of ${name}`);
   }
 }
 
-function requireUntouched(copy: Copy, isSame: boolean): void {
-  if (!isSame || isLive(copy))
-    throw new Problem('FAILED_PRECONDITION', `${copy.name} was attached or written while it was copied`);
+/** Gives all drafts their real names, or none. */
+async function publish(drafts: readonly Draft[]): Promise<void> {
+  const published: string[] = [];
+  try {
+    for (const { path, target } of drafts) {
+      const isNew = await link(path, target).then(() => true, ignore('EEXIST'));
+      if (isNew) published.push(target);
+    }
+  } catch (error) {
+    await Promise.all(published.map(path => unlink(path)));
+    throw fileProblem(error, 'a copy');
+  }
 }
 
-function tornProblem({ name }: Copy): Problem {
+function tornProblem({ name }: Source): Problem {
   return new Problem(
     'FAILED_PRECONDITION',
-    `${name} is attached for writing, and the filesystem of the images cannot copy it at one instant; detach it first`,
+    `${name} is attached for writing, and the filesystem of the volumes cannot copy it at one instant; detach it first`,
   );
 }

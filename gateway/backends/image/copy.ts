@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { allocatedBytes, ignoreMissing } from './files.ts';
+import { codeOf, ignore } from '../local/files.ts';
+import { allocatedBytes } from './pool.ts';
 
 /** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */
 const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs', 0x9123683e: 'btrfs' };
@@ -15,10 +16,9 @@ const cannotShare = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'ENOTTY', 'EINVA
 /** How often a file is written back while it is copied, in milliseconds. */
 const writeBackMs = 50;
 
-/** The slowest storage that a copy waits for, in bytes per second, after a minute that every copy has. */
-const slowestBytesPerSecond = 4 * 2 ** 20;
+/** The slowest storage that a copy waits for, after a minute that every copy has. */
+const slowestBytesPerMs = 4 * 1024;
 const leastCopyMs = 60_000;
-const mostCopyMs = 2 ** 31 - 1;
 
 /** True where sharing blocks copies at one instant, even while the file is written. */
 export async function sharesAtomically(directory: string): Promise<boolean> {
@@ -31,14 +31,14 @@ export async function copyByReference(source: string, target: string): Promise<b
     await copyFile(source, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
     return true;
   } catch (error) {
-    if (cannotShare.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    if (cannotShare.has(codeOf(error))) return false;
     throw error;
   }
 }
 
 /**
  * Copies what is allocated; holes stay holes. The copy takes time, so that the source must not be written meanwhile.
- * RESOURCE_EXHAUSTED when the filesystem has no room for it. The caller removes what it leaves then.
+ * RESOURCE_EXHAUSTED when the filesystem has no space for it. The caller removes what it leaves then.
  */
 export async function copySparsely(source: string, target: string): Promise<void> {
   const neededBytes = await allocatedBytes(source);
@@ -57,14 +57,13 @@ export async function requireFree(directory: string, neededBytes: number): Promi
   if (bavail * bsize < neededBytes)
     throw new Problem(
       'RESOURCE_EXHAUSTED',
-      `the filesystem of the images has ${bavail * bsize} bytes free and needs ${neededBytes} more`,
+      `the filesystem of the volumes has ${bavail * bsize} bytes free and needs ${neededBytes} more`,
     );
 }
 
 /** Copies with a deadline set by the bytes; ends with this process where setpriv is installed, however that ends. */
 async function runCopy(args: readonly string[], neededBytes: number): Promise<ExecResult> {
-  const wantedMs = leastCopyMs + Math.ceil(neededBytes / slowestBytesPerSecond) * 1_000;
-  const timeoutMs = Math.min(wantedMs, mostCopyMs);
+  const timeoutMs = leastCopyMs + neededBytes / slowestBytesPerMs;
   const guarded = await exec('setpriv', ['--pdeathsig', 'KILL', '--', 'cp', ...args], { timeoutMs });
   return guarded.missing ? exec('cp', args, { timeoutMs }) : guarded;
 }
@@ -75,7 +74,7 @@ async function runCopy(args: readonly string[], neededBytes: number): Promise<Ex
  */
 async function writeBackWhile(copying: Promise<unknown>, target: string): Promise<void> {
   while (!(await withinTime(copying, writeBackMs))) {
-    const file = await open(target, 'r').catch(ignoreMissing);
+    const file = await open(target, 'r').catch(ignore('ENOENT'));
     await file?.datasync().finally(() => file.close());
   }
 }

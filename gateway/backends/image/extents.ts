@@ -15,7 +15,7 @@ const row = /^\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+):\s*(?:
 
 /**
  * Flags that leave the content to the blocks alone. Others (compressed, inline, not yet allocated, unwritten …) mean
- * that equal places do not prove equal content.
+ * that equal addresses do not prove equal content.
  */
 const plainFlags = new Set(['', 'last', 'shared', 'merged', 'eof']);
 

@@ -64,10 +64,10 @@ for (const filesystem of poolFilesystems) {
         for (const { offset, length } of changed) assertTight(old, now, { offset, length });
         const allocated = await Array.fromAsync(changes.allocated(target, 0));
         assertApplies({ from: Buffer.alloc(now.length), to: now, extents: allocated });
-        const rest = (extents: readonly Extent[]) =>
-          extents.filter(({ offset, length }) => offset + length > fromOffset);
-        assert.deepEqual(await Array.fromAsync(changes.changed({ base, target }, fromOffset)), rest(changed));
-        assert.deepEqual(await Array.fromAsync(changes.allocated(target, fromOffset)), rest(allocated));
+        const rest = await Array.fromAsync(changes.changed({ base, target }, fromOffset));
+        for (const { offset, length } of rest) assert.ok(offset + length > fromOffset);
+        const from = Buffer.concat([now.subarray(0, fromOffset), old.subarray(fromOffset)]);
+        assertApplies({ from, to: now, extents: rest });
         for (const { id } of [base, target]) await pool.snapshots.delete({ id });
         await pool.backend.delete(volume);
       });

@@ -12,7 +12,8 @@ import {
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
-import { openDrafts, publishDraft } from '../../../../gateway/backends/image/drafts.ts';
+import { copyTogether, fromVolume } from '../../../../gateway/backends/image/copies.ts';
+import { openPool } from '../../../../gateway/backends/image/pool.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { newVolume, testBackend } from '../../../suites/backend.ts';
 import { contentOf, makeVolume, testBackendMembers } from '../../../suites/backend-members.ts';
@@ -174,11 +175,7 @@ test('a volume that is missing neither grows nor is copied, and nothing is left'
   const bounds = { requiredBytes: mebibyte, limitBytes: 0 };
   await assert.rejects(async () => backend.expand?.(known, bounds), isProblem('NOT_FOUND'));
   const snapshot = { id: 'a.never', volumeId: 'a.volume', sizeBytes: mebibyte };
-  for (const missing of [
-    source,
-    { ...source, attachedForWriting: true },
-    { kind: 'snapshot', snapshot } as const,
-  ])
+  for (const missing of [source, { kind: 'snapshot', snapshot } as const])
     await assert.rejects(makeVolume(backend, { id: 'a.clone', source: missing }), isProblem('NOT_FOUND'));
   assert.deepEqual(imagesIn(directory), []);
   assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
@@ -209,12 +206,11 @@ test('a clone is readable by its owner alone, and an image without a size gives 
 });
 
 test('a copy never replaces a file that has its name', async t => {
-  const { directory } = await openImages(t);
+  const { backend, directory } = await openImages(t);
+  await makeVolume(backend);
   const target = join(directory, 'a.clone.img');
-  const draft = openDrafts(directory)(target);
-  writeFileSync(draft.path, 'too late');
   writeFileSync(target, 'in use');
-  assert.equal(await publishDraft(draft), false);
+  await copyTogether(openPool(directory), [{ ...fromVolume(openPool(directory), source), target }]);
   assert.equal(readFileSync(target, 'utf8'), 'in use');
   assert.deepEqual(readdirSync(join(directory, 'drafts')), []);
 });

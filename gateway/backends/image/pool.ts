@@ -1,0 +1,74 @@
+import { closeSync, constants, fsync, mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs';
+import { readdir, stat, unlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { ignore, isId, requireId } from '../local/files.ts';
+
+/** What lies in a pool's directory: the images of its volumes, their snapshots, and copies that are being made. */
+export type ImagePool = {
+  readonly root: string;
+  readonly images: Files;
+  readonly snapshots: Files;
+  /** Names a new file for a copy of a target that is being made. Nothing is written yet. */
+  createDraft(target: string): string;
+};
+
+/** The files of one kind in a directory: one for each id. */
+export type Files = ReturnType<typeof openFiles>;
+
+/** Makes all that was written to a file durable. */
+export const syncFile = promisify(fsync);
+
+/** Opens a pool. Drafts that are there were interrupted, and are removed. */
+export function openPool(root: string): ImagePool {
+  // Directories that no volume's id can name; a large pool is not searched for its drafts.
+  const [snapshots, drafts] = [join(root, 'snapshots'), join(root, 'drafts')];
+  for (const path of [snapshots, drafts]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(drafts)) unlinkSync(join(drafts, name));
+  let count = 0;
+  return {
+    root,
+    images: openFiles(root, 'volume', '.img'),
+    snapshots: openFiles(snapshots, 'snapshot', '.snap'),
+    createDraft: target => join(drafts, `${basename(target)}.${++count}`),
+  };
+}
+
+function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: string) {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  const fd = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  let syncing: Promise<void> | undefined;
+  /** Always right below the directory; INVALID_ARGUMENT for what is no id. */
+  const pathOf = (id: string): string => join(directory, requireId(id, noun) + suffix);
+  /** Makes the directory's entries durable; calls at about the same time share one fsync. */
+  const sync = (): Promise<void> =>
+    (syncing ??= new Promise(setImmediate).then(() => {
+      syncing = undefined;
+      return syncFile(fd);
+    }));
+  return {
+    pathOf,
+    sync,
+    /** The size of a file in bytes; undefined when it is missing. */
+    sizeOf: async (id: string): Promise<number | undefined> =>
+      (await stat(pathOf(id)).catch(ignore('ENOENT')))?.size,
+    async *list(): AsyncGenerator<string> {
+      const names = (await readdir(directory)).filter(name => name.endsWith(suffix));
+      yield* names.map(name => name.slice(0, -suffix.length)).filter(isId);
+    },
+    /** Removes files, durably; missing ones are fine. */
+    async remove(ids: readonly string[]): Promise<void> {
+      for (const id of ids) await unlink(pathOf(id)).catch(ignore('ENOENT'));
+      await sync();
+    },
+    async close(): Promise<void> {
+      await syncing?.catch(() => {});
+      closeSync(fd);
+    },
+  };
+}
+
+/** The bytes that a file has on disk; none when it is missing. */
+export async function allocatedBytes(path: string): Promise<number> {
+  return ((await stat(path).catch(ignore('ENOENT')))?.blocks ?? 0) * 512;
+}

@@ -1,0 +1,52 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { clusterOf } from '../../../src/api/ids.ts';
+import { Problem } from '../../../src/api/problem.ts';
+
+/** True for what can be the id of a volume or snapshot: it names an entry of a directory and nothing else. */
+export function isId(name: string): boolean {
+  return clusterOf(name) !== undefined;
+}
+
+/** The id, or INVALID_ARGUMENT for what is none. */
+export function requireId(id: string, noun: 'volume' | 'snapshot'): string {
+  if (isId(id)) return id;
+  throw new Problem('INVALID_ARGUMENT', `"${id}" is not a ${noun} id`);
+}
+
+/** The system's code of an error. */
+export function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}
+
+/** For `catch`: undefined for an error with this code. */
+export function ignore(code: 'ENOENT' | 'EEXIST'): (error: unknown) => undefined {
+  return error => {
+    if (codeOf(error) !== code) throw error;
+    return undefined;
+  };
+}
+
+/** What went wrong with a file, by the system's code; `what` names it, such as `the image of volume "a.x"`. */
+export function fileProblem(error: unknown, what: string): Problem {
+  if (error instanceof Problem) return error;
+  const code = codeOf(error);
+  if (code === 'ENOENT') return new Problem('NOT_FOUND', `${what} is missing`, error);
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the volumes is full (${code})`, error);
+  if (code === 'EFBIG')
+    return new Problem(
+      'OUT_OF_RANGE',
+      'the filesystem of the volumes takes no files of so many bytes',
+      error,
+    );
+  return new Problem('UNAVAILABLE', `cannot use ${what} (${code})`, error);
+}
+
+/** Makes the entries of a directory durable, and gives it a mode; a link instead of it is refused. */
+export async function syncDirectory(path: string, mode?: number): Promise<void> {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  await using directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (mode !== undefined) await directory.chmod(mode);
+  await directory.sync();
+}
