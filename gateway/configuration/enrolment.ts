@@ -54,20 +54,11 @@ export async function createEnrolment(
     const reportKey = (what: string): void => report(entry, `the key with kid "${key.kid}" ${what}`);
     if (owners.has(key.kid)) reportKey('is enrolled twice');
     else if (materials.has(material)) reportKey('is enrolled under another kid too');
-    else if (!(await isUsable(keySet, key))) reportKey('is malformed');
+    else await keySet({ alg: algorithmOf(key) ?? '', kid: key.kid }).catch(() => reportKey('is malformed'));
     owners.set(key.kid, { caller, issuer });
     materials.add(material);
   }
   return { keySet, owners };
-}
-
-async function isUsable(keySet: Enrolment['keySet'], key: PublicKey): Promise<boolean> {
-  try {
-    await keySet({ alg: algorithmOf(key) ?? '', kid: key.kid });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function algorithmOf({ kty, crv }: Pick<PublicKey, 'kty' | 'crv'>): string | undefined {

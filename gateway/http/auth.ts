@@ -1,6 +1,5 @@
 // The whole package, of which this is a small part, takes 3 MB more.
-import { decodeProtectedHeader } from 'jose/decode/protected_header';
-import * as errors from 'jose/errors';
+import type { JWTClaimValidationFailed } from 'jose/errors';
 import { jwtVerify } from 'jose/jwt/verify';
 import type { LocalJWKSet } from 'jose';
 import { Problem } from '../../src/api/problem.ts';
@@ -52,37 +51,23 @@ function readToken(authorization: string | undefined): string {
   return token;
 }
 
-async function verify(token: string, enrolment: Enrolment, audience: string): Promise<Verified> {
-  const { caller, issuer } = findOwner(token, enrolment);
-  try {
-    const { payload } = await jwtVerify(token, enrolment.keySet, {
-      algorithms,
-      audience,
-      issuer,
-      requiredClaims: ['exp', 'iat'],
-      maxTokenAge: maxLifetimeS,
-      clockTolerance: clockToleranceS,
-    });
-    const { exp = 0, iat = 0 } = payload;
-    if (exp - iat > maxLifetimeS)
-      throw unauthenticatedProblem(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
-    return { caller, untilMs: exp * 1_000 };
-  } catch (error) {
+async function verify(token: string, { keySet, owners }: Enrolment, audience: string): Promise<Verified> {
+  const { payload, protectedHeader } = await jwtVerify(token, keySet, {
+    algorithms,
+    audience,
+    requiredClaims: ['exp', 'iat', 'iss'],
+    maxTokenAge: maxLifetimeS,
+    clockTolerance: clockToleranceS,
+  }).catch((error: unknown) => {
     throw tokenProblem(error);
-  }
-}
-
-function findOwner(token: string, { owners }: Enrolment): KeyOwner {
-  let kid: unknown;
-  try {
-    ({ kid } = decodeProtectedHeader(token));
-  } catch (error) {
-    throw unauthenticatedProblem('the token is malformed', error);
-  }
-  if (typeof kid !== 'string') throw unauthenticatedProblem('the token\'s header has no "kid"');
-  const owner = owners.get(kid);
-  if (!owner) throw unauthenticatedProblem('the token\'s "kid" is not an enrolled key');
-  return owner;
+  });
+  const owner = owners.get(protectedHeader.kid ?? '');
+  if (!owner) throw unauthenticatedProblem(noKid);
+  const { exp = 0, iat = 0, iss } = payload;
+  if (iss !== owner.issuer) throw unauthenticatedProblem('the token\'s "iss" is not accepted');
+  if (exp - iat > maxLifetimeS)
+    throw unauthenticatedProblem(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
+  return { caller: owner.caller, untilMs: exp * 1_000 };
 }
 
 function remember(tokens: Map<string, Verified>, token: string, verified: Verified): void {
@@ -91,21 +76,24 @@ function remember(tokens: Map<string, Verified>, token: string, verified: Verifi
   tokens.set(token, verified);
 }
 
+const noKid = 'the token\'s header has no "kid"';
+const noSuchKey = 'the token\'s "kid" is not an enrolled key, or not one for its "alg"';
+
+const keyFaults: Readonly<Record<string, string>> = {
+  ERR_JOSE_ALG_NOT_ALLOWED: noSuchKey,
+  ERR_JWKS_NO_MATCHING_KEY: noSuchKey,
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: noKid,
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'the token is not signed with the key that its "kid" names',
+};
+
 /** Names the claim that failed; says nothing of what the token holds. */
 function tokenProblem(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  if (error instanceof errors.JWTExpired)
-    return unauthenticatedProblem(`the token has expired ("${error.claim}")`, error);
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return unauthenticatedProblem(
-      `the token's "${error.claim}" is ${error.reason === 'missing' ? 'missing' : 'not accepted'}`,
-      error,
-    );
-  if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JWKSNoMatchingKey)
-    return unauthenticatedProblem('the token\'s "alg" is not the one of its key', error);
-  if (error instanceof errors.JWSSignatureVerificationFailed)
-    return unauthenticatedProblem('the token is not signed with the key that its "kid" names', error);
-  return unauthenticatedProblem('the token is malformed', error);
+  const { code = '', claim, reason } = error as Partial<JWTClaimValidationFailed>;
+  const claimFaults: Readonly<Record<string, string>> = {
+    ERR_JWT_EXPIRED: `the token has expired ("${claim}")`,
+    ERR_JWT_CLAIM_VALIDATION_FAILED: `the token's "${claim}" is ${reason === 'missing' ? 'missing' : 'not accepted'}`,
+  };
+  return unauthenticatedProblem(claimFaults[code] ?? keyFaults[code] ?? 'the token is malformed', error);
 }
 
 function unauthenticatedProblem(detail: string, cause?: unknown): Problem {

@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import {
+  exportJWK,
+  generateKeyPair,
+  SignJWT,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+} from 'jose';
 import { createAdmin } from '../../gateway/admin/admin.ts';
 import { createApp } from '../../gateway/http/app.ts';
 import { createEnrolment, type Enrolled, type PublicKey } from '../../gateway/configuration/enrolment.ts';
@@ -51,7 +58,7 @@ export type Signer = {
   readonly publicJwk: JWK;
   readonly privateJwk: JWK;
   readonly algorithm: 'EdDSA' | 'ES256';
-  sign(claims?: JWTPayload, header?: { alg?: string; kid?: string }): Promise<string>;
+  sign(claims?: object, header?: { alg?: string; kid?: string | undefined }): Promise<string>;
 };
 
 /** Makes a key; tokens are as a cluster of this name makes them, but for the claims given (undefined leaves one out). */
@@ -69,7 +76,7 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
       const payload = { iss: cluster, aud: 'fairlead', iat: now, exp: now + 600, ...claims };
       const given = Object.entries(payload).filter(([, value]) => value !== undefined);
       return new SignJWT(Object.fromEntries(given))
-        .setProtectedHeader({ alg: algorithm, kid, ...header })
+        .setProtectedHeader({ alg: algorithm, kid, ...header } as JWTHeaderParameters)
         .sign(privateKey);
     },
   };
