@@ -20,6 +20,7 @@ import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gatew
 import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
+import { createFaultyBackend, type FaultyBackend } from '../unit/gateway/faulty-backend.ts';
 import { openPlaced, type Space } from '../fakes/placed-backend.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
@@ -102,16 +103,18 @@ export type Answer = {
 };
 
 /** One gateway without its listener, with everything that tests look at. */
-export type Gateway = Services & {
+export type Gateway<B = Backend> = Services & {
   readonly engine: Engine;
   /** That of its one pool, or of the first. */
-  readonly backend: Backend;
+  readonly backend: B;
   readonly pools: Pools;
   readonly recovery: Recovery;
   readonly operations: Operations;
   readonly logLines: readonly string[];
   /** Asks as cluster `a`, unless told otherwise; `operator` is no cluster. */
   ask(route: string, options?: AskOptions): Promise<Answer>;
+  /** Another gateway on the same store, with the same pool unless told otherwise. */
+  replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
 };
 
 /** `route` is a method and a path, such as `GET /v1/volumes`. */
@@ -122,11 +125,11 @@ export type AskOptions = {
 };
 
 /** `store` is the path of a database that gateways share; `leaseMs` how long their claims hold. */
-export type GatewayOptions = {
-  /** The backend of its one pool, `main`. */
-  readonly backend?: Backend;
+export type GatewayOptions<B = Backend> = {
+  /** The backend of its one pool, `main`; without it memory, with faults when a test wants them. */
+  readonly backend?: B;
   /** Several pools by name, instead of `backend`. */
-  readonly pools?: Readonly<Record<string, Backend>>;
+  readonly pools?: Readonly<Record<string, B>>;
   readonly store?: string;
   readonly leaseMs?: number;
   readonly publicDocs?: boolean;
@@ -141,12 +144,15 @@ export const clusters = {
 } as const satisfies Record<string, Cluster>;
 
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
-export async function makeGateway(t: TestContext, options: GatewayOptions = {}): Promise<Gateway> {
-  const backends = options.pools ?? { main: options.backend ?? (await openMemory()) };
+export async function makeGateway<B extends Backend = FaultyBackend>(
+  t: TestContext,
+  options: GatewayOptions<B> = {},
+): Promise<Gateway<B>> {
+  const backends = options.pools ?? { main: options.backend ?? createFaultyBackend(await openMemory()) };
   const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
   const pools = createPools(() => all);
-  const backend = pools.get(Object.keys(backends)[0] ?? '').backend;
-  const engine = openSqlite(options.store ?? join(temporaryDirectory(t), 'store.sqlite'));
+  const store = options.store ?? join(temporaryDirectory(t), 'store.sqlite');
+  const engine = openSqlite(store);
   t.after(() => engine.close());
   await migrate(engine);
   const { log, lines } = createMemoryLog();
@@ -166,9 +172,11 @@ export async function makeGateway(t: TestContext, options: GatewayOptions = {}):
     log,
     publicDocs: options.publicDocs ?? false,
   });
+  const backend = Object.values(backends)[0] as B;
   return {
     engine,
     backend,
+    replica: (others = {}) => makeGateway(t, { ...options, backend, store, ...others }),
     pools,
     operations,
     ...services,

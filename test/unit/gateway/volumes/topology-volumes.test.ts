@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import type { Backend } from '../../../../gateway/backend.ts';
 import { test, type TestContext } from 'node:test';
 import type { TopologyRequirement } from '../../../../src/api/storage.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
@@ -139,7 +140,7 @@ test('a volume that is half made where the storage is not any more goes', async 
 
 test('a topology that was not asked for is never reported as created', async t => {
   const inner = await openMemory(spaces);
-  const { volumes } = await makeGateway(t, {
+  const { volumes } = await makeGateway<Backend>(t, {
     backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), segments: c }) },
   });
   await assert.rejects(
