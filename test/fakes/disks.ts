@@ -1,3 +1,4 @@
+import { withPort } from '../../node-agent/host/connections.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { showDisk } from './show-disk.ts';
 import { addMultipath } from './multipath.ts';
@@ -77,7 +78,7 @@ export function openNvmeWorld(subsystem: string): FakeServer {
   const connect = (options: readonly string[], given: string): Partial<ExecResult> | number => {
     const option = (key: string) =>
       options.find(each => each.startsWith(`${key}=`))?.slice(key.length + 1) ?? '';
-    const address = `${option('traddr')}:${option('trsvcid')}`;
+    const address = withPort(option('traddr'), option('trsvcid'));
     if (silent.has(address)) return { status: 1, stderr: 'no answer' };
     if (!given.includes(demands.text ?? '')) return { status: 1, stderr: 'refused' };
     const taken = host.names('/sys/class/nvme');

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
 import type { Attachment, AttachmentOf, Protocol } from '../../src/api/attachment.ts';
-import type { Problem } from '../../src/api/problem.ts';
-import type { DeviceConnector } from '../../node-agent/connector.ts';
+import type { DeviceConnector, Secrets } from '../../node-agent/connector.ts';
 import type { Host } from '../../node-agent/host.ts';
+import type { SysfsHost } from '../fakes/sysfs.ts';
 
 /** A connector on one machine, and the means to put volumes before it. */
 export type ConnectorBench<P extends Protocol> = {
@@ -12,19 +13,21 @@ export type ConnectorBench<P extends Protocol> = {
   readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P> & Attachment;
   /** Gives the volume another size, as its backend does. */
   readonly resize: (attachment: AttachmentOf<P>, sizeBytes: number) => void;
-  /** Uses the device until the returned function is called, so that it cannot be let go. */
+  /** Uses the device until the returned function is called, so that it cannot be disconnected. */
   readonly use: (devicePath: string) => Promise<() => Promise<void>>;
 };
 
 /** How the suite gets a machine; `skip` says why it cannot. */
 export type ConnectorSuite<P extends Protocol> = {
   readonly name: string;
-  readonly skip: string | undefined;
+  readonly skip?: string | undefined;
   readonly connector: DeviceConnector<P>;
   readonly open: (t: TestContext) => ConnectorBench<P>;
 };
 
 const sizeBytes = 16 * 1024 * 1024;
+const inUse = { code: 'UNAVAILABLE' };
+const tooSmall = { code: 'FAILED_PRECONDITION' };
 
 /** What every connector that brings a device must do, on the real machine and on the fake one. */
 export function testConnector<P extends Protocol>({ name, skip, connector, open }: ConnectorSuite<P>): void {
@@ -32,35 +35,17 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     test(`${name}: ${title}`, whyNot === undefined ? {} : { skip: whyNot }, async t => work(open(t)));
   };
   const { rescan } = connector;
-  const noRescan = rescan === undefined ? `${name}: has no rescan` : skip;
 
-  check('connect gives a device of the size and number that the machine shows', async ({ host, attach }) => {
+  check('connect gives the same device of the volume until disconnect, which may run again', async bench => {
+    const { host, attach } = bench;
     const attachment = attach('vol1', sizeBytes);
+    await connector.disconnect(attachment, host);
     const device = await connector.connect(attachment, host);
-    assert.equal(device.sizeBytes, sizeBytes);
-    assert.equal(device.readonly, false);
-    assert.match(device.number, /^\d+:\d+$/);
+    assert.deepEqual([device.sizeBytes, device.readonly], [sizeBytes, false]);
     assert.equal((await host.readText(`/sys/dev/block/${device.number}/dev`))?.trim(), device.number);
-    await connector.disconnect(attachment, host);
-  });
-
-  check('connect again gives the same device', async ({ host, attach }) => {
-    const attachment = attach('vol1', sizeBytes);
-    const first = await connector.connect(attachment, host);
-    assert.deepEqual(await connector.connect(attachment, host), first);
-    await connector.disconnect(attachment, host);
-  });
-
-  check('disconnect leaves no device, and again is fine', async ({ host, attach }) => {
-    const attachment = attach('vol1', sizeBytes);
-    const { number } = await connector.connect(attachment, host);
-    await connector.disconnect(attachment, host);
-    assert.equal(await connector.owns(attachment, number, host), false);
-    await connector.disconnect(attachment, host);
-  });
-
-  check('disconnect of a volume that was never connected is fine', async ({ host, attach }) => {
-    await connector.disconnect(attach('vol1', sizeBytes), host);
+    assert.deepEqual(await connector.connect(attachment, host), device);
+    for (let i = 0; i < 2; i++) await connector.disconnect(attachment, host);
+    assert.equal(await connector.owns(attachment, device.number, host), false);
   });
 
   check('disconnect is fine on a machine that has none of the tools to connect', async ({ host, attach }) => {
@@ -76,14 +61,13 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     const attachment = attach('vol1', sizeBytes);
     const { path } = await connector.connect(attachment, host);
     const release = await use(path);
-    await assert.rejects(connector.disconnect(attachment, host), hasCode('UNAVAILABLE'));
+    await assert.rejects(connector.disconnect(attachment, host), inUse);
     await release();
     await connector.disconnect(attachment, host);
   });
 
   check('a device belongs to its own volume and to none of a like name', async ({ host, attach }) => {
-    const one = attach('vol1', sizeBytes);
-    const ten = attach('vol10', sizeBytes);
+    const [one, ten] = [attach('vol1', sizeBytes), attach('vol10', sizeBytes)];
     const first = await connector.connect(one, host);
     const second = await connector.connect(ten, host);
     assert.notEqual(first.number, second.number);
@@ -96,16 +80,12 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     await connector.disconnect(ten, host);
   });
 
-  check(
-    'a read-only attachment gives a device that the kernel keeps from writing',
-    async ({ host, attach }) => {
-      const attachment = { ...attach('vol1', sizeBytes), readonly: true };
-      const device = await connector.connect(attachment, host);
-      assert.equal(device.readonly, true);
-      await assert.rejects(connector.connect({ ...attachment, readonly: false }, host));
-      await connector.disconnect(attachment, host);
-    },
-  );
+  check('a device of a read-only attachment cannot be written', async ({ host, attach }) => {
+    const attachment = { ...attach('vol1', sizeBytes), readonly: true };
+    assert.equal((await connector.connect(attachment, host)).readonly, true);
+    await assert.rejects(connector.connect({ ...attachment, readonly: false }, host));
+    await connector.disconnect(attachment, host);
+  });
 
   check(
     'rescan shows a new size, and again is fine',
@@ -120,26 +100,87 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
       }
       await connector.disconnect(attachment, host);
     },
-    noRescan,
+    rescan === undefined ? 'it has no rescan' : skip,
   );
 
-  check('connect of a volume that grew while it was connected gives the new size', async bench => {
-    const { host, attach, resize } = bench;
-    const attachment = attach('vol1', sizeBytes);
-    await connector.connect(attachment, host);
-    resize(attachment, 2 * sizeBytes);
-    const grown = { ...attachment, sizeBytes: 2 * sizeBytes };
-    assert.equal((await connector.connect(grown, host)).sizeBytes, 2 * sizeBytes);
-    await connector.disconnect(grown, host);
-  });
-
-  check('a device that is smaller than its volume is refused', async ({ host, attach }) => {
-    const attachment = { ...attach('vol1', sizeBytes), sizeBytes: sizeBytes + 512 };
-    await assert.rejects(connector.connect(attachment, host), hasCode('FAILED_PRECONDITION'));
-    await connector.disconnect(attachment, host);
-  });
+  check(
+    'connect shows the size of a volume that grew meanwhile, and refuses a smaller device',
+    async bench => {
+      const { host, attach, resize } = bench;
+      const attachment = attach('vol1', sizeBytes);
+      await connector.connect(attachment, host);
+      resize(attachment, 2 * sizeBytes);
+      const grown = { ...attachment, sizeBytes: 2 * sizeBytes };
+      assert.equal((await connector.connect(grown, host)).sizeBytes, 2 * sizeBytes);
+      const larger = { ...attachment, sizeBytes: 2 * sizeBytes + 512 };
+      await assert.rejects(connector.connect(larger, host), tooSmall);
+      await connector.disconnect(attachment, host);
+    },
+  );
 }
 
-function hasCode(code: string): (error: Problem) => boolean {
-  return error => error.code === code;
+/** A connector on a fake machine with one volume before it. */
+export type FaultBench<P extends Protocol> = {
+  readonly host: SysfsHost;
+  readonly attachment: AttachmentOf<P>;
+  /** What it is connected with. */
+  readonly secrets?: Secrets;
+  /** What a connected volume takes on the machine; empty when it is disconnected. */
+  readonly left: () => readonly string[];
+};
+
+/** How the suite gets a new machine. */
+export type FaultSuite<P extends Protocol> = {
+  readonly name: string;
+  readonly connector: DeviceConnector<P>;
+  readonly open: () => FaultBench<P>;
+  /** What is in every secret, and must be nowhere else. */
+  readonly canary?: RegExp;
+};
+
+/**
+ * Wherever a step of connecting or disconnecting fails, or the agent ends, doing it again comes to the same end, and no
+ * secret is in an error or an argument.
+ */
+export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): void {
+  const { name, connector, open, canary = /(?!)/ } = suite;
+  const connect = ({ attachment, host, secrets }: FaultBench<P>) =>
+    connector.connect(attachment, host, secrets);
+  const disconnect = ({ attachment, host }: FaultBench<P>) => connector.disconnect(attachment, host);
+
+  for (const how of ['error', 'crash'] as const)
+    for (const when of ['before', 'after'] as const) {
+      /** Does the work on new machines, until no step is left at which it fails. */
+      const failAtEach = async (
+        before: (bench: FaultBench<P>) => Promise<unknown>,
+        work: (bench: FaultBench<P>) => Promise<unknown>,
+        after: (bench: FaultBench<P>) => Promise<unknown>,
+      ): Promise<void> => {
+        for (let step = 1; ; step++) {
+          const bench = open();
+          await before(bench);
+          bench.host.failAt({ how, when, step });
+          const error = await work(bench).catch((fault: unknown) => fault);
+          const isPast = bench.host.steps < step;
+          bench.host.failAt(undefined);
+          assert.doesNotMatch(`${inspect(error, { depth: 9 })}\n${bench.host.lines.join('\n')}`, canary);
+          await after(bench);
+          assert.deepEqual(bench.left(), []);
+          if (isPast) return;
+        }
+      };
+
+      test(`${name}: ${how} ${when} any step of connect is made good by the next, and by a disconnect`, () =>
+        failAtEach(
+          async () => {},
+          connect,
+          async bench => {
+            assert.deepEqual(await connect(bench), await connect(bench));
+            await disconnect(bench);
+          },
+        ));
+
+      test(`${name}: ${how} ${when} any step of disconnect is made good by the next`, () =>
+        failAtEach(connect, disconnect, disconnect));
+    }
 }

@@ -47,7 +47,7 @@ export function openExport(socket: Socket, name: string): Export {
     if (kind === infoExport) size = { sizeBytes: data.readBigUInt64BE(2), flags: data.readUInt16BE(10) };
     if (kind === infoBlockSize) blockBytes = data.readUInt32BE(2);
   }
-  if (!size) throw new Error('the server tells no size of the export');
+  if (!size) throw new Error('the server reports no size of the export');
   return { ...size, blockBytes: Math.max(512, blockBytes) };
 }
 

@@ -6,13 +6,13 @@ import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { openWorld } from '../../../fakes/disks.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake } from '../../../fakes/sysfs.ts';
-import { testConnectorFaults } from '../../../suites/connector-faults.ts';
+import { testConnectorFaults } from '../../../suites/connector.ts';
+import { common, MiB } from './worlds.ts';
 
-const MiB = 2 ** 20;
 type Names = { readonly serial?: string; readonly wwid?: string };
 
 function attachmentTo(names: Names, sizeBytes = MiB): AttachmentOf<'device'> {
-  return { protocol: 'device', ...names, attachmentId: 'a', sizeBytes, readonly: false, mayFormat: true };
+  return { protocol: 'device', ...names, ...common, sizeBytes };
 }
 
 testConnectorFaults({
@@ -93,14 +93,14 @@ test("an NVMe serial is its controller's, and names its first disk, where that i
   assert.equal(await device.owns(bySerial, '259:1', host), true);
 });
 
-test('a disk that a twin has joined stays as it is when it is let go, and so does the twin', async () => {
+test('a disk that a twin has joined stays as it is when it is disconnected, and so does the twin', async () => {
   const { host } = openWorld();
   for (const name of ['vdb', 'vdc']) showDisk(host, { name, sizeBytes: MiB }, { serial: 'v', ro: '1' });
   await device.disconnect({ ...attachmentTo({ serial: 'v' }), readonly: true }, host);
   assert.deepEqual([host.get('/sys/block/vdb/ro'), host.get('/sys/block/vdc/ro')], ['1', '1']);
 });
 
-test('a disk is made read-only for as long as the volume is, and one in use is not let go', async () => {
+test('a disk is made read-only for as long as the volume is, and one in use is not disconnected', async () => {
   const { host } = openWorld();
   showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'v' });
   const closed = { ...attachmentTo({ serial: 'v' }), readonly: true };

@@ -1,68 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Attachment, AttachmentOf } from '../../../../src/api/attachment.ts';
+import type { Attachment } from '../../../../src/api/attachment.ts';
 import { iscsi } from '../../../../node-agent/connectors/iscsi.ts';
-import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
-import { mountFake } from '../../../fakes/sysfs.ts';
-import { testConnector } from '../../../suites/connector.ts';
-import { testConnectorFaults } from '../../../suites/connector-faults.ts';
+import { testConnector, testConnectorFaults } from '../../../suites/connector.ts';
+import { MiB, openIscsi, portals, target } from './worlds.ts';
 
-const MiB = 2 ** 20;
-const target = 'iqn.2003-01.org.example:t';
-const both = ['192.0.2.7:3260', '[2001:db8::7]:3260'];
+const openOne = () => openIscsi(portals.slice(0, 1));
 
-function open(portals: readonly string[]) {
-  const { host, volumes, silent } = openIscsiWorld(target);
-  return {
-    host,
-    silent,
-    volumes,
-    attach: (_: string, sizeBytes: number): AttachmentOf<'iscsi'> => {
-      const lun = volumes.size;
-      const name = `a${lun}`;
-      volumes.set(String(lun), { name, sizeBytes });
-      return {
-        protocol: 'iscsi',
-        portals,
-        target,
-        lun,
-        wwid: `naa.6001405${name}`,
-        attachmentId: 'a',
-        sizeBytes,
-        readonly: false,
-        mayFormat: true,
-      };
-    },
-    resize: ({ lun }: AttachmentOf<'iscsi'>, sizeBytes: number) => {
-      const volume = volumes.get(String(lun));
-      if (volume) volume.sizeBytes = sizeBytes;
-    },
-    use: async (path: string) => {
-      const release = mountFake(host, path);
-      return async () => release();
-    },
-    left: () => [...host.names('/sys/class/iscsi_session'), ...host.names('/sys/block')],
-  };
-}
-
-for (const portals of [both.slice(0, 1), both]) {
-  const name = `iscsi over ${portals.length} portals on the fake machine`;
-  testConnector({ name, skip: undefined, connector: iscsi, open: () => open(portals) });
-}
+testConnector({ name: 'iscsi over one portal', connector: iscsi, open: openOne });
+testConnector({ name: 'iscsi over two portals', connector: iscsi, open: () => openIscsi() });
 
 testConnectorFaults({
   name: 'iscsi',
   connector: iscsi,
   open() {
-    const { host, attach, left } = open(both);
-    return { host, attachment: attach('vol1', MiB), left };
+    const world = openIscsi();
+    return { ...world, attachment: world.attach('vol1') };
   },
 });
 
-test('iscsi logs in to a portal, has the kernel look for one unit, and lets go of both', async () => {
-  const { host, attach } = open(both.slice(0, 1));
-  const attachment = attach('v', MiB);
+test('iscsi logs in to a portal, has the kernel look for one unit, and disconnects both', async () => {
+  const { host, attach } = openOne();
+  const attachment = attach('v');
   await iscsi.connect(attachment, host);
   await iscsi.disconnect(attachment, host);
   const record = `iscsiadm --mode node --targetname ${target} --portal 192.0.2.7:3260`;
@@ -86,11 +46,11 @@ test('iscsi logs in to a portal, has the kernel look for one unit, and lets go o
 });
 
 test('iscsi does without a portal that does not answer, and adds it when it does', async () => {
-  const { host, attach, silent } = open(both);
-  const attachment = attach('v', MiB);
-  for (const portal of both) silent.add(portal);
+  const { host, attach, silent } = openIscsi();
+  const attachment = attach('v');
+  for (const portal of portals) silent.add(portal);
   await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
-  silent.delete(both[1] ?? '');
+  silent.delete(portals[1] ?? '');
   const device = await iscsi.connect(attachment, host);
   assert.equal(device.path, '/dev/dm-0');
   silent.clear();
@@ -99,8 +59,8 @@ test('iscsi does without a portal that does not answer, and adds it when it does
 });
 
 test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
-  const { host, attach } = open(both.slice(0, 1));
-  const attachment = attach('v', MiB);
+  const { host, attach } = openOne();
+  const attachment = attach('v');
   const [[pattern, scan] = []] = host.writes;
   assert.ok(pattern && scan);
   host.writes.set(pattern, (match, text) => {
@@ -112,9 +72,9 @@ test('iscsi waits for a disk to say what it is, and for no longer than it takes'
 });
 
 test('iscsi keeps the session that another volume may need, or another unit of it', async () => {
-  const { host, attach, volumes } = open(both.slice(0, 1));
-  const one = attach('one', MiB);
-  const two: Attachment = attach('two', MiB);
+  const { host, attach, volumes } = openOne();
+  const one = attach('one');
+  const two: Attachment = attach('two');
   await iscsi.connect(one, host);
   await iscsi.disconnect(one, host, () => [two]);
   assert.equal(host.names('/sys/class/iscsi_session').length, 1);
@@ -127,8 +87,8 @@ test('iscsi keeps the session that another volume may need, or another unit of i
 });
 
 test('iscsi leaves sessions with other targets and over other portals alone', async () => {
-  const { host, attach } = open(both.slice(0, 1));
-  const attachment = attach('v', MiB);
+  const { host, attach } = openOne();
+  const attachment = attach('v');
   const rows = [
     ['8', target, '192.0.2.9'],
     ['9', `${target}2`, '192.0.2.7'],
@@ -146,8 +106,8 @@ test('iscsi leaves sessions with other targets and over other portals alone', as
 });
 
 test('iscsi refuses a unit that says something else of itself, and a disk elsewhere that says the same', async () => {
-  const { host, attach } = open(both.slice(0, 1));
-  const attachment = attach('v', MiB);
+  const { host, attach } = openOne();
+  const attachment = attach('v');
   await assert.rejects(iscsi.connect({ ...attachment, wwid: 'naa.6001405a00' }, host), {
     code: 'FAILED_PRECONDITION',
     detail: /says that it is "naa.6001405a0" and not "naa.6001405a00"/,
@@ -160,8 +120,8 @@ test('iscsi refuses a unit that says something else of itself, and a disk elsewh
 });
 
 test('iscsi leaves the map of a twin over another way alone, at connect and at disconnect', async () => {
-  const { host, attach } = open(both.slice(0, 1));
-  const attachment = { ...attach('v', MiB), wwid: 'naa.6001405a0' };
+  const { host, attach } = openOne();
+  const attachment = { ...attach('v'), wwid: 'naa.6001405a0' };
   showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': attachment.wwid });
   await host.run('multipathd', ['add', 'path', 'sdx']);
   assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
@@ -181,8 +141,8 @@ test('iscsi leaves the map of a twin over another way alone, at connect and at d
 });
 
 test('iscsi owns a map of its disks alone, and one that has lost them all by its name', async () => {
-  const { host, attach } = open(both);
-  const attachment = attach('v', MiB);
+  const { host, attach } = openIscsi();
+  const attachment = attach('v');
   const { number } = await iscsi.connect(attachment, host);
   assert.equal(await iscsi.owns(attachment, number, host), true);
   showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': 'naa.5' });
@@ -195,17 +155,17 @@ test('iscsi owns a map of its disks alone, and one that has lost them all by its
 });
 
 test('iscsi names what is missing for two portals', async () => {
-  const { host, attach } = open(both);
+  const { host, attach } = openIscsi();
   host.state.missing.add('multipath');
-  await assert.rejects(iscsi.connect(attach('v', MiB), host), {
+  await assert.rejects(iscsi.connect(attach('v'), host), {
     code: 'FAILED_PRECONDITION',
     detail: '"multipath" is not installed on this node',
   });
 });
 
 test('iscsi refuses names that are none, and a volume that says nothing of itself', async () => {
-  const { host, attach } = open(both);
-  const { wwid: _, ...nameless } = attach('v', MiB);
+  const { host, attach } = openIscsi();
+  const { wwid: _, ...nameless } = attach('v');
   await assert.rejects(iscsi.connect(nameless, host), { code: 'INVALID_ARGUMENT' });
   for (const name of ['-x', 'iqn.a/../b', 'iqn.a b', '', 'nqn.x'])
     await assert.rejects(iscsi.connect({ ...nameless, wwid: 'naa.5', target: name }, host), {

@@ -1,66 +1,27 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
-import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { nbd } from '../../../../node-agent/connectors/nbd.ts';
 import { createRepair } from '../../../../node-agent/connectors/nbd/repair.ts';
 import type { Host } from '../../../../node-agent/host.ts';
-import { createMachine } from '../../../../node-agent/host/linux.ts';
-import { openNbdWorld } from '../../../fakes/disks.ts';
-import { mountFake, type SysfsHost } from '../../../fakes/sysfs.ts';
-import { testConnector } from '../../../suites/connector.ts';
-import { testConnectorFaults } from '../../../suites/connector-faults.ts';
+import type { SysfsHost } from '../../../fakes/sysfs.ts';
+import { testConnector, testConnectorFaults } from '../../../suites/connector.ts';
+import { MiB, openNbd, toExport } from './worlds.ts';
 
-const MiB = 2 ** 20;
-
-function attachmentTo(name: string, sizeBytes = MiB): AttachmentOf<'nbd'> {
-  return {
-    protocol: 'nbd',
-    server: 'nbd.test',
-    port: 10_809,
-    export: name,
-    attachmentId: 'a',
-    sizeBytes,
-    readonly: false,
-    mayFormat: true,
-  };
-}
-
-function open() {
-  const { host, volumes } = openNbdWorld();
-  return {
-    host,
-    attach: (name: string, sizeBytes: number) => {
-      volumes.set(name, { name, sizeBytes });
-      return attachmentTo(name, sizeBytes);
-    },
-    resize: (attachment: AttachmentOf<'nbd'>, sizeBytes: number) =>
-      void volumes.set(attachment.export, { name: attachment.export, sizeBytes }),
-    use: async (path: string) => {
-      const release = mountFake(host, path);
-      return async () => release();
-    },
-  };
-}
-
-testConnector({ name: 'nbd on the fake machine', skip: undefined, connector: nbd, open });
+testConnector({ name: 'nbd', connector: nbd, open: openNbd });
 
 testConnectorFaults({
   name: 'nbd',
   connector: nbd,
   open() {
-    const { host, attach } = open();
-    const left = () =>
-      host.names('/sys/block').filter(name => host.get(`/sys/block/${name}/pid`) !== undefined);
-    return { host, attachment: attach('vol1', MiB), left };
+    const world = openNbd();
+    return { ...world, attachment: world.attach('vol1') };
   },
 });
 
 test('nbd hands the connection to the kernel with the name of what it leads to', async () => {
-  const { host, attach } = open();
-  const attachment = { ...attach('a b/ü', MiB), server: '2001:db8::7', readonly: true };
+  const { host, attach } = openNbd();
+  const attachment = { ...attach('a b/ü'), server: '2001:db8::7', readonly: true };
   const { identity, readonly } = await nbd.connect(attachment, host);
   assert.equal(identity, 'nbd://[2001:db8::7]:10809/a%20b%2F%C3%BC');
   assert.equal(readonly, true);
@@ -73,8 +34,8 @@ test('nbd hands the connection to the kernel with the name of what it leads to',
 });
 
 test('nbd refuses an export that is connected twice, and lets both go', async () => {
-  const { host, attach } = open();
-  const attachment = attach('v', MiB);
+  const { host, attach } = openNbd();
+  const attachment = attach('v');
   const { identity } = await nbd.connect(attachment, host);
   host.put('/sys/block/nbd1/backend', identity);
   await assert.rejects(nbd.connect(attachment, host), {
@@ -85,8 +46,8 @@ test('nbd refuses an export that is connected twice, and lets both go', async ()
 });
 
 test('nbd connects a device anew that has grown, and refuses while the device is in use', async () => {
-  const { host, attach, resize, use } = open();
-  const attachment = attach('v', MiB);
+  const { host, attach, resize, use } = openNbd();
+  const attachment = attach('v');
   const { path } = await nbd.connect(attachment, host);
   const release = await use(path);
   await nbd.rescan?.(attachment, host);
@@ -100,8 +61,8 @@ test('nbd connects a device anew that has grown, and refuses while the device is
 });
 
 test('nbd names the kernel that it needs where devices show no export, and leaves none connected', async () => {
-  const { host, attach } = open();
-  const attachment = attach('v', MiB);
+  const { host, attach } = openNbd();
+  const attachment = attach('v');
   const node = host.tools.get('node');
   assert.ok(node);
   host.tools.set('node', (args, input) => {
@@ -119,15 +80,15 @@ test('nbd names the kernel that it needs where devices show no export, and leave
 });
 
 test('nbd hands the kernel no name that is longer than it can show, or that is none', async () => {
-  const { host, attach } = open();
+  const { host, attach } = openNbd();
   for (const name of ['ü'.repeat(170), '/'.repeat(400), 'v'.repeat(1024), 'a\0b', '\ud800']) {
-    const attachment = attach(name, MiB);
+    const attachment = attach(name);
     await assert.rejects(nbd.connect(attachment, host), { code: 'INVALID_ARGUMENT' });
     await nbd.disconnect(attachment, host);
     assert.equal(await nbd.owns(attachment, '43:0', host), false);
   }
   assert.deepEqual(host.lines, ['modprobe --quiet -- nbd']);
-  await nbd.connect(attach('v'.repeat(1000), MiB), host);
+  await nbd.connect(attach('v'.repeat(1000)), host);
 });
 
 const remote = '07026EC0:2A39';
@@ -139,8 +100,8 @@ test('nbd has the kernel write what it holds before a device is let go, but not 
     [established, ['blockdev --flushbufs /dev/nbd0']],
     [closing, []],
   ] as const) {
-    const { host, attach } = open();
-    const attachment = attach('v', MiB);
+    const { host, attach } = openNbd();
+    const attachment = attach('v');
     await nbd.connect(attachment, host);
     host.state.texts.set('/proc/net/tcp', text);
     await nbd.disconnect(attachment, host);
@@ -150,8 +111,8 @@ test('nbd has the kernel write what it holds before a device is let go, but not 
 });
 
 test('nbd connects again what has lost its connection, and nothing else', async () => {
-  const { host, attach } = open();
-  const attachment = attach('v', MiB);
+  const { host, attach } = openNbd();
+  const attachment = attach('v');
   await nbd.repair?.([attachment], host);
   assert.deepEqual(host.lines, []);
   await nbd.connect(attachment, host);
@@ -170,9 +131,9 @@ test('nbd connects again what has lost its connection, and nothing else', async 
 
 /** Connects volumes, and counts what is done from then on. */
 async function connectAll(attachments: readonly AttachmentOf<'nbd'>[]) {
-  const { host, attach } = open();
+  const { host, attach } = openNbd();
   for (const attachment of attachments) {
-    attach(attachment.export, MiB);
+    attach(attachment.export);
     await nbd.connect(attachment, host);
   }
   host.lines.length = 0;
@@ -185,7 +146,7 @@ function reconnected(host: SysfsHost): readonly string[] {
 
 test('nbd connects again behind every other port and server when one of them is dead', async () => {
   const attachments = [1, 2, 3].map(number =>
-    Object.assign(attachmentTo(`v${number}`), { port: 10_808 + number }),
+    Object.assign(toExport(`v${number}`), { port: 10_808 + number }),
   );
   const host = await connectAll(attachments);
   const node = host.tools.get('node');
@@ -197,7 +158,7 @@ test('nbd connects again behind every other port and server when one of them is 
 });
 
 test('nbd connects a few volumes again at a time, and looks at each device once', async () => {
-  const attachments = Array.from({ length: 12 }, (_, index) => attachmentTo(`v${index}`));
+  const attachments = Array.from({ length: 12 }, (_, index) => toExport(`v${index}`));
   const host = await connectAll(attachments);
   const [running, most, reads] = [new Set<symbol>(), { count: 0 }, new Map<string, number>()];
   const counting: Host = {
@@ -230,7 +191,7 @@ for (const [server, own] of [
   ['2001:DB8:0::7', overIpv6],
 ] as const)
   test(`nbd takes no connection of somebody else's for its own to ${server}`, async () => {
-    const attachment = { ...attachmentTo('v'), server };
+    const attachment = { ...toExport('v'), server };
     const host = await connectAll([attachment]);
     for (const [text, count] of [
       [own, 0],
@@ -244,81 +205,10 @@ for (const [server, own] of [
   });
 
 test("nbd connects again now and then what somebody else's connection to a named host may hide", async () => {
-  const attachment = attachmentTo('v');
+  const attachment = toExport('v');
   const host = await connectAll([attachment]);
   host.state.texts.set('/proc/net/tcp', foreign);
   const repair = createRepair();
   for (let round = 1; round <= 60; round++) await repair([attachment], host);
   assert.equal(reconnected(host).length, 2);
 });
-
-const link = fileURLToPath(new URL('../../../../node-agent/connectors/nbd/link.ts', import.meta.url));
-
-/** A server that says one thing after another, each once it is spoken to; its port. */
-async function serve(t: TestContext, ...sayings: readonly Buffer[]): Promise<number> {
-  const sockets = new Set<Socket>();
-  const server = createServer(socket => {
-    sockets.add(socket);
-    const [hello, ...rest] = sayings;
-    if (hello) socket.write(hello);
-    socket
-      .on('error', () => {})
-      .on('data', () => {
-        const next = rest.shift();
-        if (next) socket.end(next);
-      });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
-function askSize(port: number) {
-  const args = ['--disable-warning=ExperimentalWarning', link, 'size', 'localhost', String(port), 'v'];
-  return createMachine({ timeoutMs: 30_000 }).run(process.execPath, args);
-}
-
-const hello = Buffer.concat([Buffer.from('NBDMAGICIHAVEOPT'), Buffer.from([0, 3])]);
-
-function reply(type: number, data: Buffer): Buffer {
-  const head = Buffer.alloc(20);
-  head.writeBigUInt64BE(0x3e889045565a9n, 0);
-  head.writeUInt32BE(7, 8);
-  head.writeUInt32BE(type, 12);
-  head.writeUInt32BE(data.length, 16);
-  return Buffer.concat([head, data]);
-}
-
-const info = Buffer.alloc(12);
-info.writeBigUInt64BE(BigInt(5 * MiB), 2);
-
-test('an export is opened, and its size is told', async t => {
-  const port = await serve(t, hello, Buffer.concat([reply(3, info), reply(1, Buffer.alloc(0))]));
-  const { status, stdout, stderr } = await askSize(port);
-  assert.deepEqual([status, stdout, stderr], [0, `${5 * MiB}\n`, '']);
-});
-
-const refusals: readonly (readonly [name: string, sayings: readonly Buffer[], says: RegExp])[] = [
-  ['that does not speak NBD', [Buffer.from('HTTP/1.1 400 Bad Request\r\n')], /does not speak NBD/],
-  [
-    'that speaks an old form of it',
-    [Buffer.concat([hello.subarray(0, 16), Buffer.from([0, 0])])],
-    /old form/,
-  ],
-  ['without the export', [hello, reply(2 ** 31 + 6, Buffer.alloc(0))], /has no such export/],
-  ['that asks for TLS', [hello, reply(2 ** 31 + 5, Buffer.alloc(0))], /asks for TLS/],
-  ['that tells no size', [hello, reply(1, Buffer.alloc(0))], /tells no size/],
-  ['that answers something else', [hello, Buffer.alloc(20)], /does not speak NBD/],
-  ['that ends in the middle', [hello, reply(3, info).subarray(0, 25)], /closed/],
-];
-
-for (const [name, sayings, says] of refusals)
-  test(`a server ${name} is refused`, async t => {
-    const { status, stderr } = await askSize(await serve(t, ...sayings));
-    assert.equal(status, 1);
-    assert.match(stderr, says);
-  });

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Problem } from '../../src/api/problem.ts';
+import type { Protocol } from '../../src/api/attachment.ts';
+import type { DeviceConnector, Secrets } from '../../node-agent/connector.ts';
+import { testConnectorFaults, type FaultBench } from './connector.ts';
+
+/** A connector on a fake machine before a server that wants something in what it is connected with. */
+export type SecretsBench<P extends Protocol> = FaultBench<P> & { readonly demands: { text?: string } };
+
+/** What a connector takes in confidence, and what it refuses. */
+export type SecretsSuite<P extends Protocol> = {
+  readonly name: string;
+  readonly connector: DeviceConnector<P>;
+  readonly open: () => SecretsBench<P>;
+  readonly secrets: Secrets;
+  /** What the server finds in these secrets, and in no others. */
+  readonly proof: string;
+  /** What is in every secret, and must be nowhere else. */
+  readonly canary: RegExp;
+  /** The code of a server that refuses the node, and a command that asks it. */
+  readonly refusal: { readonly code: Problem['code']; readonly asking: RegExp };
+  /** Secrets that are refused, by which key and why. */
+  readonly refused: readonly (readonly [given: Secrets, key: string, why: RegExp])[];
+};
+
+/** What every connector that takes secrets must do, whoever of the two ends is wrong. */
+export function testConnectorSecrets<P extends Protocol>(suite: SecretsSuite<P>): void {
+  const { name, connector, secrets, proof, canary, refusal, refused } = suite;
+  const open = () => {
+    const bench = suite.open();
+    bench.demands.text = proof;
+    return { ...bench, secrets };
+  };
+
+  testConnectorFaults({ name: `${name} with secrets`, connector, open, canary });
+
+  test(`${name}: a server that refuses the secrets is asked once for each address, and may accept others`, async () => {
+    const { host, attachment, demands, left } = open();
+    demands.text = 'another';
+    await assert.rejects(connector.connect(attachment, host, secrets), ({ code, detail }: Problem) => {
+      assert.equal(code, refusal.code);
+      assert.doesNotMatch(detail, canary);
+      return true;
+    });
+    assert.equal(host.lines.filter(line => refusal.asking.test(line)).length, 2);
+    assert.deepEqual(left(), []);
+    demands.text = proof;
+    await connector.connect(attachment, host, secrets);
+  });
+
+  test(`${name}: what is connected needs no secrets to be connected again`, async () => {
+    const { host, attachment } = open();
+    const device = await connector.connect(attachment, host, secrets);
+    assert.deepEqual(await connector.connect(attachment, host), device);
+  });
+
+  for (const [index, [given, key, why]] of refused.entries())
+    test(`${name}: secrets are refused by the name of ${key} alone (${index}, ${why.source}), before anything is done`, async () => {
+      const { host, attachment } = open();
+      await assert.rejects(connector.connect(attachment, host, given), ({ code, detail }: Problem) => {
+        assert.equal(code, 'INVALID_ARGUMENT');
+        assert.ok(detail.startsWith(`secret "${key}" `), detail);
+        assert.match(detail, why);
+        assert.doesNotMatch(detail, canary);
+        return true;
+      });
+      assert.deepEqual(host.lines, []);
+    });
+}

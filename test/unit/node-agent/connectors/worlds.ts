@@ -1,0 +1,87 @@
+import type { AttachmentOf } from '../../../../src/api/attachment.ts';
+import { openIscsiWorld, openNbdWorld, openNvmeWorld } from '../../../fakes/disks.ts';
+import { mountFake, type SysfsHost } from '../../../fakes/sysfs.ts';
+
+export const MiB = 2 ** 20;
+
+/** What every attachment carries, for one that may be written and formatted. */
+export const common = { attachmentId: 'a', sizeBytes: MiB, readonly: false, mayFormat: true };
+
+export const target = 'iqn.2003-01.org.example:t';
+export const portals = ['192.0.2.7:3260', '[2001:db8::7]:3260'];
+export const records = `/etc/iscsi/nodes/${target}`;
+
+/** A fake machine before an iSCSI target, and what makes volumes of it. */
+export function openIscsi(addresses: readonly string[] = portals) {
+  const world = openIscsiWorld(target);
+  const { host, volumes } = world;
+  return {
+    ...world,
+    use: usesOf(host),
+    attach(_: string, sizeBytes = MiB): AttachmentOf<'iscsi'> {
+      const lun = volumes.size;
+      const name = `a${lun}`;
+      volumes.set(String(lun), { name, sizeBytes });
+      const wwid = `naa.6001405${name}`;
+      return { protocol: 'iscsi', portals: addresses, target, lun, wwid, ...common, sizeBytes };
+    },
+    resize({ lun }: AttachmentOf<'iscsi'>, sizeBytes: number): void {
+      volumes.set(String(lun), { name: `a${lun}`, sizeBytes });
+    },
+    left: () => ['/sys/class/iscsi_session', '/sys/block', records].flatMap(host.names),
+  };
+}
+
+export const subsystem = 'nqn.2014-08.org.example:s';
+export const addresses = ['192.0.2.7:4420', '[2001:db8::7]:4421'];
+
+/** A fake machine before an NVMe subsystem, and what makes volumes of it. */
+export function openNvme() {
+  const world = openNvmeWorld(subsystem);
+  const { host, volumes } = world;
+  return {
+    ...world,
+    use: usesOf(host),
+    attach(_: string, sizeBytes = MiB): AttachmentOf<'nvme-tcp'> {
+      const number = volumes.size + 1;
+      const wwid = `uuid.00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+      volumes.set(wwid, { name: `nvme0n${number}`, sizeBytes });
+      return { protocol: 'nvme-tcp', addresses, subsystem, wwid, ...common, sizeBytes };
+    },
+    resize({ wwid }: AttachmentOf<'nvme-tcp'>, sizeBytes: number): void {
+      const volume = volumes.get(wwid);
+      if (volume) volume.sizeBytes = sizeBytes;
+    },
+    left: () => host.names('/sys/class/nvme'),
+  };
+}
+
+/** A fake machine before an NBD server, and what makes exports of it. */
+export function openNbd() {
+  const { host, volumes } = openNbdWorld();
+  const resize = ({ export: name }: AttachmentOf<'nbd'>, sizeBytes: number): void =>
+    void volumes.set(name, { name, sizeBytes });
+  return {
+    host,
+    use: usesOf(host),
+    resize,
+    attach(name: string, sizeBytes = MiB): AttachmentOf<'nbd'> {
+      const attachment = toExport(name);
+      resize(attachment, sizeBytes);
+      return { ...attachment, sizeBytes };
+    },
+    left: () => host.names('/sys/block').filter(name => host.get(`/sys/block/${name}/pid`) !== undefined),
+  };
+}
+
+/** How to reach an export, whether there is one or not. */
+export function toExport(name: string): AttachmentOf<'nbd'> {
+  return { protocol: 'nbd', server: 'nbd.test', port: 10_809, export: name, ...common };
+}
+
+function usesOf(host: SysfsHost) {
+  return async (path: string) => {
+    const release = mountFake(host, path);
+    return async () => release();
+  };
+}
