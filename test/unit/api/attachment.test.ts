@@ -30,8 +30,6 @@ const values = {
   addresses: fc.uniqueArray(address, { minLength: 1, maxLength: 16 }),
 };
 
-const protocols = Object.keys(attachmentFields) as Protocol[];
-
 const attachmentOver = (protocol: Protocol): fc.Arbitrary<Attachment> => {
   const kinds = Object.entries<FieldKind>({ ...commonAttachmentFields, ...attachmentFields[protocol] });
   const fields = kinds.map(([key, kind]): [string, fc.Arbitrary<unknown>] => [
@@ -45,7 +43,7 @@ const attachmentOver = (protocol: Protocol): fc.Arbitrary<Attachment> => {
     .map(record => record as unknown as Attachment);
 };
 
-for (const protocol of protocols) {
+for (const protocol of Object.keys(attachmentFields) as Protocol[]) {
   test(`every attachment over ${protocol} comes out of a publish context as it went in`, () => {
     fc.assert(
       fc.property(attachmentOver(protocol), attachment => {
@@ -56,72 +54,9 @@ for (const protocol of protocols) {
   });
 }
 
-const context = {
-  protocol: 'loop',
-  attachmentId: 'x1',
-  sizeBytes: '1048576',
-  readonly: 'false',
-  mayFormat: 'true',
-  path: '/images/a.pvc-1',
-};
-
-type Row = readonly [name: string, change: Record<string, string | undefined>, says: RegExp];
-
-const bad: readonly Row[] = [
-  ['no protocol', { protocol: undefined }, /has no protocol/],
-  ['an empty protocol', { protocol: '' }, /unknown protocol ""/],
-  ['an unknown protocol', { protocol: 'floppy' }, /unknown protocol "floppy"/],
-  ['a protocol named as a property of every object', { protocol: 'constructor' }, /unknown protocol/],
-  ['an unknown field', { host: 'h' }, /unknown fields "host"/],
-  ['no attachmentId', { attachmentId: undefined }, /has no attachmentId/],
-  ['an empty path', { path: '' }, /has no path/],
-  ['no path', { path: undefined }, /has no path/],
-  ['no sizeBytes', { sizeBytes: undefined }, /has no sizeBytes/],
-  ['a negative size', { sizeBytes: '-1' }, /sizeBytes of "-1"/],
-  ['a fraction as size', { sizeBytes: '1.5' }, /sizeBytes of "1.5"/],
-  ['a hexadecimal size', { sizeBytes: '0x10' }, /sizeBytes of "0x10"/],
-  ['a size with white space', { sizeBytes: ' 1' }, /sizeBytes of " 1"/],
-  ['a size beyond 2^53', { sizeBytes: '9007199254740993' }, /not a number of bytes/],
-  ['no readonly', { readonly: undefined }, /has no readonly/],
-  ['a readonly of 1', { readonly: '1' }, /neither true nor false/],
-  ['a mayFormat of TRUE', { mayFormat: 'TRUE' }, /neither true nor false/],
-  ['no mayFormat', { mayFormat: undefined }, /has no mayFormat/],
-];
-
-test('the context that the bad ones are made from is good', () => {
-  assert.equal(fromPublishContext(context).sizeBytes, 1_048_576);
-});
-
-for (const [name, change, says] of bad) {
-  test(`a publish context with ${name} is INVALID_ARGUMENT`, () => {
-    const given = Object.fromEntries(
-      Object.entries({ ...context, ...change }).filter(
-        (entry): entry is [string, string] => entry[1] !== undefined,
-      ),
-    );
-    assert.throws(() => fromPublishContext(given), { code: 'INVALID_ARGUMENT', detail: says });
-  });
-}
-
-test('an attachment of more than 4096 bytes is refused, counted in bytes and not in characters', () => {
-  const attachment = fromPublishContext(context) as AttachmentOf<'loop'>;
-  const spare = 4096 - byteLengthOf(toPublishContext({ ...attachment, path: '/' })) + 1;
-  assert.equal(byteLengthOf(toPublishContext({ ...attachment, path: 'x'.repeat(spare) })), 4096);
-  const over = { ...attachment, path: `${'x'.repeat(spare - 1)}é` };
-  assert.throws(() => toPublishContext(over), { code: 'UNAVAILABLE', detail: /4097 bytes/ });
-});
-
-function byteLengthOf(map: Record<string, string>): number {
-  return Buffer.byteLength(Object.entries(map).flat().join(''));
-}
-
-for (const path of ['volumes/one', '', '/volumes/\0one']) {
-  test(`a path of ${JSON.stringify(path)} in a publish context is INVALID_ARGUMENT`, () => {
-    assert.throws(() => fromPublishContext({ ...context, path }), { code: 'INVALID_ARGUMENT' });
-  });
-}
-
 const common = { attachmentId: 'x1', sizeBytes: '1048576', readonly: 'false', mayFormat: 'true' };
+const loop = { ...common, protocol: 'loop', path: '/images/a.pvc-1' };
+const nbd = { ...common, protocol: 'nbd', server: 'nbd.test', port: '10809', export: 'v' };
 const iscsi = {
   ...common,
   protocol: 'iscsi',
@@ -130,58 +65,86 @@ const iscsi = {
   lun: '0',
   wwid: 'naa.6001405000000000',
 };
-const nbd = { ...common, protocol: 'nbd', server: 'nbd.test', port: '10809', export: 'v' };
+const tooMany = Array.from({ length: 17 }, (_, index) => `192.0.2.${index}:3260`).join(',');
+const badPortals = [
+  '',
+  '192.0.2.7',
+  '192.0.2.7:0',
+  '192.0.2.7:65536',
+  '192.0.2.7:3260,',
+  '192.0.2.7:3260,192.0.2.7:3260',
+  '2001:db8::7:3260',
+  '-a:3260',
+  tooMany,
+];
+
+type Row = readonly [good: Record<string, string>, field: string, given: readonly string[]];
+
+const bad: readonly Row[] = [
+  [loop, 'protocol', ['', 'floppy', 'constructor']],
+  [loop, 'host', ['of another protocol']],
+  [loop, 'attachmentId', ['']],
+  [loop, 'path', ['', 'volumes/one', '/volumes/\0one']],
+  [loop, 'sizeBytes', ['', '-1', '1.5', '0x10', ' 1', '9007199254740993']],
+  [loop, 'readonly', ['', '1']],
+  [loop, 'mayFormat', ['', 'TRUE']],
+  [iscsi, 'lun', ['', '-1', '16384', '1.5', 'a']],
+  [iscsi, 'wwid', ['']],
+  [iscsi, 'portals', badPortals],
+  [nbd, 'port', ['', '0', '65536', '-1', 'nbd']],
+  [nbd, 'server', ['', '-v', 'a b', 'a/b', 'a:b:c/d', 'a,b', '[::1]']],
+];
+
+for (const [good, field, given] of bad)
+  test(`a publish context and a schema refuse a ${field} of ${good['protocol']} that is none`, () => {
+    const attachment = fromPublishContext(good);
+    assert.ok(attachmentSchema.safeParse(attachment).success);
+    for (const value of given) {
+      assert.throws(
+        () => fromPublishContext({ ...good, [field]: value }),
+        { code: 'INVALID_ARGUMENT' },
+        value,
+      );
+      const parts = field === 'portals' ? value.split(',') : value;
+      const typed = /^(lun|port)$/.test(field) && value !== '' ? Number(value) : parts;
+      assert.ok(!attachmentSchema.safeParse({ ...attachment, [field]: typed }).success, value);
+    }
+  });
+
+for (const [change, detail] of [
+  [{ protocol: undefined }, 'the publish context has no protocol'],
+  [{ protocol: 'floppy' }, 'the publish context has the unknown protocol "floppy"'],
+  [{ host: 'h', ip: 'i' }, 'the publish context has the unknown fields "host", "ip"'],
+  [{ path: undefined }, 'the publish context has no path'],
+  [{ sizeBytes: '1.5' }, 'the publish context has a sizeBytes of "1.5", which is not a number of bytes'],
+] as const)
+  test(`an error says that ${detail}`, () => {
+    const given = JSON.parse(JSON.stringify({ ...loop, ...change })) as Record<string, string>;
+    assert.throws(() => fromPublishContext(given), { code: 'INVALID_ARGUMENT', detail });
+  });
+
+test('an attachment of more than 4096 bytes is refused, counted in bytes and not in characters', () => {
+  const attachment = fromPublishContext(loop) as AttachmentOf<'loop'>;
+  const bytesOf = (path: string): number =>
+    Buffer.byteLength(
+      Object.entries(toPublishContext({ ...attachment, path }))
+        .flat()
+        .join(''),
+    );
+  const spare = 4096 - bytesOf('');
+  assert.equal(bytesOf('x'.repeat(spare)), 4096);
+  assert.throws(() => bytesOf(`${'x'.repeat(spare - 1)}é`), { code: 'UNAVAILABLE', detail: /4097 bytes/ });
+});
 
 test('what may be absent of an attachment is absent where it was not given', () => {
   assert.deepEqual(Object.keys(fromPublishContext(iscsi)).includes('serial'), false);
   assert.deepEqual(toPublishContext(fromPublishContext(iscsi)), iscsi);
 });
 
-const badFields: readonly (readonly [
-  good: Record<string, string>,
-  field: string,
-  values: readonly string[],
-])[] = [
-  [iscsi, 'lun', ['-1', '16384', '1.5', '', 'a']],
-  [iscsi, 'wwid', ['']],
-  [nbd, 'port', ['0', '65536', '-1', 'nbd', '']],
-  [nbd, 'server', ['-v', 'a b', 'a/b', 'a:b:c/d', 'a,b', '[::1]', '']],
-  [
-    iscsi,
-    'portals',
-    [
-      '',
-      '192.0.2.7',
-      '192.0.2.7:0',
-      '192.0.2.7:65536',
-      'portal.test:3260',
-      '192.0.2.7:3260,',
-      '192.0.2.7:3260,192.0.2.7:3260',
-      '2001:db8::7:3260',
-      '-a:3260',
-      Array.from({ length: 17 }, (_, index) => `192.0.2.${index}:3260`).join(','),
-    ],
-  ],
-];
-
-for (const [good, field, rows] of badFields)
-  test(`a publish context and a schema refuse a ${field} that is none`, () => {
-    const attachment = fromPublishContext(good);
-    assert.ok(attachmentSchema.safeParse(attachment).success);
-    for (const row of rows) {
-      assert.throws(() => fromPublishContext({ ...good, [field]: row }), { code: 'INVALID_ARGUMENT' }, row);
-      const parts = field === 'portals' ? row.split(',') : row;
-      const typed = /^(lun|port)$/.test(field) && row !== '' ? Number(row) : parts;
-      assert.ok(!attachmentSchema.safeParse({ ...attachment, [field]: typed }).success, row);
-    }
-  });
-
 test('two attachments reach the same volume whatever the addresses that they name', () => {
   const one = fromPublishContext(iscsi);
-  assert.ok(
-    isSameReach(one, fromPublishContext({ ...iscsi, portals: '192.0.2.8:3260', attachmentId: 'x2' })),
-  );
-  assert.ok(!isSameReach(one, fromPublishContext({ ...iscsi, lun: '1' })));
-  assert.ok(!isSameReach(one, fromPublishContext({ ...iscsi, target: 'iqn.2003-01.org.example:other' })));
+  const isSame = (change: object): boolean => isSameReach(one, fromPublishContext({ ...iscsi, ...change }));
+  assert.ok(isSame({ portals: '192.0.2.8:3260', attachmentId: 'x2' }));
+  assert.ok(!isSame({ lun: '1' }) && !isSame({ target: 'iqn.2003-01.org.example:other' }));
   assert.ok(!isSameReach(one, fromPublishContext(nbd)));
 });
