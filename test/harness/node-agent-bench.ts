@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { poll } from '../../src/lib/concurrency.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
+import type { Capability } from '../../src/api/storage.ts';
+import type { ExecResult } from '../../src/lib/exec.ts';
 import type { Agent } from '../../node-agent/volumes/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
 import { createMachine } from '../../node-agent/host/linux.ts';
@@ -14,8 +16,8 @@ import type { PathOfVolume } from '../../node-agent/volumes/locate.ts';
 import { createReadings } from '../../node-agent/host/readings.ts';
 import { measure as measureWith } from '../../node-agent/volumes/stats.ts';
 import { openRecords } from '../../node-agent/state/records.ts';
-import type { PublishRequest } from '../../node-agent/volumes/publish.ts';
-import type { StageRequest } from '../../node-agent/volumes/stage.ts';
+import { publish, unpublish, type PublishRequest } from '../../node-agent/volumes/publish.ts';
+import { stage, unstage, type StageRequest } from '../../node-agent/volumes/stage.ts';
 import { createFakeHost, type FakeHost } from '../fakes/host.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
@@ -45,6 +47,14 @@ export const defaultImageBytes = 320 * MiB;
 /** Why tests on the real machine cannot run here; undefined when they can. */
 export const whyNoMachine: string | undefined =
   process.getuid?.() === 0 ? findMissing(['losetup', 'mkfs.ext4', 'blkid', 'cmp']) : 'needs root';
+
+/** The options of a test on the real machine, with the commands that it needs. */
+export function real(...commands: readonly string[]): { readonly skip: string | false } {
+  return { skip: whyNoMachine ?? findMissing(commands) ?? false };
+}
+
+/** As `real`, for a test that mounts filesystems of its own. */
+export const realFuse = existsSync('/dev/fuse') ? real() : { skip: 'needs /dev/fuse' };
 
 /** The commands of a list that are not installed, as a reason to skip; undefined when all are. */
 export function findMissing(commands: readonly string[]): string | undefined {
@@ -141,6 +151,67 @@ export function requestFor(bench: Bench, imagePath: string): LoopRequest {
       mayFormat: true,
     },
   };
+}
+
+/** A block volume for one writer. */
+export const block = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
+
+/** What a volume of a test is, where it is not a blank ext4 volume for one writer. */
+export type VolumeChange = {
+  readonly image?: ImageOptions;
+  readonly capability?: Partial<Capability>;
+  readonly attachment?: Partial<AttachmentOf<'loop'>>;
+};
+
+/** An agent on a bench, and a request for volume `c.v` whose image is made there. */
+export async function openVolume<B extends Bench>(
+  bench: B,
+  { image, capability, attachment }: VolumeChange = {},
+): Promise<{ readonly bench: B; readonly agent: Agent; readonly request: LoopRequest }> {
+  const made = requestFor(bench, bench.makeImage('image', image));
+  const request = {
+    ...made,
+    capability: { ...made.capability, ...capability },
+    attachment: { ...made.attachment, ...attachment },
+  };
+  return { bench, agent: await startAgent(bench), request };
+}
+
+/** The request for another volume on the same bench, with an image of its own. */
+export function otherVolume(bench: Bench, request: LoopRequest, image?: ImageOptions): LoopRequest {
+  return {
+    ...request,
+    volumeId: 'c.other',
+    stagingPath: `${request.stagingPath}-other`,
+    attachment: { ...request.attachment, path: bench.makeImage('other', image) },
+  };
+}
+
+type Operations = StageRequest & PublishRequest;
+
+/** Stages a volume and publishes it. */
+export async function putUp(agent: Agent, request: Operations): Promise<void> {
+  await stage(agent, request);
+  await publish(agent, request);
+}
+
+/** Unpublishes a volume and unstages it. */
+export async function takeDown(agent: Agent, request: Operations): Promise<void> {
+  await unpublish(agent, request);
+  await unstage(agent, request);
+}
+
+/** The agent on a machine where some commands are answered in place of the tools; undefined leaves one to its tool. */
+export function withCommands(
+  agent: Agent,
+  answer: (command: string, args: readonly string[]) => Partial<ExecResult> | undefined,
+): Agent {
+  const run: Host['run'] = async (command, args, options) => {
+    const given = answer(command, args);
+    if (!given) return agent.host.run(command, args, options);
+    return { status: undefined, stdout: '', stderr: '', timedOut: false, missing: false, ...given };
+  };
+  return { ...agent, host: { ...agent.host, run } };
 }
 
 /** Measures a volume as the node does for its first caller. */

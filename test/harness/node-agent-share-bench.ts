@@ -58,8 +58,11 @@ export function makeDirectoryVolume({ directory }: Bench, name: string): Attachm
   return toDirectory(`${directory}/volumes/${name}`);
 }
 
+/** A request to stage and publish a share. */
+export type ShareRequest = StageRequest & PublishRequest;
+
 /** A request to stage and publish a share as volume `c.v`, as one that many nodes write. */
-export function shareRequest({ directory }: Bench, attachment: Attachment): StageRequest & PublishRequest {
+export function shareRequest({ directory }: Bench, attachment: Attachment): ShareRequest {
   return {
     volumeId: 'c.v',
     stagingPath: `${directory}/stage/v`,
@@ -67,5 +70,16 @@ export function shareRequest({ directory }: Bench, attachment: Attachment): Stag
     readonly: false,
     capability: { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' },
     attachment,
+  };
+}
+
+/** The same share as another volume, at other paths, which one pod alone may write. */
+export function asVolume(request: ShareRequest, name: string): ShareRequest {
+  return {
+    ...request,
+    volumeId: `c.${name}`,
+    stagingPath: request.stagingPath.replace(/v$/, name),
+    targetPath: request.targetPath.replace(/v$/, name),
+    capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_SINGLE_WRITER' },
   };
 }

@@ -3,36 +3,34 @@ import { test } from 'node:test';
 import { createNode } from '../../../node-agent/node.ts';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import type { UnaryCall } from '../../../src/csi/call.ts';
-import { openFakeBench, requestFor, startAgent, type Bench } from '../../harness/node-agent-bench.ts';
+import { openFakeBench, openVolume } from '../../harness/node-agent-bench.ts';
 
 const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
 
-type Rpc =
-  | 'NodeStageVolume'
-  | 'NodeUnstageVolume'
-  | 'NodePublishVolume'
-  | 'NodeUnpublishVolume'
-  | 'NodeGetVolumeStats'
-  | 'NodeExpandVolume'
-  | 'NodeGetVolumeHealth';
+const staging = ['NodeStageVolume', 'NodeUnstageVolume'] as const;
+const publishing = ['NodePublishVolume', 'NodeUnpublishVolume'] as const;
+const asking = ['NodeGetVolumeStats', 'NodeExpandVolume'] as const;
+const all = [...staging, ...publishing, ...asking] as const;
+type Rpc = (typeof all)[number] | 'NodeGetVolumeHealth';
 
-async function open(bench: Bench = openFakeBench()) {
-  const { attachment, stagingPath, targetPath, volumeId } = requestFor(bench, bench.makeImage('image'));
+const capability = {
+  access_type: 'mount' as const,
+  mount: { fs_type: 'ext4', mount_flags: ['noatime'], volume_mount_group: '' },
+  block: null,
+  access_mode: { mode: 'SINGLE_NODE_WRITER' as const },
+};
+
+async function open() {
+  const { agent, request: volume } = await openVolume(openFakeBench());
   const segments: Record<string, string> = {};
-  const identity = { nodeId: 'n1', maxVolumes: 7, topology: async () => segments };
-  const node = createNode(await startAgent(bench), identity);
+  const node = createNode(agent, { nodeId: 'n1', maxVolumes: 7, topology: async () => segments });
   const request = {
-    volume_id: volumeId,
-    publish_context: toPublishContext(attachment),
-    staging_target_path: stagingPath,
-    target_path: targetPath,
-    volume_path: targetPath,
-    volume_capability: {
-      access_type: 'mount' as const,
-      mount: { fs_type: 'ext4', mount_flags: ['noatime'], volume_mount_group: '' },
-      block: null,
-      access_mode: { mode: 'SINGLE_NODE_WRITER' as const },
-    },
+    volume_id: volume.volumeId,
+    publish_context: toPublishContext(volume.attachment),
+    staging_target_path: volume.stagingPath,
+    target_path: volume.targetPath,
+    volume_path: volume.targetPath,
+    volume_capability: capability,
     readonly: false,
     secrets: {},
     volume_context: {},
@@ -63,123 +61,63 @@ test('the node says who it is and what it can do', async () => {
   Object.assign(segments, { 'x/zone': 'a' });
   const accessible_topology = { segments: { 'x/zone': 'a' } };
   assert.deepEqual(await node.NodeGetInfo?.({} as never, call), { ...info, accessible_topology });
+  const types = [
+    'STAGE_UNSTAGE_VOLUME',
+    'GET_VOLUME_STATS',
+    'EXPAND_VOLUME',
+    'GET_VOLUME_HEALTH',
+    'GET_STORAGE_HEALTH',
+    'SINGLE_NODE_MULTI_WRITER',
+  ];
   assert.deepEqual(await node.NodeGetCapabilities?.({} as never, call), {
-    capabilities: [
-      { rpc: { type: 'STAGE_UNSTAGE_VOLUME' } },
-      { rpc: { type: 'GET_VOLUME_STATS' } },
-      { rpc: { type: 'EXPAND_VOLUME' } },
-      { rpc: { type: 'GET_VOLUME_HEALTH' } },
-      { rpc: { type: 'GET_STORAGE_HEALTH' } },
-      { rpc: { type: 'SINGLE_NODE_MULTI_WRITER' } },
-    ],
+    capabilities: types.map(type => ({ rpc: { type } })),
   });
 });
 
-const badInputs: readonly { rpc: Rpc; change: object; code: string; names: RegExp }[] = [
-  ...(
-    [
-      'NodeStageVolume',
-      'NodeUnstageVolume',
-      'NodePublishVolume',
-      'NodeUnpublishVolume',
-      'NodeGetVolumeStats',
-      'NodeExpandVolume',
-    ] as const
-  ).flatMap(rpc => [
-    { rpc, change: { volume_id: '' }, code: 'INVALID_ARGUMENT', names: /volume_id is missing/ },
-    {
-      rpc,
-      change: { volume_id: 'x'.repeat(129) },
-      code: 'INVALID_ARGUMENT',
-      names: /volume_id has 129 bytes/,
-    },
-  ]),
-  ...(['NodeStageVolume', 'NodeUnstageVolume'] as const).flatMap(rpc => [
-    {
-      rpc,
-      change: { staging_target_path: '' },
-      code: 'INVALID_ARGUMENT',
-      names: /staging_target_path is missing/,
-    },
-    {
-      rpc,
-      change: { staging_target_path: '/bench/../x' },
-      code: 'INVALID_ARGUMENT',
-      names: /is not normalized/,
-    },
-    {
-      rpc,
-      change: { staging_target_path: '/etc' },
-      code: 'INVALID_ARGUMENT',
-      names: /"\/etc" does not lie below/,
-    },
-  ]),
-  ...(['NodePublishVolume', 'NodeUnpublishVolume'] as const).flatMap(rpc => [
-    { rpc, change: { target_path: '' }, code: 'INVALID_ARGUMENT', names: /target_path is missing/ },
-    { rpc, change: { target_path: 'x' }, code: 'INVALID_ARGUMENT', names: /"x" is not absolute/ },
-  ]),
-  {
-    rpc: 'NodeStageVolume',
-    change: { volume_capability: null },
-    code: 'INVALID_ARGUMENT',
-    names: /volume_capability/,
-  },
-  {
-    rpc: 'NodePublishVolume',
-    change: { volume_capability: null },
-    code: 'INVALID_ARGUMENT',
-    names: /volume_capability/,
-  },
-  {
-    rpc: 'NodeStageVolume',
-    change: { publish_context: {} },
-    code: 'INVALID_ARGUMENT',
-    names: /has no protocol/,
-  },
-  {
-    rpc: 'NodeStageVolume',
-    change: { publish_context: { protocol: 'loop', device: '/dev/mock' } },
-    code: 'INVALID_ARGUMENT',
-    names: /unknown fields "device"/,
-  },
-  {
-    rpc: 'NodeStageVolume',
-    change: {
-      volume_capability: {
-        access_type: 'mount',
-        mount: { fs_type: 'ext4', mount_flags: ['noatime,suid'], volume_mount_group: '' },
-        access_mode: { mode: 'SINGLE_NODE_WRITER' },
-      },
-    },
-    code: 'INVALID_ARGUMENT',
-    names: /mount flag "noatime,suid" is not allowed for ext4/,
-  },
-  {
-    rpc: 'NodePublishVolume',
-    change: { staging_target_path: '' },
-    code: 'FAILED_PRECONDITION',
-    names: /staging_target_path is missing/,
-  },
-  { rpc: 'NodePublishVolume', change: {}, code: 'FAILED_PRECONDITION', names: /volume "c.v" is not staged/ },
-  ...(['NodeGetVolumeStats', 'NodeExpandVolume'] as const).flatMap(rpc => [
-    { rpc, change: { volume_path: '' }, code: 'INVALID_ARGUMENT', names: /volume_path is missing/ },
-    { rpc, change: { volume_path: 'some/path' }, code: 'NOT_FOUND', names: /"some\/path"/ },
-    { rpc, change: {}, code: 'NOT_FOUND', names: /volume "c.v"/ },
-  ]),
-  {
-    rpc: 'NodeExpandVolume',
-    change: { capacity_range: { required_bytes: '2', limit_bytes: '1' } },
-    code: 'INVALID_ARGUMENT',
-    names: /limits them to 1/,
-  },
+/** Requests, and what is named in their error. */
+type Row = readonly [rpcs: readonly Rpc[], change: object, names: RegExp];
+
+const flagged = { ...capability, mount: { ...capability.mount, mount_flags: ['noatime,suid'] } };
+
+const malformed: readonly Row[] = [
+  [all, { volume_id: '' }, /volume_id is missing/],
+  [all, { volume_id: 'x'.repeat(129) }, /volume_id has 129 bytes/],
+  [staging, { staging_target_path: '' }, /staging_target_path is missing/],
+  [staging, { staging_target_path: '/bench/../x' }, /is not normalized/],
+  [staging, { staging_target_path: '/etc' }, /"\/etc" does not lie below/],
+  [publishing, { target_path: '' }, /target_path is missing/],
+  [publishing, { target_path: 'x' }, /"x" is not absolute/],
+  [['NodeStageVolume', 'NodePublishVolume'], { volume_capability: null }, /volume_capability/],
+  [['NodeStageVolume'], { publish_context: {} }, /has no protocol/],
+  [
+    ['NodeStageVolume'],
+    { publish_context: { protocol: 'loop', device: '/dev/x' } },
+    /unknown fields "device"/,
+  ],
+  [['NodeStageVolume'], { volume_capability: flagged }, /mount flag "noatime,suid" is not allowed for ext4/],
+  [asking, { volume_path: '' }, /volume_path is missing/],
+  [['NodeExpandVolume'], { capacity_range: { required_bytes: '2', limit_bytes: '1' } }, /limits them to 1/],
 ];
 
-for (const { rpc, change, code, names } of badInputs) {
-  test(`${rpc} with ${JSON.stringify(change).slice(0, 80)} is ${code}`, async () => {
-    const { ask } = await open();
-    await assert.rejects(ask(rpc, change), { code, message: names });
-  });
-}
+const others: Readonly<Record<string, readonly Row[]>> = {
+  INVALID_ARGUMENT: malformed,
+  FAILED_PRECONDITION: [
+    [['NodePublishVolume'], { staging_target_path: '' }, /staging_target_path is missing/],
+    [['NodePublishVolume'], {}, /volume "c.v" is not staged/],
+  ],
+  NOT_FOUND: [
+    [asking, { volume_path: 'some/path' }, /"some\/path"/],
+    [asking, {}, /volume "c.v"/],
+  ],
+};
+
+for (const [code, rows] of Object.entries(others))
+  for (const [rpcs, change, names] of rows)
+    for (const rpc of rpcs)
+      test(`${rpc} with ${JSON.stringify(change).slice(0, 80)} is ${code}`, async () => {
+        const { ask } = await open();
+        await assert.rejects(ask(rpc, change), { code, message: names });
+      });
 
 test('a slash at the end of a path changes nothing, whatever call it is in', async () => {
   const { ask, request } = await open();
@@ -191,45 +129,10 @@ test('a slash at the end of a path changes nothing, whatever call it is in', asy
   };
   await ask('NodeStageVolume', paths);
   await ask('NodePublishVolume');
-  for (const rpc of ['NodePublishVolume', 'NodeGetVolumeStats', 'NodeExpandVolume'] as const)
-    await ask(rpc, paths);
+  for (const rpc of ['NodePublishVolume', ...asking] as const) await ask(rpc, paths);
   assert.deepEqual(await ask('NodeGetVolumeHealth', paths), {
     volume_health: { volume_id: request.volume_id, health_statuses: [] },
   });
   await ask('NodeUnpublishVolume', paths);
   await ask('NodeUnstageVolume', paths);
-});
-
-test('stats of a staged volume at another path is NOT_FOUND', async () => {
-  const { ask } = await open();
-  await ask('NodeStageVolume');
-  await assert.rejects(ask('NodeGetVolumeStats'), { code: 'NOT_FOUND' });
-  await assert.rejects(ask('NodeGetVolumeStats', { volume_path: 'some/path' }), { code: 'NOT_FOUND' });
-});
-
-test('a call for a busy volume is ABORTED at once, and says what runs and since when', async () => {
-  const bench = openFakeBench();
-  const started = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const host = {
-    ...bench.host,
-    run: async (command: string, args: readonly string[]) => {
-      started.resolve();
-      await release.promise;
-      return bench.host.run(command, args);
-    },
-  };
-  const { ask } = await open({ ...bench, host });
-  const first = ask('NodeStageVolume');
-  await started.promise;
-  const busy = /^NodeStageVolume on volume "c\.v" runs since \d{4}-\d\d-\d\dT/;
-  await assert.rejects(ask('NodeUnstageVolume'), { code: 'ABORTED', message: busy });
-  await assert.rejects(ask('NodePublishVolume'), { code: 'ABORTED', message: busy });
-  await assert.rejects(ask('NodeStageVolume', { volume_id: 'c.other' }), {
-    code: 'ABORTED',
-    message: /^NodeStageVolume on path "\/bench\/stage\/v" runs since/,
-  });
-  release.resolve();
-  await first;
-  await ask('NodeUnstageVolume');
 });

@@ -5,19 +5,20 @@ import { test, type TestContext } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
-import { openRealBench, requestFor, startAgent, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+import {
+  openRealBench,
+  openVolume,
+  otherVolume,
+  realFuse,
+  startAgent,
+} from '../../../harness/node-agent-bench.ts';
 import { mountFuse } from '../../../harness/node-agent-fuse.ts';
-
-const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
-const only = skip === undefined ? {} : { skip };
 
 /** Two staged volumes, one of them published. */
 async function open(t: TestContext) {
-  const bench = openRealBench(t);
-  const agent = await startAgent(bench);
-  const request = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
-  const base = requestFor(bench, bench.makeImage('other', { content: 'ext4' }));
-  const other = { ...base, volumeId: 'c.other', stagingPath: `${base.stagingPath}-other` };
+  const image = { content: 'ext4' };
+  const { bench, agent, request } = await openVolume(openRealBench(t), { image });
+  const other = otherVolume(bench, request, image);
   for (const each of [request, other]) await stage(agent, each);
   await publish(agent, request);
   /** Covers a path with a filesystem that passes for one of the two volumes, and kills what serves it. */
@@ -30,7 +31,7 @@ async function open(t: TestContext) {
   return { bench, agent, request, other, cover };
 }
 
-test('a target whose filesystem died is unpublished, and then unstaged', only, async t => {
+test('a target whose filesystem died is unpublished, and then unstaged', realFuse, async t => {
   const { bench, agent, request, other, cover } = await open(t);
   await cover(request.targetPath);
   await unpublish(agent, request);
@@ -39,7 +40,7 @@ test('a target whose filesystem died is unpublished, and then unstaged', only, a
   assert.deepEqual(mountsBelow(bench.directory), []);
 });
 
-test('a staging path whose filesystem died is staged as it is, and unstaged', only, async t => {
+test('a staging path whose filesystem died is staged as it is, and unstaged', realFuse, async t => {
   const { bench, agent, request, other, cover } = await open(t);
   await unpublish(agent, request);
   await cover(request.stagingPath);
@@ -50,7 +51,7 @@ test('a staging path whose filesystem died is staged as it is, and unstaged', on
   await unstage(agent, request);
 });
 
-test('a target that died is unpublished by an agent that has no record of it', only, async t => {
+test('a target that died is unpublished by an agent that has no record of it', realFuse, async t => {
   const { agent, bench, request, other, cover } = await open(t);
   await cover(request.targetPath);
   await agent.records.remove(request.volumeId);
@@ -61,17 +62,21 @@ test('a target that died is unpublished by an agent that has no record of it', o
   for (const each of [request, other]) await unstage(next, each);
 });
 
-test("what died and is another volume's is refused and left alone, whatever is called for", only, async t => {
-  const { bench, agent, request, other, cover } = await open(t);
-  await cover(request.targetPath, other);
-  await cover(request.stagingPath, other);
-  const before = mountsBelow(bench.directory);
-  for (const call of [stage, publish, unpublish, unstage])
-    await assert.rejects(call(agent, request), { code: 'FAILED_PRECONDITION', detail: /holds fuse of/ });
-  assert.deepEqual(mountsBelow(bench.directory), before);
-});
+test(
+  "what died and is another volume's is refused and left alone, whatever is called for",
+  realFuse,
+  async t => {
+    const { bench, agent, request, other, cover } = await open(t);
+    await cover(request.targetPath, other);
+    await cover(request.stagingPath, other);
+    const before = mountsBelow(bench.directory);
+    for (const call of [stage, publish, unpublish, unstage])
+      await assert.rejects(call(agent, request), { code: 'FAILED_PRECONDITION', detail: /holds fuse of/ });
+    assert.deepEqual(mountsBelow(bench.directory), before);
+  },
+);
 
-test('a path below a filesystem that died is refused, and not looked at', only, async t => {
+test('a path below a filesystem that died is refused, and not looked at', realFuse, async t => {
   const { agent, request, cover } = await open(t);
   await cover(request.targetPath);
   const below = `${request.targetPath}/below`;

@@ -1,87 +1,92 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import type { CsiClient } from '../../../../src/csi/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { mountFuse } from '../../../harness/node-agent-fuse.ts';
-import { MiB, openRealBench, until, whyNoMachine, type Bench } from '../../../harness/node-agent-bench.ts';
+import { MiB, openRealBench, until, realFuse, type Bench } from '../../../harness/node-agent-bench.ts';
 import { serveBench, volumeOf } from '../served.ts';
 
-const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
-const only = skip === undefined ? {} : { skip };
-const room = { total: '409600', used: '163840', available: '204800' };
+const usual = { total: '409600', used: '163840', available: '204800' };
 
-test('fifty hung volumes stall themselves alone, and come off once they are unpublished', only, async t => {
-  const bench = openRealBench(t);
-  const { client, close } = await serveBench(bench);
-  t.after(close);
-  const image = bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' });
-  const volumes = Array.from({ length: 50 }, (_, index) => volumeOf(bench, image, `v${index}`));
-  const healthy = volumeOf(bench, image, 'healthy');
-  for (const volume of volumes) await bringUp(client, volume);
-  const calmMs = await timed(() => cycle(client, healthy));
-  const fuse = await coverTargets(t, volumes);
-  for (const volume of volumes) await assertRoom(client, volume);
+test(
+  'fifty hung volumes stall themselves alone, and come off once they are unpublished',
+  realFuse,
+  async t => {
+    const bench = openRealBench(t);
+    const { client, close } = await serveBench(bench);
+    t.after(close);
+    const image = bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' });
+    const volumes = Array.from({ length: 50 }, (_, index) => volumeOf(bench, image, `v${index}`));
+    const healthy = volumeOf(bench, image, 'healthy');
+    for (const volume of volumes) await bringUp(client, volume);
+    const calmMs = await timed(() => cycle(client, healthy));
+    const fuse = await coverTargets(t, volumes);
+    for (const volume of volumes) await assertUsage(client, volume);
 
-  await fuse.hang();
-  const asked = volumes.map(volume => timed(() => assertRoom(client, volume)));
-  const examined = volumes.map(volume => timed(() => assertHung(client, volume)));
-  const probesMs: number[] = [];
-  for (let i = 0; i < 20; i++) probesMs.push(await timed(() => client.identity.Probe({})));
-  const cycleMs = await timed(() => cycle(client, healthy));
-  const slowestMs = Math.max(...(await Promise.all([...asked, ...examined])));
+    await fuse.hang();
+    const asked = volumes.map(volume => timed(() => assertUsage(client, volume)));
+    const examined = volumes.map(volume => timed(() => assertHung(client, volume)));
+    const probesMs: number[] = [];
+    for (let i = 0; i < 20; i++) probesMs.push(await timed(() => client.identity.Probe({})));
+    const cycleMs = await timed(() => cycle(client, healthy));
+    const slowestMs = Math.max(...(await Promise.all([...asked, ...examined])));
 
-  await until(() => countAbandoned() === 50);
-  const againMs = await timed(() =>
-    Promise.all(volumes.flatMap(volume => [assertRoom(client, volume), assertHung(client, volume)])),
-  );
-  const [first] = volumes;
-  assert.ok(first);
-  await assert.rejects(client.node.NodePublishVolume({ ...first, target_path: `${first.target_path}-2` }), {
-    code: 'UNAVAILABLE',
-    message: /volume "c\.v0" hangs: NodeGetVolumeStats waits since \d{4}-\S+ on "stat /,
-  });
-  assert.equal(countAbandoned(), 50);
-
-  const offMs = await timed(() =>
-    Promise.all(volumes.map(volume => client.node.NodeUnpublishVolume(volume))),
-  );
-  await until(() => countAbandoned() === 0);
-  for (const volume of volumes) await client.node.NodeUnstageVolume(volume);
-  assert.deepEqual(mountedBelow(bench), []);
-  t.diagnostic(
-    `probe up to ${ms(Math.max(...probesMs))}, stats and health up to ${ms(slowestMs)}, again all ${ms(againMs)}, ` +
-      `healthy cycle ${ms(cycleMs)} (calm ${ms(calmMs)}), 50 unpublished in ${ms(offMs)}`,
-  );
-});
-
-test('a volume that hangs when it is first measured says so, and recovers once it answers', only, async t => {
-  const bench = openRealBench(t);
-  const { client, close } = await serveBench(bench);
-  t.after(close);
-  const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
-  await bringUp(client, volume);
-  const fuse = await coverTargets(t, [volume]);
-  await fuse.hang();
-  const refuse = () =>
-    assert.rejects(client.node.NodeGetVolumeStats(volume), {
+    await until(() => countAbandoned() === 50);
+    const againMs = await timed(() =>
+      Promise.all(volumes.flatMap(volume => [assertUsage(client, volume), assertHung(client, volume)])),
+    );
+    const [first] = volumes;
+    assert.ok(first);
+    await assert.rejects(client.node.NodePublishVolume({ ...first, target_path: `${first.target_path}-2` }), {
       code: 'UNAVAILABLE',
-      message: /volume "c\.v" hangs: NodeGetVolumeStats waits on "stat /,
+      message: /volume "c\.v0" hangs: NodeGetVolumeStats waits since \d{4}-\S+ on "stat /,
     });
-  await Promise.all([refuse(), assertHung(client, volume)]);
-  await fuse.end();
-  await bench.host.run('umount', ['--lazy', '--', volume.target_path]);
-  await until(() => countAbandoned() === 0);
-  const asked = await poll(() => client.node.NodeGetVolumeStats(volume).catch(() => undefined), {
-    everyMs: 100,
-    timeoutMs: 60_000,
-  });
-  assert.equal(asked?.usage.length, 2);
-  await client.node.NodeUnpublishVolume(volume);
-  await client.node.NodeUnstageVolume(volume);
-});
+    assert.equal(countAbandoned(), 50);
+
+    const offMs = await timed(() =>
+      Promise.all(volumes.map(volume => client.node.NodeUnpublishVolume(volume))),
+    );
+    await until(() => countAbandoned() === 0);
+    for (const volume of volumes) await client.node.NodeUnstageVolume(volume);
+    assert.deepEqual(mountedBelow(bench), []);
+    t.diagnostic(
+      `probe up to ${ms(Math.max(...probesMs))}, stats and health up to ${ms(slowestMs)}, again all ${ms(againMs)}, ` +
+        `healthy cycle ${ms(cycleMs)} (calm ${ms(calmMs)}), 50 unpublished in ${ms(offMs)}`,
+    );
+  },
+);
+
+test(
+  'a volume that hangs when it is first measured says so, and recovers once it answers',
+  realFuse,
+  async t => {
+    const bench = openRealBench(t);
+    const { client, close } = await serveBench(bench);
+    t.after(close);
+    const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
+    await bringUp(client, volume);
+    const fuse = await coverTargets(t, [volume]);
+    await fuse.hang();
+    const refuse = () =>
+      assert.rejects(client.node.NodeGetVolumeStats(volume), {
+        code: 'UNAVAILABLE',
+        message: /volume "c\.v" hangs: NodeGetVolumeStats waits on "stat /,
+      });
+    await Promise.all([refuse(), assertHung(client, volume)]);
+    await fuse.end();
+    await bench.host.run('umount', ['--lazy', '--', volume.target_path]);
+    await until(() => countAbandoned() === 0);
+    const asked = await poll(() => client.node.NodeGetVolumeStats(volume).catch(() => undefined), {
+      everyMs: 100,
+      timeoutMs: 60_000,
+    });
+    assert.equal(asked?.usage.length, 2);
+    await client.node.NodeUnpublishVolume(volume);
+    await client.node.NodeUnstageVolume(volume);
+  },
+);
 
 type Volume = ReturnType<typeof volumeOf>;
 
@@ -96,9 +101,9 @@ async function cycle(client: CsiClient, volume: Volume): Promise<void> {
   await client.node.NodeUnstageVolume(volume);
 }
 
-async function assertRoom(client: CsiClient, volume: Volume): Promise<void> {
+async function assertUsage(client: CsiClient, volume: Volume): Promise<void> {
   const { usage } = await client.node.NodeGetVolumeStats(volume);
-  assert.deepEqual(usage[0], { ...room, unit: 'BYTES' });
+  assert.deepEqual(usage[0], { ...usual, unit: 'BYTES' });
 }
 
 async function assertHung(client: CsiClient, volume: Volume): Promise<void> {

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { examine, examineStorage } from '../../../../node-agent/volumes/health.ts';
-import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import type { Capability } from '../../../../src/api/storage.ts';
 import {
-  findMissing,
   openFakeBench,
   openRealBench,
-  requestFor,
-  startAgent,
-  whyNoMachine,
+  openVolume,
+  otherVolume,
+  putUp,
+  real,
+  takeDown,
+  withCommands,
+  type Bench,
 } from '../../../harness/node-agent-bench.ts';
-import type { Bench } from '../../../harness/node-agent-bench.ts';
 
-async function open(bench: Bench, change: object = {}) {
-  const made = requestFor(bench, bench.makeImage('image'));
-  const accessMode = 'SINGLE_NODE_MULTI_WRITER' as const;
-  const request = { ...made, capability: { ...made.capability, accessMode, ...change } };
-  const agent = await startAgent(bench);
-  await stage(agent, request);
-  await publish(agent, request);
+async function open(bench: Bench, change: Partial<Capability> = {}) {
+  const capability = { accessMode: 'SINGLE_NODE_MULTI_WRITER', ...change } as const;
+  const { agent, request } = await openVolume(bench, { capability });
+  await putUp(agent, request);
   const readings = createReadings(agent);
   const unknown = { volumeId: request.volumeId, publishPath: '', stagingPath: '' };
   const look = async (at: object = {}) => {
@@ -31,13 +31,8 @@ async function open(bench: Bench, change: object = {}) {
   return { agent, request, look };
 }
 
-const real = (commands: readonly string[] = []) => {
-  const skip = whyNoMachine ?? findMissing(commands);
-  return skip === undefined ? {} : { skip };
-};
-
 test('nothing is wrong with a volume that works, at each of its paths', async () => {
-  for (const accessType of ['mount', 'block']) {
+  for (const accessType of ['mount', 'block'] as const) {
     const { look, request, agent } = await open(openFakeBench(), { accessType });
     assert.deepEqual(await look(), []);
     assert.deepEqual(await look({ publishPath: request.targetPath, stagingPath: request.stagingPath }), []);
@@ -61,7 +56,7 @@ test('a mount that is missing is seen', async () => {
 });
 
 test('a device that is gone is seen', async () => {
-  for (const accessType of ['mount', 'block']) {
+  for (const accessType of ['mount', 'block'] as const) {
     const bench = openFakeBench();
     const { look } = await open(bench, { accessType });
     bench.host.state.loops.clear();
@@ -86,25 +81,22 @@ test(
       code: 'FAILED_PRECONDITION',
       detail: /the ext4 of volume "c\.v" turned read-only after an error/,
     });
-    await unpublish(agent, request);
-    await unstage(agent, request);
+    await takeDown(agent, request);
     await stage(agent, request);
     assert.deepEqual(await look(), []);
     const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', device]);
     assert.doesNotMatch(stdout, /with errors/);
     await publish(agent, request);
-    await unpublish(agent, request);
-    await unstage(agent, request);
+    await takeDown(agent, request);
   },
 );
 
-test('an xfs that was shut down is inaccessible', real(['mkfs.xfs', 'xfs_io']), async t => {
+test('an xfs that was shut down is inaccessible', real('mkfs.xfs', 'xfs_io'), async t => {
   const bench = openRealBench(t);
   const { agent, look, request } = await open(bench, { fsType: 'xfs' });
   execFileSync('xfs_io', ['-x', '-c', 'shutdown', request.targetPath]);
   assert.deepEqual(await look(), ['INACCESSIBLE ReadFailed']);
-  await unpublish(agent, request);
-  await unstage(agent, request);
+  await takeDown(agent, request);
   await stage(agent, request);
   assert.deepEqual(await look(), []);
   await unstage(agent, request);
@@ -112,10 +104,10 @@ test('an xfs that was shut down is inaccessible', real(['mkfs.xfs', 'xfs_io']), 
 
 test("another volume's mount in its place is seen", async () => {
   const bench = openFakeBench();
-  const { look, request } = await open(bench);
-  const args = ['--find', '--show', '--nooverlap', '--', bench.makeImage('other', { content: 'ext4' })];
-  const { stdout } = await bench.host.run('losetup', args);
-  await bench.host.run('mount', ['-t', 'ext4', '--', stdout.trim(), request.targetPath]);
+  const { agent, look, request } = await open(bench);
+  const other = otherVolume(bench, request);
+  await stage(agent, other);
+  await bench.host.run('mount', ['--bind', '--', other.stagingPath, request.targetPath]);
   assert.deepEqual(await look({ publishPath: request.targetPath }), ['INACCESSIBLE ForeignMount']);
 });
 
@@ -123,16 +115,11 @@ test('a command that does not die makes the volume inaccessible until it is gone
   const bench = openFakeBench();
   const opened = await open(bench);
   const { promise: gone, resolve: die } = Promise.withResolvers<void>();
-  const dead = { status: undefined, stdout: '', stderr: '', timedOut: true, missing: false, gone };
   let runs = 0;
-  const host = {
-    ...bench.host,
-    run: async () => {
-      runs++;
-      return dead;
-    },
-  };
-  const agent = { ...opened.agent, host };
+  const agent = withCommands(opened.agent, () => {
+    runs++;
+    return { timedOut: true, gone };
+  });
   const readings = createReadings(agent);
   const at = { volumeId: 'c.v', publishPath: '', stagingPath: '' };
   for (let i = 0; i < 3; i++) {

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { findUser } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { MiB, openRealBench, until, whyNoMachine } from '../../../harness/node-agent-bench.ts';
+import { MiB, openRealBench, until, realFuse } from '../../../harness/node-agent-bench.ts';
 import { mountFuse } from '../../../harness/node-agent-fuse.ts';
 import { serveBench, volumeOf } from '../served.ts';
-
-const skip = whyNoMachine ?? (existsSync('/dev/fuse') ? undefined : 'needs /dev/fuse');
-const only = skip === undefined ? {} : { skip };
 
 /** A published volume that a process uses, with a filesystem over it that hangs and has hung the agent's question. */
 async function openHung(t: TestContext, settings: Readonly<Record<string, string>>) {
@@ -43,7 +39,7 @@ async function openHung(t: TestContext, settings: Readonly<Record<string, string
   return { ...bench, client, volume, endUse };
 }
 
-test('what hangs and is in use stays mounted where nothing may be cut loose', only, async t => {
+test('what hangs and is in use stays mounted where nothing may be cut loose', realFuse, async t => {
   const { client, volume, endUse } = await openHung(t, {});
   await assert.rejects(client.node.NodeUnpublishVolume(volume), { code: 'UNAVAILABLE' });
   assert.deepEqual(mountsBelow(volume.target_path), [volume.target_path]);
@@ -52,7 +48,7 @@ test('what hangs and is in use stays mounted where nothing may be cut loose', on
   await client.node.NodeUnstageVolume(volume);
 });
 
-test('what is cut loose keeps its device until its last user is gone', only, async t => {
+test('what is cut loose keeps its device until its last user is gone', realFuse, async t => {
   const { client, volume, directory, host, endUse } = await openHung(t, { 'lazy-unmount': 'true' });
   await client.node.NodeUnpublishVolume(volume);
   assert.deepEqual(mountsBelow(volume.target_path), []);

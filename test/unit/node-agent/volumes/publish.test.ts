@@ -3,38 +3,32 @@ import { test } from 'node:test';
 import type { AccessMode } from '../../../../src/api/storage.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
+import { openFakeBench, openVolume, otherVolume, startAgent } from '../../../harness/node-agent-bench.ts';
 
-async function openStaged(
-  accessMode: AccessMode = 'SINGLE_NODE_WRITER',
-  accessType: 'mount' | 'block' = 'mount',
-) {
-  const bench = openFakeBench();
-  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
-  const request = { ...base, capability: { accessType, accessMode } };
-  const agent = await startAgent(bench);
-  await stage(agent, request);
-  return { bench, request, agent };
+type AccessType = 'mount' | 'block';
+const accessTypes: readonly AccessType[] = ['mount', 'block'];
+const refused = { code: 'FAILED_PRECONDITION' };
+
+async function openStaged(accessMode: AccessMode = 'SINGLE_NODE_WRITER', accessType: AccessType = 'mount') {
+  const image = { content: 'ext4' };
+  const opened = await openVolume(openFakeBench(), { image, capability: { accessType, accessMode } });
+  await stage(opened.agent, opened.request);
+  const second = { ...opened.request, targetPath: `${opened.request.targetPath}-2` };
+  return { ...opened, second };
 }
 
-test('publish of a volume that is not staged is FAILED_PRECONDITION', async () => {
-  const bench = openFakeBench();
-  const request = requestFor(bench, bench.makeImage('image'));
-  await assert.rejects(publish(await startAgent(bench), request), {
-    code: 'FAILED_PRECONDITION',
-    detail: `volume "c.v" is not staged at "${request.stagingPath}"`,
-  });
-});
-
-test('publish from another path than the staged one is FAILED_PRECONDITION', async () => {
+test('publish of a volume that is not staged, or at another path, is FAILED_PRECONDITION', async () => {
   const { request, agent } = await openStaged();
-  await assert.rejects(publish(agent, { ...request, stagingPath: `${request.stagingPath}-other` }), {
-    code: 'FAILED_PRECONDITION',
+  const elsewhere = { ...request, stagingPath: `${request.stagingPath}-other` };
+  await assert.rejects(publish(agent, elsewhere), {
+    ...refused,
+    detail: `volume "c.v" is not staged at "${elsewhere.stagingPath}"`,
   });
+  await assert.rejects(publish(agent, { ...request, volumeId: 'c.unknown' }), refused);
 });
 
 test('publish again with the same arguments is fine and mounts nothing more', async () => {
-  for (const accessType of ['mount', 'block'] as const) {
+  for (const accessType of accessTypes) {
     const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
     await publish(agent, request);
     const count = bench.host.state.mounts.length;
@@ -71,77 +65,56 @@ const modes: Readonly<Record<AccessMode, 'OK' | 'FAILED_PRECONDITION'>> = {
 };
 
 for (const [mode, outcome] of Object.entries(modes)) {
-  const types = mode === 'MULTI_NODE_MULTI_WRITER' ? (['block'] as const) : (['mount', 'block'] as const);
+  const types = mode === 'MULTI_NODE_MULTI_WRITER' ? (['block'] as const) : accessTypes;
   for (const accessType of types) {
     test(`publish of a ${accessType} volume at a second path is ${outcome} for ${mode}`, async () => {
-      const { request, agent } = await openStaged(mode as AccessMode, accessType);
-      const readonly = mode.endsWith('READER_ONLY');
-      const first = { ...request, readonly };
-      const second = { ...first, targetPath: `${request.targetPath}-2` };
+      const opened = await openStaged(mode as AccessMode, accessType);
+      const readonly = { readonly: mode.endsWith('READER_ONLY') };
+      const [first, second] = [opened.request, opened.second].map(one => ({ ...one, ...readonly }));
+      assert.ok(first && second);
+      const { agent } = opened;
       await publish(agent, first);
-      if (outcome === 'OK') await publish(agent, second);
-      else {
-        await assert.rejects(publish(agent, second), {
-          code: outcome,
-          detail: new RegExp(`${mode} allows one path`),
-        });
+      if (outcome !== 'OK') {
+        const detail = new RegExp(`${mode} allows one path`);
+        await assert.rejects(publish(agent, second), { code: outcome, detail });
         await publish(agent, first);
         await unpublish(agent, first);
-        await publish(agent, second);
       }
+      await publish(agent, second);
     });
   }
 }
 
-/** The agent as it is once the record of the volume was lost and the volume staged again. */
-async function loseRecord({ bench, request, agent }: Awaited<ReturnType<typeof openStaged>>) {
-  await agent.records.remove(request.volumeId);
-  const next = await startAgent(bench);
-  await stage(next, request);
-  return next;
-}
-
-for (const accessType of ['mount', 'block'] as const) {
-  for (const mode of [
-    'SINGLE_NODE_WRITER',
-    'SINGLE_NODE_SINGLE_WRITER',
-    'SINGLE_NODE_MULTI_WRITER',
-  ] as const) {
+for (const accessType of accessTypes)
+  for (const mode of ['SINGLE_NODE_WRITER', 'SINGLE_NODE_SINGLE_WRITER', 'SINGLE_NODE_MULTI_WRITER'] as const)
     test(`a lost record gives a ${accessType} volume in mode ${mode} no path more than it may have`, async () => {
-      const staged = await openStaged(mode, accessType);
-      const { request, agent } = staged;
+      const { bench, request, agent, second } = await openStaged(mode, accessType);
       await publish(agent, request);
-      const next = await loseRecord(staged);
-      const second = { ...request, targetPath: `${request.targetPath}-2` };
-      if (mode === 'SINGLE_NODE_MULTI_WRITER') {
-        await publish(next, second);
-        return;
+      await agent.records.remove(request.volumeId);
+      const next = await startAgent(bench);
+      await stage(next, request);
+      if (mode !== 'SINGLE_NODE_MULTI_WRITER') {
+        await assert.rejects(publish(next, second), refused);
+        await publish(next, request);
+        await unpublish(next, request);
       }
-      const detail = `volume "c.v" is published at "${request.targetPath}" already, and ${mode} allows one path`;
-      await assert.rejects(publish(next, second), { code: 'FAILED_PRECONDITION', detail });
-      await publish(next, request);
-      await unpublish(next, request);
       await publish(next, second);
     });
-  }
-}
 
 test('what a pod has from its path, such as a subPath, is no second path, but keeps the volume from another pod', async () => {
-  const { bench, request, agent } = await openStaged('SINGLE_NODE_SINGLE_WRITER');
+  const { bench, request, agent, second } = await openStaged('SINGLE_NODE_SINGLE_WRITER');
   await publish(agent, request);
   const subPath = `${bench.directory}/pods/subpath`;
   await bench.host.makeDirectory(subPath);
   await bench.host.run('mount', ['--bind', '--', request.targetPath, subPath]);
   await publish(agent, request);
   await unpublish(agent, request);
-  await assert.rejects(publish(agent, { ...request, targetPath: `${request.targetPath}-2` }), {
-    code: 'FAILED_PRECONDITION',
-    detail: /published at "\/bench\/pods\/subpath" already/,
-  });
+  const detail = `volume "c.v" is published at "${subPath}" already, and SINGLE_NODE_SINGLE_WRITER allows one path`;
+  await assert.rejects(publish(agent, second), { ...refused, detail });
 });
 
 test('a volume for readers alone is read-only in the kernel, however it is published', async () => {
-  for (const accessType of ['mount', 'block'] as const) {
+  for (const accessType of accessTypes) {
     for (const mode of ['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'] as const) {
       const { bench, request, agent } = await openStaged(mode, accessType);
       await publish(agent, request);
@@ -169,34 +142,23 @@ test('a read-only publish that was cut short is finished, and never taken for do
 
 test('a read-only publish of a writable block volume is refused, since nothing would enforce it', async () => {
   const { request, agent } = await openStaged('SINGLE_NODE_WRITER', 'block');
-  await assert.rejects(publish(agent, { ...request, readonly: true }), {
-    code: 'FAILED_PRECONDITION',
-    detail: /no read-only publish of it can be enforced/,
-  });
+  await assert.rejects(publish(agent, { ...request, readonly: true }), refused);
 });
 
 test('a target that is a file is refused for a filesystem, and a directory for a block volume', async () => {
-  for (const accessType of ['mount', 'block'] as const) {
+  for (const accessType of accessTypes) {
     const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
     await (accessType === 'mount'
       ? bench.host.makeFile(request.targetPath)
       : bench.host.makeDirectory(request.targetPath));
-    await assert.rejects(publish(agent, request), { code: 'FAILED_PRECONDITION' });
+    await assert.rejects(publish(agent, request), refused);
   }
 });
 
 test("publish does not cover another volume's mount", async () => {
   const { bench, request, agent } = await openStaged();
-  const other = {
-    ...request,
-    volumeId: 'c.other',
-    stagingPath: `${request.stagingPath}-other`,
-    attachment: { ...request.attachment, path: bench.makeImage('other', { content: 'ext4' }) },
-  };
+  const other = { ...otherVolume(bench, request, { content: 'ext4' }), targetPath: request.targetPath };
   await stage(agent, other);
   await publish(agent, other);
-  await assert.rejects(publish(agent, request), {
-    code: 'FAILED_PRECONDITION',
-    detail: /is not volume "c.v"/,
-  });
+  await assert.rejects(publish(agent, request), { ...refused, detail: /is not volume "c.v"/ });
 });

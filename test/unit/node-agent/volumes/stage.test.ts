@@ -3,13 +3,15 @@ import { test } from 'node:test';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
 import { Crash, type FakeHost } from '../../../fakes/host.ts';
-import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
+import {
+  block,
+  openFakeBench,
+  openVolume,
+  startAgent,
+  withCommands,
+} from '../../../harness/node-agent-bench.ts';
 
-async function open(content = 'blank') {
-  const bench = openFakeBench();
-  const request = requestFor(bench, bench.makeImage('image', { content }));
-  return { bench, request, agent: await startAgent(bench) };
-}
+const open = (content = 'blank') => openVolume(openFakeBench(), { image: { content } });
 
 function assertClean({ state }: FakeHost): void {
   assert.deepEqual(
@@ -33,7 +35,7 @@ const changes: Readonly<Record<string, (request: StageRequest) => Partial<StageR
     capability: { ...capability, accessMode: 'SINGLE_NODE_MULTI_WRITER' },
   }),
   'other mount flags': ({ capability }) => ({ capability: { ...capability, mountFlags: ['noatime'] } }),
-  'block access': () => ({ capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } }),
+  'block access': () => ({ capability: block }),
   'another path': ({ stagingPath }) => ({ stagingPath: `${stagingPath}-other` }),
   'another attachment': ({ attachment }) => ({ attachment: { ...attachment, attachmentId: 'attachment-2' } }),
   'a read-only attachment': ({ attachment }) => ({ attachment: { ...attachment, readonly: true } }),
@@ -48,59 +50,52 @@ for (const [name, change] of Object.entries(changes)) {
   });
 }
 
-test('a stage that fails for good leaves nothing behind', async () => {
-  for (const content of ['garbage', 'xfs', 'swap', 'gpt']) {
+for (const content of ['garbage', 'xfs', 'swap', 'gpt'])
+  test(`a stage that fails for good, on ${content}, leaves nothing behind`, async () => {
     const { bench, request, agent } = await open(content);
     await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION' });
     assertClean(bench.host);
     assert.deepEqual(bench.host.state.formatted, []);
-  }
-});
+  });
 
 test('a filesystem on a device is not staged for several nodes that write, but for readers and as a block volume', async () => {
+  const accessMode = 'MULTI_NODE_MULTI_WRITER';
+  const { bench, request, agent } = await open();
   for (const fsType of ['ext4', 'xfs', 'btrfs', undefined]) {
-    const { bench, request, agent } = await open();
-    const { accessType } = request.capability;
-    const capability = {
-      accessType,
-      accessMode: 'MULTI_NODE_MULTI_WRITER',
-      ...(fsType && { fsType }),
-    } as const;
-    await assert.rejects(stage(agent, { ...request, capability }), {
-      code: 'INVALID_ARGUMENT',
-      detail: /^several nodes cannot write to a filesystem on one device/,
-    });
+    const capability = { accessType: 'mount', accessMode, ...(fsType && { fsType }) } as const;
+    await assert.rejects(stage(agent, { ...request, capability }), { code: 'INVALID_ARGUMENT' });
     assertClean(bench.host);
     assert.deepEqual(bench.host.state.formatted, []);
   }
   const fine = [
-    { content: 'ext4', readonly: true, accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' },
-    { content: 'ext4', readonly: false, accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' },
-    { content: 'blank', readonly: false, accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+    { image: { content: 'ext4' }, attachment: { readonly: true }, capability: { accessMode } },
+    { image: { content: 'ext4' }, capability: { accessMode: 'MULTI_NODE_READER_ONLY' } },
+    { capability: { ...block, accessMode } },
   ] as const;
-  for (const { content, readonly, ...capability } of fine) {
-    const { request, agent } = await open(content);
-    await stage(agent, { ...request, capability, attachment: { ...request.attachment, readonly } });
+  for (const change of fine) {
+    const opened = await openVolume(openFakeBench(), change);
+    await stage(opened.agent, opened.request);
   }
 });
 
-test('a command that is not installed is named', async () => {
-  const { bench, request, agent } = await open();
-  bench.host.state.missing.add('mkfs.ext4');
-  await assert.rejects(stage(agent, request), {
+const failing = [
+  {
+    answer: { missing: true },
     code: 'FAILED_PRECONDITION',
     detail: '"mkfs.ext4" is not installed on this node',
-  });
-});
-
-test('a command that cannot be started is named with the reason', async () => {
-  const { bench, request, agent } = await open();
-  bench.host.state.extra.set('mkfs.ext4', () => ({ status: undefined, fault: 'EMFILE' }));
-  await assert.rejects(stage(agent, request), {
+  },
+  {
+    answer: { fault: 'EMFILE' },
     code: 'UNAVAILABLE',
     detail: /^"mkfs\.ext4 .*" could not be started: EMFILE$/,
+  },
+] as const;
+for (const { answer, ...error } of failing)
+  test(`a command that does not run is named: ${error.detail}`, async () => {
+    const { request, agent } = await open();
+    const broken = withCommands(agent, command => (command === 'mkfs.ext4' ? answer : undefined));
+    await assert.rejects(stage(broken, request), error);
   });
-});
 
 test('an unknown filesystem is INVALID_ARGUMENT and names those that are known', async () => {
   const { request, agent } = await open();
@@ -153,10 +148,7 @@ test('what was mounted with other options is mounted anew, and never formatted f
 
 test('a block volume that somebody mounted at its staging path is left as it is', async () => {
   const { bench, request, agent } = await open('ext4');
-  const asked = {
-    ...request,
-    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
-  } as const;
+  const asked = { ...request, capability: block };
   await stage(agent, asked);
   await bench.host.makeDirectory(request.stagingPath);
   await bench.host.run('mount', ['-t', 'ext4', '--', '/dev/loop0', request.stagingPath]);
@@ -176,19 +168,13 @@ test('unstage at another path names the path at which the volume is staged', asy
 });
 
 test('stage and publish run one command for each thing that is needed', async () => {
-  const { bench, request, agent } = await open('ext4');
+  const { request, agent } = await open('ext4');
   await stage(agent, request);
   await unstage(agent, request);
   const commands: string[] = [];
-  const host = {
-    ...bench.host,
-    run: (command: string, args: readonly string[]) => {
-      commands.push(command);
-      return bench.host.run(command, args);
-    },
-  };
-  await stage({ ...agent, host }, request);
-  await publish({ ...agent, host }, request);
+  const watched = withCommands(agent, command => void commands.push(command));
+  await stage(watched, request);
+  await publish(watched, request);
   assert.deepEqual(commands, ['losetup', 'blkid', 'mount', 'mount']);
 });
 

@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import type { Host } from '../../../../node-agent/host.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { mountsBelow } from '../../../harness/machine.ts';
-import {
-  openFakeBench,
-  openRealBench,
-  requestFor,
-  startAgent,
-  whyNoMachine,
-} from '../../../harness/node-agent-bench.ts';
+import { openFakeBench, openVolume, otherVolume, startAgent } from '../../../harness/node-agent-bench.ts';
 
 /** The agent on a machine where something else is done right before or after one command. */
 function withMischief(agent: Agent, mischief: { before?: string; after?: string; work: () => void }): Agent {
@@ -26,16 +17,15 @@ function withMischief(agent: Agent, mischief: { before?: string; after?: string;
 }
 
 async function openTwo(content = 'ext4') {
-  const bench = openFakeBench();
-  const request = requestFor(bench, bench.makeImage('image', { content }));
-  const foreign = bench.makeImage('foreign', { content: 'ext4' });
+  const { bench, agent, request } = await openVolume(openFakeBench(), { image: { content } });
+  const foreign = otherVolume(bench, request, { content: 'ext4' }).attachment.path;
   const { state } = bench.host;
   /** Gives the volume's device number to the other file, as after a detach and an attach. */
   const replace = (backing: string): void => {
     const [index = 0, loop] = [...state.loops][0] ?? [];
     if (loop) state.loops.set(index, { ...loop, backing, diskseq: ++state.diskseq });
   };
-  return { bench, request, foreign, replace, agent: await startAgent(bench) };
+  return { bench, request, foreign, replace, agent };
 }
 
 test('a device number that another file took right before the mount is refused, and the mount taken off', async () => {
@@ -103,45 +93,3 @@ test('the sequence number is recorded with the device, and a record without one 
   await agent.records.put({ ...record, device });
   await unstage(await startAgent(bench), request);
 });
-
-test(
-  'on this machine, too, a device that another file took is refused, and only its mount is taken off',
-  whyNoMachine ? { skip: whyNoMachine } : {},
-  async t => {
-    const bench = openRealBench(t);
-    const request = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
-    const foreign = bench.makeImage('foreign', { content: 'ext4' });
-    // Of a number that nobody else is given soon, so that it is free between the detach and the attach.
-    const device = attachHigh(request.attachment.path);
-    const agent = await startAgent(bench);
-    const replace = (): void => {
-      execFileSync('losetup', ['--detach', device]);
-      execFileSync('losetup', [device, foreign]);
-    };
-    await assert.rejects(stage(withMischief(agent, { before: 'mount', work: replace }), request), {
-      code: 'UNAVAILABLE',
-      detail: `device "${device}" is no longer volume "c.v"`,
-    });
-    assert.deepEqual(mountsBelow(bench.directory), []);
-    const name = device.slice('/dev/'.length);
-    assert.equal(readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8').trim(), foreign);
-    execFileSync('losetup', ['--detach', device]);
-    await stage(agent, request);
-    await unstage(agent, request);
-  },
-);
-
-/** Connects a file to a free device of a high number, and returns the device. */
-function attachHigh(path: string): string {
-  const numbers = readdirSync('/sys/block')
-    .filter(name => /^loop\d+$/.test(name) && !readdirSync(`/sys/block/${name}`).includes('loop'))
-    .map(name => Number(name.slice('loop'.length)))
-    .toSorted((one, other) => other - one);
-  // Another run of this test looks from another number on.
-  const start = process.pid % Math.max(1, Math.floor(numbers.length / 2));
-  for (const number of numbers.slice(start)) {
-    const device = `/dev/loop${number}`;
-    if (spawnSync('losetup', [device, path]).status === 0) return device;
-  }
-  return assert.fail('no loop device is free');
-}
