@@ -4,10 +4,9 @@ import type { ServiceOptions } from './operations/service-options.ts';
 import { createBlocks } from './snapshots/changed-blocks.ts';
 import { createGroups } from './snapshots/groups.ts';
 import { createSnapshots } from './snapshots/snapshots.ts';
+import { createChanges } from './volumes/changes.ts';
 import { createCapacities } from './volumes/capacity.ts';
-import { createExpansion } from './volumes/expand.ts';
 import { createVolumesHealth } from './volumes/health.ts';
-import { createModification } from './volumes/modify.ts';
 import { createVolumes } from './volumes/volumes.ts';
 
 /** All that the API serves, one member for each noun. */
@@ -18,8 +17,7 @@ export function createServices(options: ServiceOptions) {
   return {
     volumes: createVolumes(options),
     capacities: createCapacities(options),
-    expansion: createExpansion(options),
-    modification: createModification(options),
+    changes: createChanges(options),
     health: createVolumesHealth(options),
     snapshots: createSnapshots(options),
     groups: createGroups(options),

@@ -4,8 +4,9 @@ import { allOperations, type OperationId } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Authenticate } from './auth.ts';
 import { routeDocs } from './docs.ts';
-import { createHandlers, type HandlerDeps } from './handlers.ts';
+import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
+import { requireAnyOffers } from '../pools/features.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
 /** What the app serves; `publicDocs` shows the API's description to whoever asks. */
@@ -42,7 +43,12 @@ function routeOperations(app: Hono<Env>, deps: AppDeps): void {
     const shownBy = findShownBy(operation.path);
     const show = shownBy && handlers[shownBy];
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    app.on(operation.method, path, handle(operation, handlers[operation.id], { show, log: deps.log }));
+    const needed = neededFeatures[operation.id];
+    const run: Handle = request => {
+      if (needed) requireAnyOffers(deps.pools, needed);
+      return handlers[operation.id](request);
+    };
+    app.on(operation.method, path, handle(operation, run, { show, log: deps.log }));
   }
 }
 

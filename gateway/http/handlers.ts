@@ -1,5 +1,6 @@
 import type { OperationId, Operations } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
+import type { Feature } from '../../src/api/storage.ts';
 import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -16,9 +17,25 @@ export type HandlerDeps = Services & {
 /** One handler for each row of the table of operations. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
 
+/** What some pool must offer for an operation, or it is UNIMPLEMENTED; others need nothing. */
+export const neededFeatures: Readonly<Partial<Record<OperationId, Feature>>> = {
+  expandVolume: 'expand',
+  modifyVolume: 'modify',
+  getVolumeHealth: 'health',
+  listVolumeHealth: 'health',
+  listSnapshots: 'snapshots',
+  createSnapshot: 'snapshots',
+  getSnapshot: 'snapshots',
+  deleteSnapshot: 'snapshots',
+  listBlocks: 'changes',
+  createGroup: 'groups',
+  getGroup: 'groups',
+  deleteGroup: 'groups',
+};
+
 /** Makes the handlers: each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {
-  const { pools, version, capacities, volumes, expansion, modification, health } = deps;
+  const { pools, version, capacities, volumes, changes, health } = deps;
   return {
     getCapabilities: async ({ cluster }) => ({ version, ...capabilitiesOf(pools, cluster) }),
     getCapacity: ({ cluster, body }) => capacities.find(cluster, body),
@@ -31,9 +48,9 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     getVolume: ({ cluster, volumeId }) => volumes.get(cluster, volumeId),
     deleteVolume: ({ cluster, volumeId }) => volumes.delete(cluster, volumeId),
     validateVolume: ({ cluster, volumeId, body }) => volumes.validate(cluster, volumeId, body),
-    expandVolume: ({ cluster, volumeId, body }) => expansion.expand(cluster, volumeId, body),
-    modifyVolume: ({ cluster, volumeId, body }) =>
-      modification.modify(cluster, volumeId, body.mutableParameters),
+    expandVolume: ({ cluster, volumeId, body }) => changes.expand(cluster, volumeId, body),
+    modifyVolume: ({ cluster, volumeId, body: { mutableParameters } }) =>
+      changes.modify(cluster, volumeId, mutableParameters),
     getVolumeHealth: ({ cluster, volumeId }) => health.get(cluster, volumeId),
     listVolumeHealth: ({ cluster, ...page }) => health.list(cluster, page),
 

@@ -31,7 +31,7 @@ export type Recovery = ReturnType<typeof createRecovery>;
 
 /** Makes the recovery. It makes the same calls that a cluster would make again, so it follows the same rules. */
 export function createRecovery({ engine, services, log }: RecoveryOptions) {
-  const { volumes, expansion, modification, attachments, snapshots, groups } = services;
+  const { volumes, changes, attachments, snapshots, groups } = services;
   const { reader } = engine;
 
   /** Since it was listed it may have been finished, and something new have been created under its id. */
@@ -48,8 +48,8 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
       });
       if (volume.state !== 'ready') return;
       await finishAll([
-        async () => pending.expansion && expansion.expand(cluster, id, pending.expansion),
-        async () => pending.modification && modification.modify(cluster, id, pending.modification),
+        async () => pending.expansion && changes.expand(cluster, id, pending.expansion),
+        async () => pending.modification && changes.modify(cluster, id, pending.modification),
         () => finishAttachments(id),
       ]);
     },

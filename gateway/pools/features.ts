@@ -51,9 +51,9 @@ export function requireOffered<T>({ name }: Pool, member: T | undefined, what: s
  * UNIMPLEMENTED when no pool has the feature. What a cluster may use for something new does not matter: what it has lies
  * where it lies, and can be listed and deleted.
  */
-export function requireAnyOffers(pools: Pools, feature: Feature, what: string): void {
+export function requireAnyOffers(pools: Pools, feature: Feature): void {
   if (!pools.all().some(({ backend }) => featuresOf(backend).includes(feature)))
-    throw new Problem('UNIMPLEMENTED', `no pool has ${what}`);
+    throw new Problem('UNIMPLEMENTED', `no pool offers "${feature}"`);
 }
 
 function unionOf<T>(lists: readonly (readonly T[])[]): T[] {

@@ -2,7 +2,7 @@ import { Problem } from '../../src/api/problem.ts';
 import type { BlockPage } from '../../src/api/snapshot.ts';
 import type { Extent } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { requireAnyOffers, requireOffered } from '../pools/features.ts';
+import { requireOffered } from '../pools/features.ts';
 import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
@@ -34,7 +34,6 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
 
   return {
     async list(cluster, id, { base: baseId, offset, limit }) {
-      requireAnyOffers(pools, 'changes', 'changed blocks');
       const target = await requireReadySnapshot(cluster, id);
       const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);
       if (base && base.volumeId !== target.volumeId)

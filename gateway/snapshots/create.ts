@@ -1,4 +1,5 @@
 import { Problem, problemTable } from '../../src/api/problem.ts';
+import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
@@ -13,7 +14,7 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
-import { meets, type Requirement } from '../volumes/placement.ts';
+import { meets, readRequirement, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
@@ -35,8 +36,9 @@ import {
 export type Asked = Ref & {
   readonly name: string;
   readonly volumeIds: readonly string[];
-  readonly parameters: Readonly<Record<string, string>> | undefined;
-  readonly requirement: Requirement;
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+  /** Of a snapshot: where volumes made from it must be reached from. */
+  readonly topology?: TopologyRequirement | undefined;
 };
 type Creating = Recorded & { readonly snapshots: readonly NewSnapshot[] };
 type Created = Recorded & { readonly created: boolean };
@@ -51,12 +53,14 @@ export async function createRecorded(
   const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
   requireOwnNew(cluster, asked);
   for (const source of sources) requireOwn(cluster, source);
+  const requirement = readRequirement(asked.topology);
   const measured = await measureSnapshots(options, volumeIds);
+  const context = { pools: options.pools, cluster: cluster.name, requirement, measured };
   return options.operations.run<Creating, readonly CreatedSnapshot[], Created>({
     operation: 'snapshot',
     subject: asked,
     claims: [{ kind, id }, ...sources],
-    intend: sql => intendCreate(sql, asked, { pools: options.pools, cluster: cluster.name, measured }),
+    intend: sql => intendCreate(sql, asked, context),
     act: creating => createAll(options.pools, asked, creating),
     succeed: (sql, { intent, effect }) => recordAll(sql, asked, { intent, effect }),
     async fail(sql, { intent, problem }) {
@@ -67,7 +71,12 @@ export async function createRecorded(
   });
 }
 
-type Context = { readonly pools: Pools; readonly cluster: string; readonly measured: Measured };
+type Context = {
+  readonly pools: Pools;
+  readonly cluster: string;
+  readonly requirement: Requirement;
+  readonly measured: Measured;
+};
 
 /** The volumes stay claimed until all is created, and are not deleted before that is ready. */
 async function intendCreate(sql: Sql, asked: Asked, context: Context): Promise<Intended<Creating, Created>> {
@@ -86,9 +95,9 @@ async function intendCreate(sql: Sql, asked: Asked, context: Context): Promise<I
   return { intent: { ...recorded, snapshots } };
 }
 
-function withParameters<T extends Asked>(asked: T, { pools }: Pick<Context, 'pools'>, pool: string) {
+function withParameters(asked: Asked, { pools, requirement }: Context, pool: string) {
   const { parameters: schema } = requireSnapshots(pools.get(pool), asked.kind);
-  return { ...asked, parameters: readParameters(schema, asked.parameters) };
+  return { ...asked, requirement, parameters: readParameters(schema, asked.parameters) };
 }
 
 /** Ids of members of a group say nothing, so that none is another snapshot's. */
@@ -97,7 +106,7 @@ async function recordNew(
   asked: Asked,
   context: Context & { readonly volumes: readonly VolumeRecord[] },
 ): Promise<Recorded> {
-  const { pools, cluster, measured, volumes } = context;
+  const { pools, cluster, requirement, measured, volumes } = context;
   const { kind, id, name } = asked;
   const pool = requireOnePool(asked, volumes);
   const { parameters } = withParameters(asked, context, pool);
@@ -111,7 +120,7 @@ async function recordNew(
   const group = { id, cluster, name, pool, parameters, state: 'creating', createdAtMs: Date.now() } as const;
   if (isGroup) await groupTable.insert(sql, group);
   for (const member of members) {
-    requireMeets(member, asked.requirement);
+    requireMeets(member, requirement);
     await recordSnapshot(sql, member, { pool: pools.get(pool), spaces: measured.spaces });
   }
   return { subject: group, members };

@@ -1,6 +1,5 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Volume, VolumePage } from '../../src/api/volume.ts';
 import { maxBodyBytes } from '../../src/api/operations.ts';
 
 /** Which page of a list: at most `limit` entries after what `pageToken` names. */
@@ -13,8 +12,9 @@ const tokenPrefixes: Readonly<Record<ListName, string>> = { volumes: '1:', snaps
 /** A page ends before its text passes this many characters; half of what one answer may have, in bytes. */
 const pageTextCap = maxBodyBytes / 4;
 
-/** The id after which the page begins. ABORTED when this list of this cluster gave no such token. */
-export function fromPageToken(cluster: string, pageToken: string, list: ListName = 'volumes'): string {
+/** The id after which the page begins; the first begins after none. ABORTED when this list of this cluster gave no such token. */
+export function fromPageToken(cluster: string, pageToken: string | undefined, list: ListName): string {
+  if (pageToken === undefined) return '';
   const text = decode(pageToken);
   const prefix = tokenPrefixes[list];
   const afterId = text?.startsWith(prefix) ? text.slice(prefix.length) : '';
@@ -28,7 +28,7 @@ export function pageOf<T extends { readonly id: string }>(
   entries: readonly T[],
   limit: number,
   list: ListName,
-): { readonly entries: readonly T[]; readonly nextPageToken?: string } {
+): { readonly entries: T[]; readonly nextPageToken?: string } {
   let length = 0;
   let count = 0;
   for (const entry of entries.slice(0, limit)) {
@@ -41,12 +41,6 @@ export function pageOf<T extends { readonly id: string }>(
   return last && count < entries.length
     ? { entries: page, nextPageToken: toPageToken(last.id, list) }
     : { entries: page };
-}
-
-/** One page of volumes. */
-export function volumePage(volumes: readonly Volume[], limit: number): VolumePage {
-  const { entries, ...rest } = pageOf(volumes, limit, 'volumes');
-  return { volumes: [...entries], ...rest };
 }
 
 /** A token for the page that begins after the id. */

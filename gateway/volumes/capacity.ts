@@ -6,69 +6,44 @@ import { requireOffered } from '../pools/features.ts';
 import { availableIn, measureSpaces } from '../pools/space.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { chooseTopologies, isOneOf, readRequirement } from './placement.ts';
-import { canUse, readVolumeParameters } from './validate.ts';
+import { capabilityProblem, readVolumeParameters } from './validate.ts';
 
-const none: Capacity = { availableBytes: 0 };
-
-/** The space left for new volumes. */
-export interface Capacities {
-  /**
-   * Over all topologies that are meant; none for what the backend does not offer, and where it has no topology.
-   * INVALID_ARGUMENT for parameters that no volume can have.
-   */
-  find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity>;
-}
-
-/** Makes the service. */
-export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>): Capacities {
+/** Makes what reports the space left for new volumes. */
+export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   return {
-    async find(cluster, spec) {
+    /**
+     * Over all topologies that are meant; none for what the pool does not offer, and where it has no topology.
+     * INVALID_ARGUMENT for parameters that no volume can have.
+     */
+    async find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity> {
       const { capabilities = [], parameters, topology } = spec;
       const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);
-      const { backend } = pool;
+      const { topologies = [], sizes } = pool.backend;
       const spaces = requireOffered(pool, await measureSpaces(pool), 'capacity');
       readVolumeParameters(pool, own, capabilities);
-      if (!capabilities.every(capability => canUse(backend, capability))) return none;
-      const asked = readRequirement(topology && { requisite: [topology] });
-      const topologies = backend.topologies && chooseTopologies(backend.topologies, asked);
-      const meant = spaces.filter(
-        ({ segments }) => !segments || (topologies && isOneOf(segments, topologies)),
+      if (capabilities.some(capability => capabilityProblem(pool, capability))) return { availableBytes: 0 };
+      const meant = chooseTopologies(topologies, readRequirement(topology && { requisite: [topology] }));
+      const available = await Promise.all(
+        spaces
+          .filter(({ segments }) => !segments || isOneOf(segments, meant))
+          .map(space => availableIn(engine.reader, pool, space)),
       );
-      const found = await Promise.all(
-        meant.map(async space => toCapacity(await availableIn(engine.reader, pool, space), backend.sizes)),
-      );
-      return found.length === 0 ? none : found.reduce(add);
+      if (available.length === 0) return { availableBytes: 0 };
+      const sumBytes = available.reduce((a, b) => a + b);
+      // More than this no number tells exactly, and no client reads.
+      const availableBytes = Math.min(sumBytes, Number.MAX_SAFE_INTEGER);
+      return { availableBytes, ...(sizes && boundsWithin(Math.max(...available), sizes)) };
     },
   };
 }
 
-function toCapacity(availableBytes: number, sizes: VolumeSizes | undefined): Capacity {
-  if (!sizes) return { availableBytes };
-  const { minimumBytes, stepBytes, maximumBytes = Infinity } = sizes;
-  return {
-    availableBytes,
-    minimumVolumeBytes: minimumBytes,
-    maximumVolumeBytes: Math.min(Math.floor(availableBytes / stepBytes) * stepBytes, maximumBytes),
-  };
-}
-
 /** A volume is in one topology: the largest that can be had is that of the best topology. */
-function add(a: Capacity, b: Capacity): Capacity {
-  const maximum = combine(Math.max, a.maximumVolumeBytes, b.maximumVolumeBytes);
-  const minimum = combine(Math.min, a.minimumVolumeBytes, b.minimumVolumeBytes);
+function boundsWithin(
+  bytes: number,
+  { minimumBytes, stepBytes, maximumBytes = Infinity }: VolumeSizes,
+): Pick<Capacity, 'minimumVolumeBytes' | 'maximumVolumeBytes'> {
   return {
-    // More than this no number tells exactly, and no client reads.
-    availableBytes: Math.min(a.availableBytes + b.availableBytes, Number.MAX_SAFE_INTEGER),
-    ...(maximum !== undefined && { maximumVolumeBytes: maximum }),
-    ...(minimum !== undefined && { minimumVolumeBytes: minimum }),
+    minimumVolumeBytes: minimumBytes,
+    maximumVolumeBytes: Math.min(Math.floor(bytes / stepBytes) * stepBytes, maximumBytes),
   };
-}
-
-/** A bound that one of them does not know is not known. */
-function combine(
-  pick: (a: number, b: number) => number,
-  a: number | undefined,
-  b: number | undefined,
-): number | undefined {
-  return a === undefined || b === undefined ? undefined : pick(a, b);
 }

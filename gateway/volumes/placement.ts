@@ -2,6 +2,7 @@ import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { meetsTerm, formatSegments, withoutEmpty, type Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
+import { segmentsText } from '../tables/table.ts';
 
 /** Where something must be reached from, in terms that all say something; no `requisite` terms: from anywhere. */
 export type Requirement = {
@@ -15,8 +16,8 @@ export type Requirement = {
  */
 export function readRequirement({ requisite = [], preferred = [] }: TopologyRequirement = {}): Requirement {
   const asked = { requisite: speaking(requisite), preferred: speaking(preferred) };
-  const known = new Set(asked.requisite.map(keyOf));
-  const stray = asked.preferred.find(term => !known.has(keyOf(term)));
+  const known = new Set(asked.requisite.map(segmentsText));
+  const stray = asked.preferred.find(term => !known.has(segmentsText(term)));
   if (stray && known.size > 0)
     throw new Problem(
       'INVALID_ARGUMENT',
@@ -46,10 +47,6 @@ export function chooseTopologies(topologies: readonly Segments[], asked: Require
 /** True when it is one of the topologies. */
 export function isOneOf(segments: Segments, topologies: readonly Segments[]): boolean {
   return topologies.some(other => sameJson(segments, other));
-}
-
-function keyOf(segments: Segments): string {
-  return JSON.stringify(Object.entries(segments).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function speaking(terms: readonly Segments[]): readonly Segments[] {

@@ -3,30 +3,24 @@ import { formatSegments } from '../../src/api/topology.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Choice } from '../pools/choice.ts';
-import type { RecordedSpec, VolumeRecord } from '../tables/volumes.ts';
+import type { Sql } from '../store.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { volumeTable, type RecordedSpec, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import { toKnownVolume } from './documents.ts';
 import { chooseTopologies, meets, type Requirement } from './placement.ts';
-import {
-  isWithin,
-  readMutableParameters,
-  readVolumeParameters,
-  requireCapabilities,
-  requireRange,
-} from './validate.ts';
+import { isWithin, requireRange } from './size.ts';
+import { readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
 
 /** What a cluster asks for under an id. */
 export type Asked = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
 
 /** A volume as it is recorded at first; INVALID_ARGUMENT names what its pool does not take. */
-export function newVolumeRecord({
-  asked: { cluster, id, spec },
-  choice: { pool, own },
-  requirement,
-}: {
-  readonly asked: Asked;
-  readonly choice: Choice;
-  readonly requirement: Requirement;
-}): VolumeRecord {
+export function newVolumeRecord(
+  { cluster, id, spec }: Asked,
+  { pool, own }: Choice,
+  requirement: Requirement,
+): VolumeRecord {
   const { name, topology, source, ...rest } = spec;
   requireRange(spec);
   requireCapabilities(pool, spec.capabilities);
@@ -61,23 +55,41 @@ export function emptyVolumeRecord(
   };
 }
 
+/** Records the changes, and what the volume takes of its pool from now on; the volume as it is then. */
+export async function changeVolume(
+  sql: Sql,
+  before: VolumeRecord,
+  changes: Partial<VolumeRecord>,
+): Promise<VolumeRecord> {
+  const after = { ...before, ...changes };
+  await moveReservation(sql, before, after);
+  await volumeTable.update(sql, before, changes);
+  return after;
+}
+
+/** Removes the record, and what the volume takes of its pool. */
+export async function removeVolume(sql: Sql, volume: VolumeRecord): Promise<void> {
+  await moveReservation(sql, volume, undefined);
+  await volumeTable.remove(sql, volume);
+}
+
 /** What the recorded volume was asked to be must be what is asked now; its size is compared once it is made. */
 export function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
-  const { pool: _, ...has } = known.spec.parameters ?? {};
-  const { pool: __, ...wants } = asked.spec.parameters ?? {};
+  const { id, state, restorableUntilMs = 0 } = known;
+  if (state === 'deleted') {
+    const until = new Date(restorableUntilMs).toISOString();
+    throw new Problem('FAILED_PRECONDITION', `volume "${id}" was deleted and can be restored until ${until}`);
+  }
+  if (state === 'deleting') throw new Problem('ABORTED', `volume "${id}" is being deleted; try again`);
   const differences = [
     [known.name, asked.name, `is there with the name "${known.name}"`],
     [known.pool, asked.pool, `is in pool "${known.pool}", not in pool "${asked.pool}"`],
-    [has, wants, 'is there with other parameters'],
-    [
-      known.spec.mutableParameters ?? {},
-      asked.spec.mutableParameters ?? {},
-      'was made with other mutable parameters',
-    ],
+    [toKnownVolume(known).parameters, toKnownVolume(asked).parameters, 'is there with other parameters'],
+    [known.spec.mutableParameters, asked.spec.mutableParameters, 'was made with other mutable parameters'],
     [known.source, asked.source, 'was made from another source'],
   ] as const;
   const difference = differences.find(([is, wanted]) => !sameJson(is, wanted));
-  if (difference) throw new Problem('ALREADY_EXISTS', `volume "${known.id}" ${difference[2]}`);
+  if (difference) throw new Problem('ALREADY_EXISTS', `volume "${id}" ${difference[2]}`);
 }
 
 /** ALREADY_EXISTS when the volume has a size, or is in a topology, outside of what is asked. */
@@ -86,14 +98,11 @@ export function requireFitting(
   { spec }: VolumeRecord,
   requirement: Requirement,
 ): void {
+  const there = `volume "${id}" is there`;
   if (!isWithin(sizeBytes, spec))
-    throw new Problem(
-      'ALREADY_EXISTS',
-      `volume "${id}" is there with ${sizeBytes} bytes, outside of the size asked for`,
-    );
-  if (segments && !meets(segments, requirement))
-    throw new Problem(
-      'ALREADY_EXISTS',
-      `volume "${id}" is there in "${formatSegments(segments)}", which is not where it is asked for`,
-    );
+    throw new Problem('ALREADY_EXISTS', `${there} with ${sizeBytes} bytes, outside of the size asked for`);
+  if (segments && !meets(segments, requirement)) {
+    const where = `in "${formatSegments(segments)}", which is not where it is asked for`;
+    throw new Problem('ALREADY_EXISTS', `${there} ${where}`);
+  }
 }

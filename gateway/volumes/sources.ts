@@ -1,6 +1,5 @@
 import { Problem } from '../../src/api/problem.ts';
 import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
-import type { Segments } from '../../src/api/topology.ts';
 import type { VolumeSource } from '../backend.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
@@ -27,13 +26,9 @@ export async function requireSource(
 }
 
 /** INVALID_ARGUMENT when the source is in another pool, or the pool makes no volumes from its kind. */
-export function requireSourceOffered(
-  { name, backend }: Pool,
-  source: AskedSource,
-  sourcePool: string | undefined,
-): void {
+export function requireSourceOffered({ name, backend }: Pool, source: AskedSource, sourcePool: string): void {
   const { kind, id } = toResource(source);
-  if (sourcePool !== undefined && sourcePool !== name)
+  if (sourcePool !== name)
     throw new Problem(
       'INVALID_ARGUMENT',
       `parameters.pool: ${kind} "${id}" is in pool "${sourcePool}", and so is what is made from it, not in pool "${name}"`,
@@ -70,11 +65,6 @@ export async function findSource(
 export function sizeOfSource(source: VolumeSource | undefined): number {
   if (!source) return 0;
   return source.kind === 'snapshot' ? source.snapshot.sizeBytes : source.volume.sizeBytes;
-}
-
-/** Where the source is; undefined: copies of it can be anywhere. */
-export function segmentsOfSource(source: VolumeSource | undefined): Segments | undefined {
-  return source?.kind === 'snapshot' ? source.snapshot.segments : source?.volume.segments;
 }
 
 /** True when some node can write to the volume, or will or could. */

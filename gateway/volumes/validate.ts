@@ -10,60 +10,31 @@ import type { Capability } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
 
-/** Bounds of a size in bytes; 0 or absent is no bound. */
-type Range = { readonly requiredBytes?: number | undefined; readonly limitBytes?: number | undefined };
-
-/** INVALID_ARGUMENT when no size can lie between the two bounds. */
-export function requireRange({ requiredBytes = 0, limitBytes = 0 }: Range): void {
-  if (limitBytes > 0 && requiredBytes > limitBytes)
-    throw new Problem(
-      'INVALID_ARGUMENT',
-      `requiredBytes of ${requiredBytes} is more than limitBytes of ${limitBytes}`,
-    );
-}
-
-/** True when a size lies within the bounds. */
-export function isWithin(sizeBytes: number, { requiredBytes = 0, limitBytes = 0 }: Range): boolean {
-  return (
-    Number.isSafeInteger(sizeBytes) &&
-    sizeBytes >= requiredBytes &&
-    (limitBytes === 0 || sizeBytes <= limitBytes)
-  );
-}
-
-/** True when the backend has volumes that can be used so, filesystem included. */
-export function canUse(backend: Backend, capability: Capability): boolean {
-  return isOffered(backend, capability) && (backend.areShares === true || isMade(capability));
-}
-
 /** INVALID_ARGUMENT that names the first capability that the pool does not offer. */
-export function requireCapabilities({ name, backend }: Pool, capabilities: readonly Capability[]): void {
-  const refused = capabilities.find(capability => !isOffered(backend, capability));
-  if (refused)
-    throw new Problem(
+export function requireCapabilities(pool: Pool, capabilities: readonly Capability[]): void {
+  for (const capability of capabilities) {
+    const problem = capabilityProblem(pool, capability);
+    if (problem) throw problem;
+  }
+}
+
+/** INVALID_ARGUMENT when the pool has no volumes that can be used so, filesystem included. */
+export function capabilityProblem(
+  { name, backend: { accessModes, accessTypes, areShares } }: Pool,
+  { accessMode, accessType, fsType = '' }: Capability,
+): Problem | undefined {
+  // Two nodes that write to a filesystem of their own making on one device destroy it.
+  const isUnsafe = !areShares && accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER';
+  const isOffered = accessModes.includes(accessMode) && accessTypes.includes(accessType);
+  if (isUnsafe || !isOffered)
+    return new Problem(
       'INVALID_ARGUMENT',
-      `pool "${name}" does not offer ${refused.accessMode} for volumes of type ${refused.accessType}`,
+      `pool "${name}" does not offer ${accessMode} for volumes of type ${accessType}`,
     );
   // What a share may be asked for as, its backend knows.
-  if (!backend.areShares) capabilities.forEach(requireFilesystem);
-}
-
-function isOffered(backend: Backend, { accessMode, accessType }: Capability): boolean {
-  const offered = backend.accessModes.includes(accessMode) && backend.accessTypes.includes(accessType);
-  // Two nodes that write to a filesystem of their own making on one device destroy it.
-  const isUnsafe = !backend.areShares && accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER';
-  return offered && !isUnsafe;
-}
-
-function requireFilesystem(capability: Capability): void {
-  if (isMade(capability)) return;
-  const { fsType } = capability;
-  throw new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${filesystemNames.join(', ')}`);
-}
-
-/** True when nodes make the filesystem that is named, or none is. */
-function isMade({ fsType = '' }: Capability): boolean {
-  return fsType === '' || isFilesystemName(fsType);
+  if (areShares || fsType === '' || isFilesystemName(fsType)) return undefined;
+  const names = filesystemNames.join(', ');
+  return new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${names}`);
 }
 
 /**

@@ -78,7 +78,7 @@ const unfinished: Readonly<Record<string, (gateway: Gateway) => Promise<unknown>
       { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' },
       { capability: mounted, readonly: false },
     ),
-  'expansion pending': ({ expansion }) => expansion.expand(clusters.a, 'a.one', { requiredBytes: 2 ** 21 }),
+  'expansion pending': ({ changes }) => changes.expand(clusters.a, 'a.one', { requiredBytes: 2 ** 21 }),
   'creating a snapshot': ({ snapshots }) =>
     snapshots.create(clusters.a, 'a.snap', { name: 'snap', volumeId: 'a.one' }),
 };

@@ -124,9 +124,9 @@ async function ask(operation: Operation, gateway: Life): Promise<unknown> {
       volumeId: operation.of,
       ...inZone(operation.zone),
     });
-  if (kind === 'modify') return gateway.modification.modify(clusters.a, id, { tier: operation.tier });
+  if (kind === 'modify') return gateway.changes.modify(clusters.a, id, { tier: operation.tier });
   const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
-  if (kind === 'expand') return gateway.expansion.expand(clusters.a, id, { requiredBytes });
+  if (kind === 'expand') return gateway.changes.expand(clusters.a, id, { requiredBytes });
   if (kind === 'create') {
     const source = operation.from === undefined ? undefined : sourceOf(operation.from);
     const spec = { requiredBytes, ...(source && { source }), ...inZone(operation.zone) };

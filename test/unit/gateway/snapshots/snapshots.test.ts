@@ -33,9 +33,9 @@ test('a snapshot lives its whole life over the routes', async t => {
 });
 
 test('a snapshot has the size of its volume at the cut', async t => {
-  const { snapshots, expansion } = await makeFaulty(t);
+  const { snapshots, changes } = await makeFaulty(t);
   await snapshots.create(clusters.a, id, spec);
-  await expansion.expand(clusters.a, volumeId, { requiredBytes: 5 * mebibyte });
+  await changes.expand(clusters.a, volumeId, { requiredBytes: 5 * mebibyte });
   assert.equal((await snapshots.get(clusters.a, id)).sizeBytes, mebibyte);
   const { snapshot } = await snapshots.create(clusters.a, 'a.snap-2', { ...spec, name: 'snap-2' });
   assert.equal(snapshot.sizeBytes, 5 * mebibyte);

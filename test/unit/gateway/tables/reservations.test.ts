@@ -41,7 +41,7 @@ test('what volumes and snapshots take is not left, until they are gone', async t
   const gateway = await open(t);
   await create(gateway, 'one', 4);
   assert.equal(await left(gateway), 6);
-  await gateway.expansion.expand(a, 'a.one', { requiredBytes: 5 * mebibyte });
+  await gateway.changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte });
   await gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
   // Nothing was written to the volume, so that the snapshot takes nothing.
   assert.equal(await left(gateway), 5);
@@ -73,7 +73,7 @@ const tooLarge: readonly (readonly [what: string, ask: (gateway: Gateway) => Pro
   ['a volume', gateway => create(gateway, 'two', 5)],
   [
     'an expansion',
-    ({ expansion }) => expansion.expand(a, 'a.one', { requiredBytes: 10.5 * mebibyte - mebibyte }),
+    ({ changes }) => changes.expand(a, 'a.one', { requiredBytes: 10.5 * mebibyte - mebibyte }),
   ],
   ['a snapshot', ({ snapshots }) => snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' })],
   ['a group', ({ groups }) => groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] })],
@@ -129,15 +129,12 @@ test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE
 for (const moment of ['before', 'after'] as const)
   test(`what fails for good ${moment} the storage acts takes nothing, and what may be running does`, async t => {
     const gateway = await open(t);
-    const { backend, expansion, engine } = gateway;
+    const { backend, changes, engine } = gateway;
     await create(gateway, 'one', 2);
     for (const method of ['create', 'expand', 'cut'] as const)
       backend.failNext(method, moment, new Problem('INTERNAL', 'broken'));
     await assert.rejects(create(gateway, 'two', 2), isProblem('INTERNAL'));
-    await assert.rejects(
-      expansion.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }),
-      isProblem('INTERNAL'),
-    );
+    await assert.rejects(changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }), isProblem('INTERNAL'));
     await assert.rejects(
       gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' }),
       isProblem('INTERNAL'),
@@ -147,7 +144,7 @@ for (const moment of ['before', 'after'] as const)
       backend.failNext(method, moment, new Error('unreachable'));
     await assert.rejects(create(gateway, 'two', 2), isProblem('UNAVAILABLE'));
     await assert.rejects(
-      expansion.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }),
+      changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }),
       isProblem('UNAVAILABLE'),
     );
     assert.equal(await left(gateway), 3);

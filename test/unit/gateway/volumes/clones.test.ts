@@ -77,7 +77,7 @@ for (const source of sources) {
         volumes.create(clusters.a, 'a.less', cloneSpec(source, change)),
         isProblemThat('OUT_OF_RANGE', new RegExp(`the ${kind} to make it from has 2097152 bytes`)),
       );
-    assert.equal(await volumes.find(clusters.a, 'a.less'), undefined);
+    await assert.rejects(volumes.get(clusters.a, 'a.less'), isProblem('NOT_FOUND'));
   });
 
   test(`the ${kind} can go once the volume is made, and the volume is still the one asked for`, async t => {
@@ -117,7 +117,7 @@ for (const source of sources) {
         kind === 'snapshot' ? { kind, snapshotId: id } : { kind: 'volume' as const, volumeId: id };
       await assert.rejects(volumes.create(clusters.a, 'a.clone', cloneSpec(unknown)), isProblem('NOT_FOUND'));
     }
-    assert.equal(await volumes.find(clusters.a, 'a.clone'), undefined);
+    await assert.rejects(volumes.get(clusters.a, 'a.clone'), isProblem('NOT_FOUND'));
   });
 
   test(`a backend that takes no ${kind} as a source refuses it`, async t => {
@@ -198,4 +198,22 @@ test('bytes of a source reach the volume that is made from it', async t => {
     });
   assert.equal(Buffer.from(backend.read('a.from-snapshot', 4_095, 3)).toString(), 'cut');
   assert.equal(Buffer.from(backend.read('a.from-volume', 4_095, 3)).toString(), 'new');
+});
+
+test('a copy that is finished later reserves as much as its source has by then, or is undone', async t => {
+  for (const [totalBytes, outcome] of [
+    [8 * mebibyte, 3 * mebibyte],
+    [5 * mebibyte, undefined],
+  ] as const) {
+    const backend = createFaultyBackend(await openMemory(totalBytes));
+    const { volumes, changes, recovery } = await makeGateway(t, { backend });
+    await volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
+    backend.failNext('create', 'before', new Error('unreachable'));
+    const copy = volumeSpec('copy', { requiredBytes: 0, source: { kind: 'volume', volumeId: 'a.pvc-1' } });
+    await assert.rejects(volumes.create(clusters.a, 'a.copy', copy), isProblem('UNAVAILABLE'));
+    await changes.expand(clusters.a, 'a.pvc-1', { requiredBytes: 3 * mebibyte });
+    await recovery.sweep();
+    const found = (await volumes.list(clusters.a, { limit: 9 })).volumes.find(({ name }) => name === 'copy');
+    assert.equal(found?.sizeBytes, outcome);
+  }
 });

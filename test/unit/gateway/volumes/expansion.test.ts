@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
 import { createFaultyBackend, type Moment } from '../faulty-backend.ts';
@@ -8,6 +9,7 @@ import {
   makeGateway,
   mounted,
   openMemory,
+  temporaryDirectory,
   volumeSpec,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
@@ -24,13 +26,13 @@ async function makeFaulty(t: Parameters<typeof makeGateway>[0], spaceBytes?: num
 }
 
 test('a volume grows once, and asking again or for less changes nothing', async t => {
-  const { expansion, backend } = await makeFaulty(t);
-  const grown = await expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
+  const { changes, backend } = await makeFaulty(t);
+  const grown = await changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
   assert.equal(grown.sizeBytes, 3 * mebibyte);
   assert.equal(grown.nodeExpansionRequired, true);
   assert.equal(grown.pending, undefined);
   for (const requiredBytes of [3 * mebibyte, mebibyte, 0])
-    assert.deepEqual(await expansion.expand(clusters.a, id, { requiredBytes }), grown);
+    assert.deepEqual(await changes.expand(clusters.a, id, { requiredBytes }), grown);
   assert.deepEqual(
     backend.calls.filter(call => call.startsWith('expand')),
     [`expand ${id}`],
@@ -38,18 +40,18 @@ test('a volume grows once, and asking again or for less changes nothing', async 
 });
 
 test('a limit below the size is OUT_OF_RANGE: a volume never shrinks', async t => {
-  const { expansion, volumes } = await makeFaulty(t);
-  await expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
-  const work = expansion.expand(clusters.a, id, { requiredBytes: mebibyte, limitBytes: 2 * mebibyte });
+  const { changes, volumes } = await makeFaulty(t);
+  await changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
+  const work = changes.expand(clusters.a, id, { requiredBytes: mebibyte, limitBytes: 2 * mebibyte });
   await assert.rejects(work, isProblemThat('OUT_OF_RANGE', /has 3145728 bytes, more than the limit/));
   assert.equal((await volumes.get(clusters.a, id)).sizeBytes, 3 * mebibyte);
 });
 
 test('a volume that is attached grows; what is attached stays the same, what comes later has the new size', async t => {
-  const { expansion, attachments } = await makeFaulty(t);
+  const { changes, attachments } = await makeFaulty(t);
   const spec = { capability: mounted, readonly: false };
   const { attachment: before } = await attachments.attach(attachmentKey, spec);
-  await expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
+  await changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
   assert.deepEqual((await attachments.attach(attachmentKey, spec)).attachment, before);
   await attachments.detach(attachmentKey);
   const { attachment: after } = await attachments.attach(attachmentKey, spec);
@@ -59,21 +61,21 @@ test('a volume that is attached grows; what is attached stays the same, what com
 
 for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
   test(`ten answers that are lost ${moment} the storage commits, and retries, grow the volume once`, async t => {
-    const { expansion, volumes, backend } = await makeFaulty(t);
+    const { changes, volumes, backend } = await makeFaulty(t);
     const spec = { requiredBytes: 3 * mebibyte };
     for (let i = 0; i < 10; i++) backend.failNext('expand', moment, new Error('the answer was lost'));
     for (let i = 0; i < 10; i++) {
-      await assert.rejects(expansion.expand(clusters.a, id, spec), isProblem('UNAVAILABLE'));
+      await assert.rejects(changes.expand(clusters.a, id, spec), isProblem('UNAVAILABLE'));
       assert.deepEqual((await volumes.get(clusters.a, id)).pending, ['expansion']);
     }
-    assert.equal((await expansion.expand(clusters.a, id, spec)).sizeBytes, 3 * mebibyte);
+    assert.equal((await changes.expand(clusters.a, id, spec)).sizeBytes, 3 * mebibyte);
     assert.equal((await volumes.get(clusters.a, id)).pending, undefined);
   });
 
   test(`an expansion whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
-    const { expansion, volumes, recovery, backend } = await makeFaulty(t);
+    const { changes, volumes, recovery, backend } = await makeFaulty(t);
     backend.failNext('expand', moment, new Error('the answer was lost'));
-    await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
+    await assert.rejects(changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
     assert.equal(await recovery.sweep(), 1);
     const volume = await volumes.get(clusters.a, id);
     assert.deepEqual([volume.sizeBytes, volume.pending], [3 * mebibyte, undefined]);
@@ -82,9 +84,9 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
 }
 
 test('a storage that is full leaves the volume as it was, and nothing to finish', async t => {
-  const { expansion, volumes, recovery } = await makeFaulty(t, 4 * mebibyte);
+  const { changes, volumes, recovery } = await makeFaulty(t, 4 * mebibyte);
   await volumes.create(clusters.a, 'a.other', volumeSpec('other', { requiredBytes: 2 * mebibyte }));
-  const work = expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
+  const work = changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte });
   await assert.rejects(work, isProblem('RESOURCE_EXHAUSTED'));
   const { sizeBytes, pending } = await volumes.get(clusters.a, id);
   assert.deepEqual([sizeBytes, pending], [mebibyte, undefined]);
@@ -92,11 +94,11 @@ test('a storage that is full leaves the volume as it was, and nothing to finish'
 });
 
 test('an expansion that may have been done is not forgotten when a larger one is refused', async t => {
-  const { expansion, volumes, recovery, backend } = await makeFaulty(t);
+  const { changes, volumes, recovery, backend } = await makeFaulty(t);
   backend.failNext('expand', 'after', new Error('the answer was lost'));
-  await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
+  await assert.rejects(changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
   backend.failNext('expand', 'before', new Problem('RESOURCE_EXHAUSTED', 'it is full'));
-  await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 9 * mebibyte }));
+  await assert.rejects(changes.expand(clusters.a, id, { requiredBytes: 9 * mebibyte }));
   assert.deepEqual((await volumes.get(clusters.a, id)).pending, ['expansion']);
   await recovery.sweep();
   assert.equal((await volumes.get(clusters.a, id)).sizeBytes, 3 * mebibyte);
@@ -108,22 +110,22 @@ test('a storage that tells less than was asked for is not believed', async t => 
     sizeBytes: mebibyte,
     nodeExpansionRequired: false,
   });
-  const { volumes, expansion } = await makeGateway(t, { backend: { ...inner, expand } });
+  const { volumes, changes } = await makeGateway(t, { backend: { ...inner, expand } });
   await volumes.create(clusters.a, id, volumeSpec('pvc-1'));
-  const work = expansion.expand(clusters.a, id, { requiredBytes: 2 * mebibyte });
+  const work = changes.expand(clusters.a, id, { requiredBytes: 2 * mebibyte });
   await assert.rejects(work, isProblem('UNAVAILABLE'));
   assert.equal((await volumes.get(clusters.a, id)).sizeBytes, mebibyte);
 });
 
 test('the same expansion joins the one that runs; anything else is ABORTED', async t => {
-  const { expansion, volumes, attachments, backend } = await makeFaulty(t);
+  const { changes, volumes, attachments, backend } = await makeFaulty(t);
   const release = backend.hold('expand');
   const same = Array.from({ length: 5 }, () =>
-    expansion.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }),
+    changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }),
   );
   await backend.entered('expand');
   const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: expand runs since/);
-  await assert.rejects(expansion.expand(clusters.a, id, { requiredBytes: 4 * mebibyte }), busy);
+  await assert.rejects(changes.expand(clusters.a, id, { requiredBytes: 4 * mebibyte }), busy);
   await assert.rejects(volumes.delete(clusters.a, id), busy);
   await assert.rejects(attachments.attach(attachmentKey, { capability: mounted, readonly: false }), busy);
   release();
@@ -176,4 +178,23 @@ test('a backend without expansion answers UNIMPLEMENTED', async t => {
   const { ask } = await makeGateway(t, { backend: inner });
   const body = { requiredBytes: 1 };
   assertProblem(await ask(`PUT /v1/volumes/${id}/size`, { body }), 501, 'UNIMPLEMENTED');
+});
+
+test('what is pending and refused for good by newer settings is undone by the sweep, with what it reserves', async t => {
+  const store = join(temporaryDirectory(t), 'store.sqlite');
+  const backend = createFaultyBackend(await openMemory(10 * mebibyte));
+  const before = await makeGateway(t, { backend, store });
+  await before.volumes.create(clusters.a, id, volumeSpec('pvc-1'));
+  for (const method of ['expand', 'modify'] as const)
+    backend.failNext(method, 'before', new Error('unreachable'));
+  const { changes } = before;
+  await assert.rejects(changes.expand(clusters.a, id, { requiredBytes: 3 * mebibyte }));
+  await assert.rejects(changes.modify(clusters.a, id, { tier: 'fast' }));
+  assert.deepEqual((await before.volumes.get(clusters.a, id)).pending, ['expansion', 'modification']);
+
+  const { expand: _, modification: __, ...lesser } = backend;
+  const after = await makeGateway(t, { backend: lesser, store });
+  await after.recovery.sweep();
+  assert.equal((await after.volumes.get(clusters.a, id)).pending, undefined);
+  assert.equal((await after.capacities.find(clusters.a, {})).availableBytes, 9 * mebibyte);
 });

@@ -4,7 +4,7 @@ import type { Capability } from '../../../../src/api/storage.ts';
 import type { Pool } from '../../../../gateway/pools/pools.ts';
 import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
 import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
 const ext4: Capability = { ...mounted, fsType: 'ext4' };
@@ -54,7 +54,7 @@ for (const { parameters, capabilities, says } of refused) {
       volumes.create(clusters.a, 'a.pvc-1', spec),
       isProblemThat('INVALID_ARGUMENT', says),
     );
-    assert.equal(await volumes.find(clusters.a, 'a.pvc-1'), undefined);
+    await assert.rejects(volumes.get(clusters.a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   });
 }
 

@@ -9,6 +9,7 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
 
 const slow: HealthEntry = { status: 'DEGRADED', reason: 'DiskSlow', message: 'reads take long' };
 const lost: HealthEntry = { status: 'DATA_LOSS', reason: 'DiskLost', message: 'a disk is gone' };
@@ -75,4 +76,19 @@ test('a backend that tells no health answers UNIMPLEMENTED', async t => {
   const { ask } = await makeGateway(t, { backend: inner });
   assertProblem(await ask('GET /v1/volumes/a.x/health'), 501, 'UNIMPLEMENTED');
   assertProblem(await ask('GET /v1/health/volumes'), 501, 'UNIMPLEMENTED');
+});
+
+test('while one pool does not answer, the volumes of others are listed', async t => {
+  const inner = await openMemory();
+  const pools = {
+    dead: { ...inner, volumeHealth: () => Promise.reject(new Error('unreachable')) },
+    ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
+  };
+  const { volumes, health } = await makeGateway(t, { pools });
+  for (const pool of ['dead', 'ill'] as const)
+    await volumes.create(clusters.a, `a.${pool}`, volumeSpec(pool, { parameters: { pool } }));
+  const list = () => health.list(clusters.a, { limit: 9 });
+  assert.deepEqual(await list(), { volumes: [{ volumeId: 'a.ill', entries: [slow] }] });
+  await volumes.delete(clusters.a, 'a.ill');
+  await assert.rejects(list(), isProblem('UNAVAILABLE'));
 });

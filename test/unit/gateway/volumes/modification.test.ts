@@ -23,11 +23,11 @@ async function makeFaulty(t: Parameters<typeof makeGateway>[0]) {
 }
 
 test('what is named changes, what is not named stays, and asking again does nothing', async t => {
-  const { modification, backend } = await makeFaulty(t);
-  const modified = await modification.modify(clusters.a, id, { tier: 'fast' });
+  const { changes, backend } = await makeFaulty(t);
+  const modified = await changes.modify(clusters.a, id, { tier: 'fast' });
   assert.deepEqual(modified.mutableParameters, { label: 'first', tier: 'fast' });
-  assert.deepEqual(await modification.modify(clusters.a, id, { tier: 'fast' }), modified);
-  assert.deepEqual(await modification.modify(clusters.a, id, {}), modified);
+  assert.deepEqual(await changes.modify(clusters.a, id, { tier: 'fast' }), modified);
+  assert.deepEqual(await changes.modify(clusters.a, id, {}), modified);
   assert.deepEqual(
     backend.calls.filter(call => call.startsWith('modify')),
     [`modify ${id}`],
@@ -35,8 +35,8 @@ test('what is named changes, what is not named stays, and asking again does noth
 });
 
 test('a volume that was modified is still the one that was asked for at first', async t => {
-  const { modification, volumes } = await makeFaulty(t);
-  await modification.modify(clusters.a, id, { label: 'second' });
+  const { changes, volumes } = await makeFaulty(t);
+  await changes.modify(clusters.a, id, { label: 'second' });
   const spec = volumeSpec('pvc-1', { mutableParameters: { label: 'first' } });
   assert.equal((await volumes.create(clusters.a, id, spec)).created, false);
   const other = volumeSpec('pvc-1', { mutableParameters: { label: 'other' } });
@@ -45,9 +45,9 @@ test('a volume that was modified is still the one that was asked for at first', 
 
 for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
   test(`a modification whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
-    const { modification, volumes, recovery, backend } = await makeFaulty(t);
+    const { changes, volumes, recovery, backend } = await makeFaulty(t);
     backend.failNext('modify', moment, new Error('the answer was lost'));
-    await assert.rejects(modification.modify(clusters.a, id, { tier: 'fast' }), isProblem('UNAVAILABLE'));
+    await assert.rejects(changes.modify(clusters.a, id, { tier: 'fast' }), isProblem('UNAVAILABLE'));
     assert.deepEqual((await volumes.get(clusters.a, id)).pending, ['modification']);
     assert.equal(await recovery.sweep(), 1);
     const { mutableParameters, pending } = await volumes.get(clusters.a, id);
@@ -57,29 +57,29 @@ for (const moment of ['before', 'after'] as const satisfies readonly Moment[]) {
 }
 
 test('a modification that the storage refuses changes nothing and leaves nothing to finish', async t => {
-  const { modification, volumes, recovery, backend } = await makeFaulty(t);
+  const { changes, volumes, recovery, backend } = await makeFaulty(t);
   backend.failNext('modify', 'before', new Problem('INVALID_ARGUMENT', 'tier: not for this volume'));
-  await assert.rejects(modification.modify(clusters.a, id, { tier: 'fast' }), isProblem('INVALID_ARGUMENT'));
+  await assert.rejects(changes.modify(clusters.a, id, { tier: 'fast' }), isProblem('INVALID_ARGUMENT'));
   const { mutableParameters, pending } = await volumes.get(clusters.a, id);
   assert.deepEqual([mutableParameters, pending], [{ label: 'first' }, undefined]);
   assert.equal(await recovery.sweep(), 0);
 });
 
 test('a modification that may have been done is finished together with the next', async t => {
-  const { modification, backend } = await makeFaulty(t);
+  const { changes, backend } = await makeFaulty(t);
   backend.failNext('modify', 'after', new Error('the answer was lost'));
-  await assert.rejects(modification.modify(clusters.a, id, { tier: 'fast' }));
-  const { mutableParameters } = await modification.modify(clusters.a, id, { label: 'second' });
+  await assert.rejects(changes.modify(clusters.a, id, { tier: 'fast' }));
+  const { mutableParameters } = await changes.modify(clusters.a, id, { label: 'second' });
   assert.deepEqual(mutableParameters, { tier: 'fast', label: 'second' });
 });
 
 test('the same modification joins the one that runs, another is ABORTED', async t => {
-  const { modification, backend } = await makeFaulty(t);
+  const { changes, backend } = await makeFaulty(t);
   const release = backend.hold('modify');
-  const same = Array.from({ length: 5 }, () => modification.modify(clusters.a, id, { tier: 'fast' }));
+  const same = Array.from({ length: 5 }, () => changes.modify(clusters.a, id, { tier: 'fast' }));
   await backend.entered('modify');
   const busy = isProblemThat('ABORTED', /is busy: modify runs since/);
-  await assert.rejects(modification.modify(clusters.a, id, { tier: 'standard' }), busy);
+  await assert.rejects(changes.modify(clusters.a, id, { tier: 'standard' }), busy);
   release();
   await Promise.all(same);
   assert.equal(backend.calls.filter(call => call.startsWith('modify')).length, 1);

@@ -113,7 +113,7 @@ for (const kind of ['snapshot', 'volume'] as const) {
       volumes.create(clusters.a, 'a.far', far),
       isProblemThat('RESOURCE_EXHAUSTED', new RegExp(`its ${kind} is in "zone=b"`)),
     );
-    assert.equal(await volumes.find(clusters.a, 'a.far'), undefined);
+    await assert.rejects(volumes.get(clusters.a, 'a.far'), isProblem('NOT_FOUND'));
   });
 }
 
@@ -185,11 +185,11 @@ for (const [what, topologies] of [
     const before = await makeGateway(t, { backend: { ...inner, topologies: [a] }, store });
     await before.volumes.create(strict, 'a.one', volumeSpec('one'));
     const after = await makeGateway(t, { backend: { ...inner, ...(topologies && { topologies }) }, store });
-    const { sizeBytes } = await after.expansion.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });
+    const { sizeBytes } = await after.changes.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });
     assert.equal(sizeBytes, 2 * mebibyte);
     await after.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
     await assert.rejects(
-      after.expansion.expand(strict, 'a.one', { requiredBytes: 11 * mebibyte }),
+      after.changes.expand(strict, 'a.one', { requiredBytes: 11 * mebibyte }),
       isProblem('OUT_OF_RANGE'),
     );
   });

@@ -145,7 +145,10 @@ test('a topology that was not asked for is never reported as created', async t =
   });
   await assert.rejects(
     volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })),
-    isProblemThat('UNAVAILABLE', /created volume "a.one" in "zone=c", which was not asked for/),
+    isProblemThat(
+      'UNAVAILABLE',
+      /created volume "a.one" with 1048576 bytes in "zone=c", which was not asked for/,
+    ),
   );
 });
 

@@ -88,7 +88,7 @@ for (const { name, spec, says } of refused) {
       volumes.create(clusters.a, 'a.pvc-1', asked),
       isProblemThat('INVALID_ARGUMENT', says),
     );
-    assert.equal(await volumes.find(clusters.a, 'a.pvc-1'), undefined);
+    await assert.rejects(volumes.get(clusters.a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   });
 }
 
@@ -97,7 +97,7 @@ test('createVolume forgets the volume when the storage is full, so that another 
   await volumes.create(clusters.a, 'a.first', volumeSpec('first', { requiredBytes: 3 * mebibyte }));
   const second = volumeSpec('second', { requiredBytes: 2 * mebibyte });
   await assert.rejects(volumes.create(clusters.a, 'a.second', second), isProblem('RESOURCE_EXHAUSTED'));
-  assert.equal(await volumes.find(clusters.a, 'a.second'), undefined);
+  await assert.rejects(volumes.get(clusters.a, 'a.second'), isProblem('NOT_FOUND'));
   await volumes.delete(clusters.a, 'a.first');
   assert.equal((await volumes.create(clusters.a, 'a.second', second)).created, true);
 });
@@ -185,7 +185,7 @@ test('deleteVolume removes the volume and is fine when there is none', async t =
   await volumes.delete(clusters.a, 'a.pvc-1');
   for (const id of ['a.never', 'malformed', '', 'a.', '../x', 'a.x/../y'])
     await volumes.delete(clusters.a, id);
-  assert.equal(await volumes.find(clusters.a, 'a.pvc-1'), undefined);
+  await assert.rejects(volumes.get(clusters.a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   assert.deepEqual(backend.calls, ['create a.pvc-1', 'delete a.pvc-1']);
 });
 
@@ -289,6 +289,8 @@ for (const code of [...finals, ...temporary]) {
     const { volumes } = await makeGateway(t, { backend });
     backend.failNext('create', 'before', new Problem(code, 'as told'));
     await assert.rejects(volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1')), isProblem(code));
-    assert.equal((await volumes.find(clusters.a, 'a.pvc-1'))?.state, stays ? 'creating' : undefined);
+    const found = volumes.get(clusters.a, 'a.pvc-1');
+    if (stays) assert.equal((await found).state, 'creating');
+    else await assert.rejects(found, isProblem('NOT_FOUND'));
   });
 }
