@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
-import type { Finding, RepairStep } from '../api/admin.ts';
+import type { Finding } from '../api/admin.ts';
 import { createClient, type StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
 import { createTokenSource } from '../controller/tokens.ts';
 import { choice, durationMs, httpUrl, text } from '../lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../lib/settings.ts';
-import { toAge, toTable } from './table.ts';
 
 const yesOrNo = choice('true', 'false');
 
@@ -25,8 +24,8 @@ const stuckAfter = {
   'stuck-after': { doc: 'work that is not done after this is stuck', parse: durationMs, default: '10m' },
 } as const;
 
-/** What a command prints, and its exit status: 2 when something is left that should not be. */
-type Result = { readonly data: unknown; readonly table: string; readonly status: number };
+/** What is printed, as JSON or as a table (or one sentence), and the exit status: 2 when something is left that should not be. */
+type Result = { readonly data: unknown; readonly table: string; readonly status?: number };
 
 /** One admin command. */
 export type AdminCommand = {
@@ -35,21 +34,15 @@ export type AdminCommand = {
   run(settings: never): Promise<number>;
 };
 
-type Asking = { readonly client: StorageClient; readonly call: Call };
-
 /** Every admin command by its name. */
 export const adminCommands: Readonly<Record<string, AdminCommand>> = {
   audit: command({
     doc: 'shows what the storage and the store do not agree on',
     settings: { ...shared, ...stuckAfter },
-    async ask({ client, call }, { 'stuck-after': stuckAfterMs }) {
-      const found = await client.audit({ stuckAfterMs }, call);
-      const rows = found.findings.map(toRow);
-      return {
-        data: found,
-        table: show(['problem', 'pool', 'kind', 'id', 'age', 'found'], rows, found.total),
-        status: found.total > 0 ? 2 : 0,
-      };
+    async ask(client, call, { 'stuck-after': stuckAfterMs }) {
+      const data = await client.audit({ stuckAfterMs }, call);
+      const { findings, total } = data;
+      return { data, table: toTable(findings.map(toRow), total), status: total > 0 ? 2 : 0 };
     },
   }),
   repair: command({
@@ -64,22 +57,24 @@ export const adminCommands: Readonly<Record<string, AdminCommand>> = {
       },
       yes: { doc: 'does it', parse: yesOrNo, default: 'false', isSwitch: true },
     },
-    async ask({ client, call }, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
+    async ask(client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
       const body = { dryRun: yes === 'false', stuckAfterMs, safetyAgeMs };
-      const done = await client.repair({ body }, call);
-      const heads = ['problem', 'pool', 'kind', 'id', 'age', 'found', 'action', 'outcome', 'note'];
-      return {
-        data: done,
-        table: show(heads, done.steps.map(toStepRow), done.total),
-        status:
-          done.steps.some(({ outcome }) => outcome !== 'done') || done.total > done.steps.length ? 2 : 0,
-      };
+      const data = await client.repair({ body }, call);
+      const { steps, total } = data;
+      const rows = steps.map(step => ({
+        ...toRow(step),
+        action: step.action,
+        outcome: step.outcome ?? '',
+        note: step.note,
+      }));
+      const isLeft = steps.some(({ outcome }) => outcome !== 'done') || total > steps.length;
+      return { data, table: toTable(rows, total), status: isLeft ? 2 : 0 };
     },
   }),
   deleted: command({
     doc: 'lists volumes that are deleted and can be restored',
     settings: shared,
-    async ask({ client, call }) {
+    async ask(client, call) {
       const volumes = [];
       for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
         const page: Awaited<ReturnType<StorageClient['listDeletedVolumes']>> =
@@ -87,54 +82,43 @@ export const adminCommands: Readonly<Record<string, AdminCommand>> = {
         volumes.push(...page.volumes);
         pageToken = page.nextPageToken;
       }
-      const rows = volumes.map(({ id, pool, sizeBytes, restorableUntilMs }) => [
-        id,
+      const rows = volumes.map(({ id, pool, sizeBytes, restorableUntilMs }) => ({
+        volume: id,
         pool,
-        String(sizeBytes),
-        new Date(restorableUntilMs).toISOString(),
-      ]);
-      return {
-        data: { volumes },
-        table: show(['volume', 'pool', 'bytes', 'restorable until'], rows, rows.length),
-        status: 0,
-      };
+        bytes: String(sizeBytes),
+        'restorable until': new Date(restorableUntilMs).toISOString(),
+      }));
+      return { data: { volumes }, table: toTable(rows, rows.length) };
     },
   }),
   restore: command({
     doc: 'makes a deleted volume ready again',
     settings: { ...shared, volume: { doc: "the volume's id", parse: text } },
-    async ask({ client, call }, { volume: volumeId }) {
+    async ask(client, call, { volume: volumeId }) {
       await client.restoreVolume({ volumeId }, call);
-      return { data: { volumeId }, table: `volume "${volumeId}" is ready again`, status: 0 };
+      return { data: { volumeId }, table: `volume "${volumeId}" is ready again` };
     },
   }),
 };
 
-type Asked<T extends SettingsTable> = {
+type Command<T extends SettingsTable> = {
   readonly doc: string;
   readonly settings: T;
-  readonly ask: (asking: Asking, settings: SettingsOf<T>) => Promise<Result>;
+  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
 };
 
-function command<T extends typeof shared>({ doc, settings, ask }: Asked<T>): AdminCommand {
+function command<T extends typeof shared>({ doc, settings, ask }: Command<T>): AdminCommand {
   return {
     doc,
     settings,
     async run(values: SettingsOf<T>) {
       const given: SettingsOf<typeof shared> = values;
-      const token = createTokenSource({
-        keyFile: given['key-file'],
-        issuer: 'operators',
-        audience: given.audience,
-        lifetimeMs: 60_000,
-      });
-      const client = createClient({ url: given.gateway, token });
+      const { gateway: url, 'key-file': keyFile, audience, timeout, json } = given;
+      const token = createTokenSource({ keyFile, issuer: 'operators', audience, lifetimeMs: 60_000 });
+      const client = createClient({ url, token });
       try {
-        const { data, table, status } = await ask(
-          { client, call: { deadlineMs: Date.now() + given.timeout } },
-          values,
-        );
-        process.stdout.write(`${given.json === 'true' ? JSON.stringify(data, null, 2) : table}\n`);
+        const { data, table, status = 0 } = await ask(client, { deadlineMs: Date.now() + timeout }, values);
+        process.stdout.write(`${json === 'true' ? JSON.stringify(data, null, 2) : table}\n`);
         return status;
       } finally {
         await client.close();
@@ -143,16 +127,34 @@ function command<T extends typeof shared>({ doc, settings, ask }: Asked<T>): Adm
   };
 }
 
-function show(heads: readonly string[], rows: readonly (readonly string[])[], total: number): string {
-  if (total === 0) return 'nothing was found';
-  const more = total > rows.length ? `\nand ${total - rows.length} more` : '';
-  return toTable([heads, ...rows]) + more;
+function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
+  return { problem, pool, kind, id, age: toAge(ageMs), found: detail };
 }
 
-function toRow({ problem, pool, kind, id, ageMs, detail }: Finding): readonly string[] {
-  return [problem, pool, kind, id, toAge(ageMs), detail];
+/** Rows as columns for people, with their keys as heads; `total` counts those too that did not fit into the answer. */
+function toTable(rows: readonly Readonly<Record<string, string>>[], total: number): string {
+  const [first] = rows;
+  if (!first) return 'nothing was found';
+  const lines = [Object.keys(first), ...rows.map(row => Object.values(row))];
+  const widths = Object.keys(first).map((_, column) =>
+    Math.max(...lines.map(line => line[column]?.length ?? 0)),
+  );
+  const table = lines.map(line =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [...table, ...(total > rows.length ? [`and ${total - rows.length} more`] : [])].join('\n');
 }
 
-function toStepRow({ action, outcome, note, ...finding }: RepairStep): readonly string[] {
-  return [...toRow(finding), action, outcome ?? '', note];
+/** A duration in its largest unit, such as 3h. */
+function toAge(ms: number): string {
+  const units = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+  ] as const;
+  const [unit, unitMs] = units.find(([, least]) => ms >= least) ?? ['s', 1_000];
+  return `${Math.floor(ms / unitMs)}${unit}`;
 }

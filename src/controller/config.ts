@@ -38,9 +38,7 @@ export type ControllerConfig = SettingsOf<typeof controllerSettings>;
 
 function parseClusterName(value: string): string {
   if (!isClusterName(value))
-    throw new Error(
-      `"${value}" is not a cluster's name: lower-case letters, digits and inner dashes, at most 32`,
-    );
+    throw new Error(`"${value}" is not a name of at most 32 lower-case letters, digits and inner dashes`);
   return value;
 }
 

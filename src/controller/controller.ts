@@ -1,10 +1,12 @@
 import { toPublishContext } from '../api/attachment.ts';
-import { resourceId } from './resource-id.ts';
 import { Problem } from '../api/problem.ts';
+import type { Snapshot } from '../api/snapshot.ts';
 import { hasFeature } from '../api/storage.ts';
-import type { Volume, VolumeSpec } from '../api/volume.ts';
+import type { Health, Volume, VolumeSpec } from '../api/volume.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
+import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
+import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
 import {
   readCapabilities,
   readCapability,
@@ -14,22 +16,36 @@ import {
   readName,
   readNodeId,
 } from '../csi/request.ts';
-import type { Handlers } from '../csi/call.ts';
+import type { Handlers, UnaryCall } from '../csi/call.ts';
+import { offeredRpcs, requireFeature, unofferedProblem, type ControllerOptions } from './capabilities.ts';
 import {
-  offeredRpcs,
-  requireFeature,
-  unofferedProblem,
-  type CapabilitySource,
-  type ControllerOptions,
-} from './capabilities.ts';
-import { readMutable, readPage, readParameters, readSource, toCsiHealth, toCsiVolume } from './messages.ts';
-import { createSnapshots } from './snapshots.ts';
-import { readPlace, readRequirement } from './topology.ts';
+  ignoreMissing,
+  readMutable,
+  readPage,
+  readParameters,
+  readRequirement,
+  readSegments,
+  readSource,
+  requireCreated,
+  resourceId,
+  toCsiSnapshot,
+  toCsiVolume,
+} from './messages.ts';
 
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
 export function createController(options: ControllerOptions): Handlers<ControllerHandlers> {
   const { client, capabilities, cluster, advertised } = options;
   const toVolume = (volume: Volume): CsiVolume => toCsiVolume(volume, advertised);
+  const toSnapshot = (snapshot: Snapshot): CsiSnapshot => toCsiSnapshot(snapshot, advertised);
+  /** The one snapshot that is asked for, when it is there, created, and of the volume that is asked for. */
+  const findCreated = async (
+    { snapshotId, volumeId }: { readonly snapshotId: string; readonly volumeId: string },
+    call: UnaryCall,
+  ): Promise<readonly Snapshot[]> => {
+    const snapshot = await client.getSnapshot({ snapshotId }, call).catch(ignoreMissing);
+    const isCreated = snapshot?.state === 'processing' || snapshot?.state === 'ready';
+    return isCreated && (volumeId === '' || volumeId === snapshot.volumeId) ? [snapshot] : [];
+  };
   return {
     async CreateVolume(request, call) {
       const name = readName(request.name);
@@ -42,10 +58,9 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         mutableParameters: readMutable(request.mutable_parameters),
         topology: readRequirement(request.accessibility_requirements, 'topology', options),
       };
-      requireOffered(capabilities, body);
+      requireOffered(options, body);
       const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
-      if (volume.state !== 'ready')
-        throw new Problem('ABORTED', `volume "${volume.id}" is ${volume.state} still`);
+      requireCreated(`volume "${volume.id}"`, volume.state);
       return { volume: toVolume(volume) };
     },
 
@@ -105,7 +120,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       const { volume_capabilities: wanted } = request;
       const body = {
         parameters: readParameters(request.parameters),
-        topology: readPlace(request.accessible_topology, options),
+        topology: readSegments(request.accessible_topology, options),
         capabilities: wanted.length > 0 ? readCapabilities(wanted) : undefined,
       };
       const { availableBytes, ...bounds } = await client.getCapacity({ body }, call);
@@ -120,7 +135,41 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       return { capabilities: offeredRpcs(capabilities.get()).map(type => ({ rpc: { type } })) };
     },
 
-    ...createSnapshots(options),
+    async CreateSnapshot(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      const name = readName(request.name);
+      const body = {
+        name,
+        volumeId: readId(request.source_volume_id, 'source_volume_id'),
+        parameters: readParameters(request.parameters),
+        topology: readRequirement(request.accessibility_requirements, 'snapshot-topology', options),
+      };
+      const snapshotId = resourceId(cluster, name);
+      return { snapshot: toSnapshot(await client.createSnapshot({ snapshotId, body }, call)) };
+    },
+
+    async DeleteSnapshot(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      await client.deleteSnapshot({ snapshotId: readId(request.snapshot_id, 'snapshot_id') }, call);
+      return {};
+    },
+
+    async ListSnapshots(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      const { snapshot_id: snapshotId, source_volume_id: volumeId } = request;
+      const page = readPage(request);
+      const { snapshots, nextPageToken = '' } = snapshotId
+        ? { snapshots: await findCreated({ snapshotId, volumeId }, call) }
+        : await client.listSnapshots({ ...page, volumeId }, call);
+      const entries = snapshots.map(snapshot => ({ snapshot: toSnapshot(snapshot) }));
+      return { entries, next_token: nextPageToken };
+    },
+
+    async GetSnapshot(request, call) {
+      requireFeature(capabilities, 'snapshots');
+      const snapshotId = readId(request.snapshot_id, 'snapshot_id');
+      return { snapshot: toSnapshot(await client.getSnapshot({ snapshotId }, call)) };
+    },
 
     async ControllerExpandVolume(request, call) {
       requireFeature(capabilities, 'expand');
@@ -165,13 +214,18 @@ export function createController(options: ControllerOptions): Handlers<Controlle
 
 /** INVALID_ARGUMENT for a source or for mutable parameters that the storage does not take. */
 function requireOffered(
-  capabilities: CapabilitySource,
+  { capabilities }: ControllerOptions,
   { source, mutableParameters }: Pick<VolumeSpec, 'source' | 'mutableParameters'>,
 ): void {
   if (source && !hasFeature(capabilities.get(), source.kind === 'snapshot' ? 'restore' : 'clone'))
     throw unofferedProblem('volume_content_source');
   if (mutableParameters && !hasFeature(capabilities.get(), 'modify'))
     throw unofferedProblem('mutable_parameters');
+}
+
+/** What is wrong with a volume, in CSI's words. */
+function toCsiHealth({ volumeId, entries }: Health): VolumeHealth {
+  return { volume_id: volumeId, health_statuses: entries };
 }
 
 function toSize(bytes: number | undefined): { value: number } | null {

@@ -1,5 +1,4 @@
 import { hasFeature } from '../api/storage.ts';
-import { resourceId } from './resource-id.ts';
 import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
@@ -8,15 +7,18 @@ import type { Advertised } from '../csi/identity.ts';
 import { readId, readName } from '../csi/request.ts';
 import type { Handlers } from '../csi/call.ts';
 import { requireFeature, type ControllerOptions } from './capabilities.ts';
-import { readParameters, toCsiSnapshot, toTimestamp } from './messages.ts';
+import {
+  ignoreMissing,
+  readParameters,
+  requireCreated,
+  resourceId,
+  toCsiSnapshot,
+  toTimestamp,
+} from './messages.ts';
 
 /** The GroupController service (CSI spec, "Group Controller Service RPCs"), in the order of the spec. */
-export function createGroupController({
-  client,
-  capabilities,
-  cluster,
-  advertised,
-}: ControllerOptions): Handlers<GroupControllerHandlers> {
+export function createGroupController(options: ControllerOptions): Handlers<GroupControllerHandlers> {
+  const { client, capabilities, cluster, advertised } = options;
   const toGroup = (group: Group): VolumeGroupSnapshot => toCsiGroup(group, advertised);
   return {
     async GroupControllerGetCapabilities() {
@@ -71,17 +73,11 @@ function requireMembers(group: Group, snapshotIds: readonly string[]): void {
 
 function toCsiGroup(group: Group, advertised: Advertised): VolumeGroupSnapshot {
   const { id, state, snapshots, createdAt } = group;
-  if (state === 'creating' || state === 'deleting')
-    throw new Problem('ABORTED', `group "${id}" is ${state} still`);
+  requireCreated(`group "${id}"`, state);
   return {
     group_snapshot_id: id,
     snapshots: snapshots.map(snapshot => toCsiSnapshot(snapshot, advertised)),
     creation_time: toTimestamp(createdAt),
     ready_to_use: state === 'ready',
   };
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof Problem && error.code === 'NOT_FOUND')) throw error;
-  return undefined;
 }

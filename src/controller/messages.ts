@@ -1,20 +1,35 @@
+import { createHash } from 'node:crypto';
+import { maxIdBytes, plainPattern } from '../api/ids.ts';
 import { Problem } from '../api/problem.ts';
-import type { Health, Volume, VolumeSource } from '../api/volume.ts';
 import type { Snapshot } from '../api/snapshot.ts';
+import { hasFeature, type TopologyRequirement } from '../api/storage.ts';
+import type { Segments } from '../api/topology.ts';
+import type { Volume, VolumeSource } from '../api/volume.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
+import type { Topology, Topology__Output } from '../csi/generated/csi/v1/Topology.ts';
+import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/TopologyRequirement.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
-import type {
-  VolumeContentSource,
-  VolumeContentSource__Output,
-} from '../csi/generated/csi/v1/VolumeContentSource.ts';
-import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
+import type { VolumeContentSource__Output } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { Timestamp } from '../csi/generated/google/protobuf/Timestamp.ts';
 import type { Advertised } from '../csi/identity.ts';
 import { readId, readMap } from '../csi/request.ts';
-import { toAccessibleTopology } from './topology.ts';
+import { unofferedProblem, type ControllerOptions } from './capabilities.ts';
 
 /** Parameters with this prefix are meant for the sidecars, or say whose resource it is; no backend gets them. */
 const sidecarPrefix = 'csi.storage.k8s.io/';
+const hashedPattern = /-x[0-9a-f]{32}$/;
+
+/**
+ * The id of the resource that a caller names: `<cluster>.<name>`, at most 128 bytes of letters, digits, `_`, `.` and
+ * `-`. A name that is too long or has other characters is cut and given a hash, so that two names never share an id.
+ */
+export function resourceId(cluster: string, name: string): string {
+  const plain = `${cluster}.${name}`;
+  if (plainPattern.test(name) && !hashedPattern.test(name) && plain.length <= maxIdBytes) return plain;
+  const suffix = `-x${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
+  const readable = name.replaceAll(/[^A-Za-z0-9_.-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'name';
+  return `${cluster}.${readable}`.slice(0, maxIdBytes - suffix.length) + suffix;
+}
 
 /** The parameters that are meant for the backend. */
 export function readParameters(
@@ -34,10 +49,7 @@ export function readMutable(
 }
 
 /** Which page of a list is wanted. */
-export function readPage(request: { readonly max_entries: number; readonly starting_token: string }): {
-  limit: number;
-  pageToken: string;
-} {
+export function readPage(request: { readonly max_entries: number; readonly starting_token: string }) {
   const { max_entries: limit, starting_token: pageToken } = request;
   if (limit < 0) throw new Problem('INVALID_ARGUMENT', `max_entries is ${limit}, less than 0`);
   return { limit, pageToken };
@@ -46,17 +58,41 @@ export function readPage(request: { readonly max_entries: number; readonly start
 /** What a new volume is to be filled from, or undefined when nothing is asked. */
 export function readSource(source: VolumeContentSource__Output | null): VolumeSource | undefined {
   if (!source) return undefined;
-  if (source.type === 'snapshot')
-    return {
-      kind: 'snapshot',
-      snapshotId: readId(source.snapshot?.snapshot_id ?? '', 'volume_content_source.snapshot.snapshot_id'),
-    };
-  if (source.type === 'volume')
-    return {
-      kind: 'volume',
-      volumeId: readId(source.volume?.volume_id ?? '', 'volume_content_source.volume.volume_id'),
-    };
-  throw new Problem('INVALID_ARGUMENT', 'volume_content_source has neither a snapshot nor a volume');
+  const { snapshot, volume } = source;
+  const field = 'volume_content_source';
+  if (snapshot)
+    return { kind: 'snapshot', snapshotId: readId(snapshot.snapshot_id, `${field}.snapshot.snapshot_id`) };
+  if (volume) return { kind: 'volume', volumeId: readId(volume.volume_id, `${field}.volume.volume_id`) };
+  throw new Problem('INVALID_ARGUMENT', `${field} has neither a snapshot nor a volume`);
+}
+
+type Kind = 'topology' | 'snapshot-topology';
+
+/**
+ * Where something new must be reached from, as the storage is asked for it; undefined when nothing is asked, and for a
+ * storage that is reached from everywhere. INVALID_ARGUMENT when the plugin does not advertise that it can be asked.
+ */
+export function readRequirement(
+  requirement: TopologyRequirement__Output | null,
+  kind: Kind,
+  { advertised, capabilities }: ControllerOptions,
+): TopologyRequirement | undefined {
+  const { requisite = [], preferred = [] } = requirement ?? {};
+  if (requisite.length + preferred.length === 0) return undefined;
+  if (!advertised.includes(kind)) throw unofferedProblem('accessibility_requirements');
+  if (!hasFeature(capabilities.get(), 'topology')) return undefined;
+  const [required, better] = [requisite, preferred].map(terms => terms.map(({ segments }) => segments));
+  return { requisite: required, preferred: better };
+}
+
+/** Where the volumes are to be reached from whose capacity is asked for; undefined and INVALID_ARGUMENT likewise. */
+export function readSegments(
+  topology: Topology__Output | null,
+  { advertised, capabilities }: ControllerOptions,
+): Record<string, string> | undefined {
+  if (!topology || Object.keys(topology.segments).length === 0) return undefined;
+  if (!advertised.includes('topology')) throw unofferedProblem('accessible_topology');
+  return hasFeature(capabilities.get(), 'topology') ? topology.segments : undefined;
 }
 
 /** A volume in CSI's words. */
@@ -66,16 +102,16 @@ export function toCsiVolume(volume: Volume, advertised: Advertised): CsiVolume {
     volume_id: id,
     capacity_bytes: sizeBytes,
     volume_context: context,
-    ...(source && { content_source: toContentSource(source) }),
-    ...toAccessibleTopology(topology, 'topology', advertised),
+    ...(source?.kind === 'snapshot' && { content_source: { snapshot: { snapshot_id: source.snapshotId } } }),
+    ...(source?.kind === 'volume' && { content_source: { volume: { volume_id: source.volumeId } } }),
+    ...toAccessibleTopology(topology, advertised.includes('topology')),
   };
 }
 
 /** A snapshot in CSI's words. ABORTED for one that is not created yet, or is being deleted. */
 export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSnapshot {
   const { id, volumeId, groupId, state, sizeBytes, createdAt, topology } = snapshot;
-  if (state === 'creating' || state === 'deleting')
-    throw new Problem('ABORTED', `snapshot "${id}" is ${state} still`);
+  requireCreated(`snapshot "${id}"`, state);
   return {
     snapshot_id: id,
     source_volume_id: volumeId,
@@ -83,8 +119,13 @@ export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSn
     creation_time: toTimestamp(createdAt),
     ready_to_use: state === 'ready',
     ...(groupId !== undefined && { group_snapshot_id: groupId }),
-    ...toAccessibleTopology(topology, 'snapshot-topology', advertised),
+    ...toAccessibleTopology(topology, advertised.includes('snapshot-topology')),
   };
+}
+
+/** ABORTED while something is created or deleted. */
+export function requireCreated(what: string, state: string): void {
+  if (state === 'creating' || state === 'deleting') throw new Problem('ABORTED', `${what} is ${state} still`);
 }
 
 /** A point in time in the words of protobuf. */
@@ -93,13 +134,15 @@ export function toTimestamp(time: string): Timestamp {
   return { seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 };
 }
 
-/** What is wrong with a volume, in CSI's words. */
-export function toCsiHealth({ volumeId, entries }: Health): VolumeHealth {
-  return { volume_id: volumeId, health_statuses: entries };
+/** Undefined for what is not there; any other error is thrown on. */
+export function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Problem && error.code === 'NOT_FOUND')) throw error;
 }
 
-function toContentSource(source: VolumeSource): VolumeContentSource {
-  return source.kind === 'snapshot'
-    ? { snapshot: { snapshot_id: source.snapshotId } }
-    : { volume: { volume_id: source.volumeId } };
+function toAccessibleTopology(
+  topology: readonly Segments[] | undefined,
+  isAdvertised: boolean,
+): { readonly accessible_topology?: Topology[] } {
+  if (!topology || !isAdvertised) return {};
+  return { accessible_topology: topology.map(segments => ({ segments })) };
 }

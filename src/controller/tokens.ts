@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 // The whole package, of which this is a small part, takes 3 MB more.
 import { SignJWT } from 'jose/jwt/sign';
 import { importJWK } from 'jose/key/import';
-import type { CryptoKey, JWK } from 'jose';
+import type { JWK } from 'jose';
 import { Problem } from '../api/problem.ts';
 
 /** What goes into a token, and the key that signs it. */
@@ -16,28 +16,32 @@ export type TokenOptions = {
 /** Gives a bearer token that is good for some time still; `renew` reads the key again and signs a new one. */
 export type TokenSource = (renew: boolean) => string | Promise<string>;
 
-type Key = { readonly alg: 'EdDSA' | 'ES256'; readonly kid: string; readonly key: CryptoKey | Uint8Array };
+/** Which algorithm a key on a curve signs with. */
+const algorithms: ReadonlyMap<unknown, string> = new Map([
+  ['Ed25519', 'EdDSA'],
+  ['P-256', 'ES256'],
+]);
 
 /**
  * Signs tokens and reuses each until a fifth of its life is left. The key file is read for every new token, so that
  * a replaced key is used without a restart. A file that cannot be used is UNAVAILABLE, as it may be in replacement.
  */
-export function createTokenSource(options: TokenOptions): TokenSource {
+export function createTokenSource({ keyFile, issuer, audience, lifetimeMs }: TokenOptions): TokenSource {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
   async function sign(): Promise<string> {
-    const { alg, kid, key } = await readKey(options.keyFile);
+    const { alg, kid, key } = await readKey(keyFile);
     const nowMs = Date.now();
     const token = await new SignJWT()
       .setProtectedHeader({ alg, kid })
-      .setIssuer(options.issuer)
-      .setAudience(options.audience)
+      .setIssuer(issuer)
+      .setAudience(audience)
       .setIssuedAt(Math.floor(nowMs / 1000))
-      .setExpirationTime(Math.floor((nowMs + options.lifetimeMs) / 1000))
+      .setExpirationTime(Math.floor((nowMs + lifetimeMs) / 1000))
       .sign(key)
       .catch(() => {
-        throw unusableProblem(options.keyFile, 'holds a key that may not sign');
+        throw unusableProblem(keyFile, 'holds a key that may not sign');
       });
-    current = { token, renewAtMs: nowMs + options.lifetimeMs * 0.8 };
+    current = { token, renewAtMs: nowMs + lifetimeMs * 0.8 };
     return token;
   }
 
@@ -45,14 +49,12 @@ export function createTokenSource(options: TokenOptions): TokenSource {
 }
 
 /** Reads a private key; throws a `Problem` UNAVAILABLE that names the file and the fault, never its content. */
-export async function readKey(path: string): Promise<Key> {
-  const jwk = await readJwk(path);
-  const alg =
-    jwk.kty === 'OKP' && jwk.crv === 'Ed25519'
-      ? 'EdDSA'
-      : jwk.kty === 'EC' && jwk.crv === 'P-256'
-        ? 'ES256'
-        : undefined;
+export async function readKey(path: string) {
+  const content = await readFile(path, 'utf8').catch(({ code = 'unknown error' }: NodeJS.ErrnoException) => {
+    throw unusableProblem(path, `cannot be read (${code})`);
+  });
+  const jwk = parseJwk(content);
+  const alg = algorithms.get(jwk.crv);
   if (!alg || typeof jwk.kid !== 'string' || jwk.kid === '' || !jwk.d)
     throw unusableProblem(path, 'is not a private JWK with kid on the curve Ed25519 or P-256');
   try {
@@ -62,20 +64,11 @@ export async function readKey(path: string): Promise<Key> {
   }
 }
 
-async function readJwk(path: string): Promise<JWK> {
-  let content: string;
-  try {
-    content = await readFile(path, 'utf8');
-  } catch (error) {
-    throw unusableProblem(
-      path,
-      `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-    );
-  }
+function parseJwk(content: string): JWK {
   try {
     return Object(JSON.parse(content)) as JWK;
   } catch {
-    throw unusableProblem(path, 'is not JSON');
+    return {};
   }
 }
 

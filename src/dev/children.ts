@@ -1,10 +1,13 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+
+/** A program's settings, as flags; one that is undefined is not given. */
+export type ChildSettings = Readonly<Record<string, string | undefined>>;
 
 /** A program of ours in a process of its own. */
 export interface Child {
-  readonly program: string;
-  /** What it said when it was ready; rejects when it ends before. */
+  /** What it reported when it was ready; rejects when it ends before. */
   readonly ready: Promise<Readonly<Record<string, string>>>;
   /** Resolves with one sentence when the process has ended. */
   readonly ended: Promise<string>;
@@ -19,37 +22,33 @@ const closeTimeoutMs = 4_500;
  * Starts `fairlead <program>` with these settings alone, in a process group of its own, so that an interrupt from the
  * terminal is this process's to handle. It ends when this process does, however this one ends.
  */
-export function startChild(program: string, settings: Readonly<Record<string, string | undefined>>): Child {
+export function startChild(program: string, settings: ChildSettings): Child {
   const argv = Object.entries(settings).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   );
+  const variables = Object.entries(process.env).filter(([name]) => !/^(FAIRLEAD_|CSI_)/.test(name));
   const child = fork(cli, [program, ...argv], {
-    env: ownEnvironment(),
+    env: Object.fromEntries(variables),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     detached: true,
   });
-  const ended = new Promise<string>(resolve => {
-    child.once('exit', (status, signal) =>
-      resolve(`${program} ended ${signal === null ? `with status ${status}` : `by ${signal}`}`),
-    );
-  });
-  const ready = new Promise<Readonly<Record<string, string>>>((resolve, reject) => {
-    child.once('message', message => resolve((message as { ready: Record<string, string> }).ready));
-    // The program said itself why it could not start.
-    void ended.then(how => reject(Object.assign(new Error(how), { isReported: true })));
-  });
+  const ended = once(child, 'exit').then(
+    ([status, signal]) => `${program} ended ${signal === null ? `with status ${status}` : `by ${signal}`}`,
+  );
+  const ready = Promise.race([
+    once(child, 'message').then(([message]) => (message as { ready: Record<string, string> }).ready),
+    // The program reported itself why it could not start.
+    ended.then(how => Promise.reject(Object.assign(new Error(how), { isReported: true }))),
+  ]);
   ready.catch(() => {});
-  return { program, ready, ended, close: () => close(child, ended) };
-}
-
-async function close(child: ChildProcess, ended: Promise<string>): Promise<void> {
-  child.kill('SIGTERM');
-  const force = setTimeout(() => child.kill('SIGKILL'), closeTimeoutMs);
-  await ended;
-  clearTimeout(force);
-}
-
-/** The settings of this program are not meant for the ones it starts. */
-function ownEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(FAIRLEAD_|CSI_)/.test(name)));
+  return {
+    ready,
+    ended,
+    async close() {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), closeTimeoutMs);
+      await ended;
+      clearTimeout(force);
+    },
+  };
 }

@@ -10,34 +10,23 @@ export const devCluster = 'dev';
 /** The pools of a gateway, as its configuration file has them. */
 export type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The gateway's configuration file, and the private keys of one controller and one operator. */
-export type Enrolment = {
-  readonly configFile: string;
-  readonly keyFile: string;
-  readonly operatorKeyFile: string;
-};
-
 /**
- * Writes `gateway.yaml` with these pools, one cluster and the operators. Their private keys (mode 0600) are made at the
- * first start; keys that are there are used again.
+ * Writes `gateway.yaml` with these pools, one cluster and the operators. The private keys (mode 0600) of one controller
+ * and one operator are made at the first start; keys that are there are used again.
  */
-export async function enroll(dir: string, pools: PoolSettings): Promise<Enrolment> {
+export async function enroll(dir: string, pools: PoolSettings) {
   await makeDirectories(dir);
   const configFile = join(dir, 'gateway.yaml');
-  const keyFile = await enrollKey(dir, { key: 'controller.jwk.json', keySet: 'dev.jwks.json' });
-  const operatorKeyFile = await enrollKey(dir, { key: 'operator.jwk.json', keySet: 'operators.jwks.json' });
+  const keyFile = await enrollKey(join(dir, 'controller.jwk.json'), join(dir, 'dev.jwks.json'));
+  const operatorKeyFile = await enrollKey(join(dir, 'operator.jwk.json'), join(dir, 'operators.jwks.json'));
   const clusters = { [devCluster]: { keys: 'dev.jwks.json' } };
   await replaceFile(configFile, stringify({ pools, clusters, operators: { keys: 'operators.jwks.json' } }));
   return { configFile, keyFile, operatorKeyFile };
 }
 
-async function enrollKey(
-  dir: string,
-  { key, keySet }: { readonly key: string; readonly keySet: string },
-): Promise<string> {
-  const path = join(dir, key);
+async function enrollKey(path: string, keySetPath: string): Promise<string> {
   const { d: _private, ...publicJwk } = (await readJwk(path)) ?? (await makeJwk(path));
-  await replaceFile(join(dir, keySet), json({ keys: [publicJwk] }));
+  await replaceFile(keySetPath, JSON.stringify({ keys: [publicJwk] }));
   return path;
 }
 
@@ -53,7 +42,7 @@ async function readJwk(path: string): Promise<JWK | undefined> {
 async function makeJwk(path: string): Promise<JWK> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), alg: 'EdDSA', use: 'sig', kid: crypto.randomUUID() };
-  await replaceFile(path, json(jwk));
+  await replaceFile(path, JSON.stringify(jwk));
   return jwk;
 }
 
@@ -62,8 +51,4 @@ async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   await writeFile(temporary, text, { mode: 0o600, flush: true });
   await rename(temporary, path);
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

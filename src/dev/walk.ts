@@ -20,9 +20,6 @@ export type WalkOptions = { readonly step: Step; readonly name: string; readonly
 const sizeBytes = 512 * 1024 * 1024;
 const contentBytes = 8 * 1024 * 1024;
 
-/** Steps that take back what was done, last first. */
-type Undo = { readonly title: string; readonly work: () => Promise<unknown> }[];
-
 /**
  * One volume's life: create, attach, stage, publish, write, and all the way back; then attached again to prove that the
  * content is still there; then deleted. Returns the content's hash; a content that differs is an error.
@@ -31,75 +28,66 @@ export async function walk(machine: Machine, { step, name, fs }: WalkOptions): P
   const { controller } = machine.controller;
   const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;
   const capability = { access_mode, ...(fs === undefined ? { block: {} } : { mount: { fs_type: fs } }) };
-  const undo: Undo = [];
-  const undoOne = async (): Promise<void> => {
-    const last = undo.at(-1);
-    if (last) await step(last.title, last.work);
-    undo.pop();
-  };
-  const use = async <T>(work: (target: string) => Promise<T>): Promise<T> => {
-    const paths = await bringUp(machine, { step, undo, volume_id, volume_capability: capability });
-    const result = await work(fs === undefined ? paths.target : join(paths.target, 'file'));
-    for (let left = 3; left > 0; left--) await undoOne();
-    await rmdir(paths.staging);
-    return result;
-  };
   const volume_capabilities = [capability];
   const request = { name, capacity_range: { required_bytes: sizeBytes }, volume_capabilities };
   const { volume } = await step('CreateVolume', () => controller.CreateVolume(request));
   const volume_id = volume?.volume_id ?? '';
-  undo.push({ title: 'DeleteVolume', work: () => controller.DeleteVolume({ volume_id }) });
+  const { target, up, down } = planUse(machine, volume_id, capability);
+  const remove = { DeleteVolume: () => controller.DeleteVolume({ volume_id }) };
+  const runAll = async (steps: Steps): Promise<void> => {
+    for (const [title, work] of Object.entries(steps)) await step(title, work);
+  };
+  const use = async (title: string, work: (path: string) => Promise<string>): Promise<string> => {
+    await runAll(up);
+    const hash = await step(title, () => work(fs === undefined ? target : join(target, 'file')));
+    await runAll(down);
+    return hash;
+  };
   try {
-    const written = await use(path => step('write and fsync 8 MiB', () => write(path)));
-    const found = await use(path => step('read it back after attaching again', () => read(path)));
-    await undoOne();
+    const written = await use('write and fsync 8 MiB', write);
+    const found = await use('read it back after attaching again', read);
+    await runAll(remove);
     if (found === written) return written;
     throw new Error(`volume "${volume_id}" holds sha256 ${found}, but ${written} was written`);
   } catch (error) {
-    for (const { work } of undo.toReversed()) await work().catch(() => {});
+    for (const undo of Object.values({ ...down, ...remove })) await undo().catch(() => {});
     throw error;
   }
 }
 
-type Used = {
-  readonly step: Step;
-  readonly undo: Undo;
-  readonly volume_id: string;
-  readonly volume_capability: object;
-};
+/** What is done, by its title. */
+type Steps = Readonly<Record<string, () => Promise<unknown>>>;
 
-/** Everything up to NodePublishVolume; each undo is known before its step begins. */
-async function bringUp(
+/** Everything up to NodePublishVolume, and all the way back, which may be done whatever was done before. */
+function planUse(
   { controller: { controller }, node: { node }, nodeId: node_id, dir }: Machine,
-  { step, undo, volume_id, volume_capability }: Used,
-): Promise<{ readonly staging: string; readonly target: string }> {
+  volume_id: string,
+  volume_capability: object,
+): { readonly target: string; readonly up: Steps; readonly down: Steps } {
   const staging_target_path = join(dir, 'staging', volume_id);
   const target_path = join(dir, 'pods', volume_id, 'volume');
-  await mkdir(staging_target_path, { recursive: true });
-  await mkdir(dirname(target_path), { recursive: true });
-  const run = <T>(title: string, work: () => Promise<T>, back: Undo[number]): Promise<T> => {
-    undo.push(back);
-    return step(title, work);
-  };
   const named = { volume_id, volume_capability };
-  const { publish_context } = await run(
-    'ControllerPublishVolume',
-    () => controller.ControllerPublishVolume({ ...named, node_id }),
-    {
-      title: 'ControllerUnpublishVolume',
-      work: () => controller.ControllerUnpublishVolume({ volume_id, node_id }),
+  let staged = { ...named, staging_target_path, publish_context: {} };
+  return {
+    target: target_path,
+    up: {
+      async ControllerPublishVolume() {
+        await mkdir(staging_target_path, { recursive: true });
+        await mkdir(dirname(target_path), { recursive: true });
+        staged = { ...staged, ...(await controller.ControllerPublishVolume({ ...named, node_id })) };
+      },
+      NodeStageVolume: () => node.NodeStageVolume(staged),
+      NodePublishVolume: () => node.NodePublishVolume({ ...staged, target_path }),
     },
-  );
-  const staged = { ...named, publish_context, staging_target_path };
-  await run('NodeStageVolume', () => node.NodeStageVolume(staged), {
-    title: 'NodeUnstageVolume',
-    work: () => node.NodeUnstageVolume({ volume_id, staging_target_path }),
-  });
-  await run('NodePublishVolume', () => node.NodePublishVolume({ ...staged, target_path }), {
-    title: 'NodeUnpublishVolume',
-    work: () => node.NodeUnpublishVolume({ volume_id, target_path }),
-  });
-  return { staging: staging_target_path, target: target_path };
+    down: {
+      NodeUnpublishVolume: () => node.NodeUnpublishVolume({ volume_id, target_path }),
+      async NodeUnstageVolume() {
+        await node.NodeUnstageVolume({ volume_id, staging_target_path });
+        await rmdir(staging_target_path);
+      },
+      ControllerUnpublishVolume: () => controller.ControllerUnpublishVolume({ volume_id, node_id }),
+    },
+  };
 }
 
 async function write(path: string): Promise<string> {

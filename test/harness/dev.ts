@@ -1,7 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
 /** `fairlead dev` as a user starts it: a process of its own. */
 export interface Dev {
@@ -45,6 +49,35 @@ export async function startDev(settings: Readonly<Record<string, string>>): Prom
       return { status, signal: by };
     },
   };
+}
+
+/** A directory that ends with its test, whatever is mounted there. */
+export function directoryOf(t: TestContext): string {
+  const dir = makeTemporaryDirectory();
+  t.after(() => removeTemporaryDirectory(dir));
+  return dir;
+}
+
+/** `fairlead dev` in a directory of its own, with a client for each socket; all of it ends with its test. */
+export async function openDev(
+  t: TestContext,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<{
+  readonly dir: string;
+  readonly dev: Dev;
+  readonly controller: CsiClient;
+  readonly node: CsiClient;
+}> {
+  const dir = makeTemporaryDirectory();
+  const dev = await startDev({ dir: join(dir, 'dev'), ...settings });
+  const [controller, node] = [connectCsi(dev.controller), connectCsi(dev.node)];
+  t.after(async () => {
+    controller.close();
+    node.close();
+    await dev.end();
+    removeTemporaryDirectory(dir);
+  });
+  return { dir, dev, controller, node };
 }
 
 function readFirstLine(child: ChildProcess, lines: string[]): Promise<string | undefined> {

@@ -1,10 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createClient } from '../../src/api/client.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import { createTokenSource } from '../../src/controller/tokens.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
+import { registerNodes } from '../../src/dev/dev.ts';
 import { devCluster, enroll } from '../../src/dev/enrolment.ts';
 
 /** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
@@ -64,20 +63,4 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
     directory: join(dir, nodeId),
   }));
   return { controller: `unix://${controller}`, nodes };
-}
-
-/** Tells the gateway of nodes, as their cluster does. */
-async function registerNodes(
-  url: string,
-  keyFile: string,
-  { nodeIds, topology = {} }: Pick<TrioOptions, 'nodeIds' | 'topology'>,
-): Promise<void> {
-  const token = createTokenSource({ keyFile, issuer: devCluster, audience: 'fairlead', lifetimeMs: 60_000 });
-  const client = createClient({ url, token });
-  try {
-    for (const nodeId of nodeIds)
-      await client.putNode({ nodeId, body: { topology } }, { deadlineMs: Date.now() + 60_000 });
-  } finally {
-    await client.close();
-  }
 }

@@ -1,53 +1,35 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { connectCsi } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { cli, startDev, type Dev } from '../../harness/dev.ts';
-import {
-  loopDevicesOf,
-  makeTemporaryDirectory,
-  mountsBelow,
-  noRoot,
-  removeTemporaryDirectory,
-} from '../../harness/machine.ts';
+import { cli, directoryOf, openDev, startDev, type Dev } from '../../harness/dev.ts';
+import { loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 
 const capability: VolumeCapability = {
   mount: { fs_type: 'ext4' },
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
 
-test(
-  'dev prints exactly one line, JSON, and ends cleanly on SIGTERM and SIGINT',
-  { skip: noRoot },
-  async t => {
-    const dir = temporaryDirectory(t);
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const dev = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
-      assert.match(dev.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
-      assert.match(dev.controller, /^unix:\/\/\/.*\.sock$/);
-      assert.equal(dev.nodeId, 'n1');
-      assert.deepEqual(await dev.end(signal), { status: 0, signal: null });
-      assert.equal(dev.stdout.length, 1);
-    }
-  },
-);
-
-for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+for (const signal of ['SIGTERM', 'SIGKILL'] as const)
   test(`volumes, attachments and mounts survive a restart after ${signal}`, { skip: noRoot }, async t => {
-    const dir = temporaryDirectory(t);
+    const dir = directoryOf(t);
     const paths = { staging: join(dir, 'staging'), target: join(dir, 'target') };
     mkdirSync(paths.staging);
-    const before = await startDev({ dir: join(dir, 'dev') });
+    const before = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
+    assert.match(before.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(before.nodeId, 'n1');
     const volumeId = await mountVolume(before, 'kept', paths);
     writeFileSync(join(paths.target, 'file'), 'still here');
     await before.end(signal);
+    assert.equal(before.stdout.length, 1);
     assert.equal(readFileSync(join(paths.target, 'file'), 'utf8'), 'still here');
 
-    const after = await startDev({ dir: join(dir, 'dev') });
+    const after = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
     const controller = connectCsi(after.controller);
     const { entries } = await controller.controller.ListVolumes({});
     assert.deepEqual(
@@ -58,90 +40,59 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     assert.equal(await mountVolume(after, 'kept', paths), volumeId);
     assert.equal(readFileSync(join(paths.target, 'file'), 'utf8'), 'still here');
     await removeVolume(after, volumeId, paths);
-    await after.end();
+    const last = signal === 'SIGKILL' ? 'SIGTERM' : 'SIGINT';
+    assert.deepEqual(await after.end(last), { status: 0, signal: null });
     assert.deepEqual(mountsBelow(dir), []);
     assert.deepEqual(loopDevicesOf(dir), []);
   });
-}
+
+test('a start that cannot be is told in a line for each fault, with status 1', async t => {
+  const dir = directoryOf(t);
+  const [file, pools] = [join(dir, 'file'), join(dir, 'pools.yaml')];
+  writeFileSync(file, '');
+  writeFileSync(pools, 'pools: { one: { backend: floppy }, two: { backend: image } }');
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const [flags, fault] of [
+    [['--dir', dir, '--listen', `127.0.0.1:${port}`], new RegExp(`:${port} is already in use\n$`)],
+    [['--dir', file], /^fairlead dev: .*file.*\n$/],
+    [['--dir', dir, '--config', pools], /pools\.one\.backend: .*\n.*:\d+: pools\.two\.dir: .*\n$/],
+  ] as const) {
+    const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', ...flags], { encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.match(stderr, fault);
+  }
+});
 
 test(
   'a second dev on the same directory is refused in one line and disturbs nothing',
   { skip: noRoot },
   async t => {
-    const dir = temporaryDirectory(t);
-    const dev = await startDev({ dir });
-    const second = spawnSync(process.execPath, [cli, 'dev', '--dir', dir], { encoding: 'utf8' });
+    const { dir, node } = await openDev(t);
+    const argv = [cli, 'dev', '--dir', join(dir, 'dev')];
+    const second = spawnSync(process.execPath, argv, { encoding: 'utf8' });
     assert.equal(second.status, 1);
     assert.match(second.stderr, /^fairlead dev: socket ".*\.sock" is in use by a live instance\n$/);
-    const client = connectCsi(dev.node);
-    assert.equal((await client.identity.Probe({})).ready?.value, true);
-    client.close();
-    await dev.end();
+    assert.equal((await node.identity.Probe({})).ready?.value, true);
   },
 );
 
-test('a taken port is one clear line and exit status 1', async t => {
-  const dir = temporaryDirectory(t);
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise(resolve => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [cli, 'dev', '--dir', dir, '--listen', `127.0.0.1:${port}`],
-    { encoding: 'utf8' },
-  );
-  server.close();
-  assert.equal(status, 1);
-  assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port} is already in use`));
-});
-
-test('a directory that cannot be written is one clear line and exit status 1', async t => {
-  const dir = temporaryDirectory(t);
-  writeFileSync(join(dir, 'file'), '');
-  const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', '--dir', join(dir, 'file')], {
-    encoding: 'utf8',
-  });
-  assert.equal(status, 1);
-  assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
-  assert.match(stderr, /^fairlead dev: .*file/);
-});
-
 test('dev serves the pools of a file of your own', { skip: noRoot }, async t => {
-  const dir = temporaryDirectory(t);
-  const config = join(dir, 'pools.yaml');
+  const config = join(directoryOf(t), 'pools.yaml');
   writeFileSync(config, 'pools: { one: { backend: memory }, two: { backend: memory } }');
-  const dev = await startDev({ dir: join(dir, 'dev'), config });
-  const { controller, close } = connectCsi(dev.controller);
-  t.after(async () => {
-    close();
-    await dev.end();
-  });
+  const { controller } = (await openDev(t, { config })).controller;
   const request = { name: 'a', volume_capabilities: [capability] };
   await assert.rejects(controller.CreateVolume(request), { code: 'INVALID_ARGUMENT' });
   const { volume } = await controller.CreateVolume({ ...request, parameters: { pool: 'two' } });
   assert.equal(volume?.volume_id, 'dev.a');
 });
 
-test('all faults of a file of your own are told, one on a line', { skip: noRoot }, async t => {
-  const dir = temporaryDirectory(t);
-  const config = join(dir, 'pools.yaml');
-  writeFileSync(config, 'pools: { one: { backend: floppy }, two: { backend: image } }');
-  const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', '--dir', dir, '--config', config], {
-    encoding: 'utf8',
-  });
-  assert.equal(status, 1);
-  assert.match(
-    stderr,
-    /gateway\.yaml:\d+: pools\.one\.backend: .*\n.*gateway\.yaml:\d+: pools\.two\.dir: .*\n$/,
-  );
-});
-
 test('the demo proves what it says and leaves nothing behind', { skip: noRoot }, async t => {
-  const dir = temporaryDirectory(t);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'demo'], {
-    encoding: 'utf8',
-    env: { ...process.env, TMPDIR: dir },
-  });
+  const dir = directoryOf(t);
+  const env = { ...process.env, TMPDIR: dir };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'demo'], { encoding: 'utf8', env });
   assert.equal(status, 0, stderr);
   assert.match(stdout, /✓ NodeStageVolume/);
   assert.match(stdout, /Proved: /);
@@ -150,12 +101,6 @@ test('the demo proves what it says and leaves nothing behind', { skip: noRoot },
 });
 
 type Paths = { readonly staging: string; readonly target: string };
-
-function temporaryDirectory(t: TestContext): string {
-  const dir = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(dir));
-  return dir;
-}
 
 /** Everything up to NodePublish, as a caller repeats it after a restart. */
 async function mountVolume(dev: Dev, name: string, { staging, target }: Paths): Promise<string> {

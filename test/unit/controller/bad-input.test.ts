@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
-import { everything, offered, serveController } from './serving.ts';
+import { callRpc, everything, offered, serveController } from './serving.ts';
 
 const volume_capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' } };
 const volume_capabilities = [volume_capability];
@@ -128,17 +128,12 @@ for (const { rows, storage } of [
 ])
   for (const [rpc, change, says, code = 'INVALID_ARGUMENT'] of rows)
     test(`${rpc} with ${JSON.stringify(change).slice(0, 80)} is ${code}, and never reaches the gateway`, async t => {
-      const { csi, asked } = await serveController(t, {}, storage);
-      const { controller, groupController, snapshotMetadata } = csi;
-      const rpcs = { ...controller, ...groupController, ...snapshotMetadata } as unknown as Record<
-        string,
-        ((request: object) => unknown) | undefined
-      >;
-      const answer = rpcs[rpc]?.({ ...good[rpc], ...change }) ?? assert.fail(`${rpc} is no RPC`);
-      const work = answer instanceof Promise ? answer : Array.fromAsync(answer as AsyncIterable<unknown>);
-      const error = await work.catch((failure: unknown) => failure);
+      const served = await serveController(t, {}, storage);
+      const error = await callRpc(served, rpc, { ...good[rpc], ...change }).catch(
+        (failure: unknown) => failure,
+      );
       assert.ok(error instanceof Problem, String(error));
       assert.equal(error.code, code);
       assert.ok(error.detail.includes(says), error.detail);
-      assert.deepEqual(asked, []);
+      assert.deepEqual(served.asked, []);
     });

@@ -1,149 +1,222 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../src/api/problem.ts';
-import { resourceId } from '../../../src/controller/resource-id.ts';
+import { resourceId } from '../../../src/controller/messages.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { offered, serveController } from './serving.ts';
+import { everything, offered, serveController, testRows } from './serving.ts';
 
 const volume_capability = {
   mount: { fs_type: 'ext4' },
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 } as const;
+const volume_capabilities = [volume_capability];
 const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ext4' };
-const create = { name: 'pvc-1', volume_capabilities: [volume_capability] };
+const volume_id = 'a.pvc-1';
+const volumeId = volume_id;
+const create = { name: 'pvc-1', volume_capabilities };
+const publish = { volume_id, node_id: 'n1', volume_capability };
+const validate = { volume_id, volume_capabilities, volume_context: { k: 'v' } };
+const mutable_parameters = { tier: 'fast' };
+const entries = [{ status: 'DEGRADED' as const, reason: 'DiskSlow', message: 'reads take long' }];
+/** What the provisioner adds to a StorageClass's parameters is not passed on. */
+const parameters = {
+  'csi.storage.k8s.io/pvc/name': 'data',
+  'csi.storage.k8s.io/pv/name': 'pv-1',
+  tier: 'fast',
+};
+const attached = { volumeId, nodeId: 'n1', readonly: false } as const;
+const attachment = {
+  protocol: 'loop',
+  attachmentId: 'x1',
+  sizeBytes: 1_048_576,
+  readonly: false,
+  mayFormat: true,
+  path: '/images/a.pvc-1',
+} as const;
+/** What is created of a volume where nothing but its name is given. */
+const spec = { name: 'pvc-1', requiredBytes: 0, limitBytes: 0, capabilities: [capability], parameters: {} };
 
-test('CreateVolume asks for the volume by its id and tells what came of it', async t => {
-  const { csi, asked } = await serveController(t);
-  const { volume } = await csi.controller.CreateVolume({
-    ...create,
-    capacity_range: { required_bytes: 1_000, limit_bytes: 2_000 },
-    parameters: { tier: 'fast' },
-  });
-  assert.deepEqual(asked, [
-    [
-      'createVolume',
-      {
-        volumeId: 'a.pvc-1',
-        body: {
-          name: 'pvc-1',
-          requiredBytes: 1_000,
-          limitBytes: 2_000,
-          capabilities: [capability],
-          parameters: { tier: 'fast' },
+testRows([
+  {
+    title: 'asks for the volume by its id and answers with it',
+    rpc: 'CreateVolume',
+    request: { ...create, parameters, capacity_range: { required_bytes: 1_000, limit_bytes: 2_000 } },
+    asked: [
+      [
+        'createVolume',
+        {
+          volumeId,
+          body: { ...spec, requiredBytes: 1_000, limitBytes: 2_000, parameters: { tier: 'fast' } },
         },
-      },
+      ],
     ],
-  ]);
-  assert.equal(volume?.volume_id, 'a.pvc-1');
-  assert.equal(volume?.capacity_bytes, '1048576');
-  assert.deepEqual(volume?.volume_context, { k: 'v' });
-});
-
-test('CreateVolume makes a safe id of an odd name, and passes the name on as it is', async t => {
-  const { csi, asked } = await serveController(t);
-  const { volume } = await csi.controller.CreateVolume({ ...create, name: '../ü' });
-  assert.equal(volume?.volume_id, resourceId('a', '../ü'));
-  assert.partialDeepStrictEqual(asked, [
-    ['createVolume', { volumeId: resourceId('a', '../ü'), body: { name: '../ü' } }],
-  ]);
-});
-
-test('the metadata that the provisioner adds is not passed on, other parameters are', async t => {
-  const { csi, asked } = await serveController(t);
-  const parameters = {
-    'csi.storage.k8s.io/pvc/name': 'data',
-    'csi.storage.k8s.io/pvc/namespace': 'prod',
-    'csi.storage.k8s.io/pv/name': 'pv-1',
-    tier: 'fast',
-  };
-  await csi.controller.CreateVolume({ ...create, parameters });
-  await csi.controller.GetCapacity({ parameters });
-  const given = asked.map(([, { body }]) => body as { parameters: object });
-  assert.deepEqual(
-    given.map(spec => spec.parameters),
-    [{ tier: 'fast' }, { tier: 'fast' }],
-  );
-});
-
-for (const state of ['creating', 'deleting'] as const) {
-  test(`CreateVolume never gives a volume that is ${state} for done`, async t => {
-    const { csi } = await serveController(t, { createVolume: async () => sampleVolume({ state }) });
-    await assert.rejects(csi.controller.CreateVolume(create), {
-      code: 'ABORTED',
-      detail: new RegExp(`is ${state} still`),
-    });
-  });
-}
-
-test('ControllerPublishVolume gives the attachment as the publish context', async t => {
-  const { csi, asked } = await serveController(t);
-  const request = { volume_id: 'a.pvc-1', node_id: 'n1', volume_capability, readonly: true };
-  const { publish_context } = await csi.controller.ControllerPublishVolume(request);
-  assert.deepEqual(asked, [
-    ['attachVolume', { volumeId: 'a.pvc-1', nodeId: 'n1', body: { capability, readonly: true } }],
-  ]);
-  assert.deepEqual(
-    { ...publish_context },
-    {
-      protocol: 'loop',
-      attachmentId: 'x1',
-      sizeBytes: '1048576',
-      readonly: 'false',
-      mayFormat: 'true',
-      path: '/images/a.pvc-1',
+    answer: { volume: { volume_id, capacity_bytes: '1048576', volume_context: { k: 'v' } } },
+  },
+  {
+    title: 'makes a safe id of an odd name, and passes the name on as it is',
+    rpc: 'CreateVolume',
+    request: { ...create, name: '../ü' },
+    asked: [['createVolume', { volumeId: resourceId('a', '../ü'), body: { ...spec, name: '../ü' } }]],
+    answer: { volume: { volume_id: resourceId('a', '../ü') } },
+  },
+  {
+    title: 'passes mutable parameters on',
+    rpc: 'CreateVolume',
+    request: { ...create, mutable_parameters },
+    asked: [['createVolume', { volumeId, body: { ...spec, mutableParameters: mutable_parameters } }]],
+  },
+  ...[
+    { from: { snapshot: { snapshot_id: 'a.s' } }, source: { kind: 'snapshot', snapshotId: 'a.s' } as const },
+    { from: { volume: { volume_id: 'a.v' } }, source: { kind: 'volume', volumeId: 'a.v' } as const },
+  ].map(({ from, source }) => ({
+    title: `passes a ${source.kind} to be filled from on, and names it in the answer`,
+    rpc: 'CreateVolume',
+    request: { ...create, volume_content_source: from },
+    api: { createVolume: async () => sampleVolume({ source }) },
+    asked: [['createVolume', { volumeId, body: { ...spec, source } }]] as const,
+    answer: { volume: { content_source: from } },
+  })),
+  {
+    title: 'never gives a volume for done that is being created',
+    rpc: 'CreateVolume',
+    request: create,
+    api: { createVolume: async () => sampleVolume({ state: 'creating' }) },
+    error: { code: 'ABORTED', detail: /is creating still/ },
+  },
+  {
+    title: 'hands the code and the detail of a refusal on',
+    rpc: 'DeleteVolume',
+    request: { volume_id },
+    api: { deleteVolume: () => Promise.reject(new Problem('FAILED_PRECONDITION', 'attached to node "n2"')) },
+    asked: [['deleteVolume', { volumeId }]],
+    error: { code: 'FAILED_PRECONDITION', detail: /^attached to node "n2"/ },
+  },
+  {
+    title: 'gives the attachment as the publish context',
+    rpc: 'ControllerPublishVolume',
+    request: { ...publish, readonly: true },
+    asked: [['attachVolume', { volumeId, nodeId: 'n1', body: { capability, readonly: true } }]],
+    answer: {
+      publish_context: { ...attachment, sizeBytes: '1048576', readonly: 'false', mayFormat: 'true' },
     },
-  );
-});
+  },
+  ...[
+    { ...attached, state: 'attaching' as const, attachment },
+    { ...attached, state: 'attached' as const },
+  ].map(resource => ({
+    title: `never gives what is ${resource.state} ${'attachment' in resource ? '' : 'nowhere '}for done`,
+    rpc: 'ControllerPublishVolume',
+    request: publish,
+    api: { attachVolume: async () => resource },
+    error: { code: 'UNAVAILABLE' as const, detail: /is not attached to node "n1" yet/ },
+  })),
+  {
+    title: 'detaches from one node',
+    rpc: 'ControllerUnpublishVolume',
+    request: { volume_id, node_id: 'n1' },
+    asked: [['detachVolume', { volumeId, nodeId: 'n1' }]],
+  },
+  {
+    title: 'without a node means all of them',
+    rpc: 'ControllerUnpublishVolume',
+    request: { volume_id },
+    asked: [['detachVolumeFromAllNodes', { volumeId }]],
+  },
+  {
+    title: 'confirms what was asked',
+    rpc: 'ValidateVolumeCapabilities',
+    request: { ...validate, mutable_parameters },
+    asked: [
+      [
+        'validateVolume',
+        {
+          volumeId,
+          body: {
+            capabilities: [capability],
+            parameters: {},
+            context: { k: 'v' },
+            mutableParameters: mutable_parameters,
+          },
+        },
+      ],
+    ],
+    answer: {
+      confirmed: { volume_capabilities, volume_context: { k: 'v' }, mutable_parameters },
+      message: '',
+    },
+  },
+  {
+    title: 'says why not',
+    rpc: 'ValidateVolumeCapabilities',
+    request: validate,
+    api: { validateVolume: async () => ({ confirmed: false, message: 'no raw blocks here' }) },
+    answer: { confirmed: null, message: 'no raw blocks here' },
+  },
+  {
+    title: 'answers with the space and the bounds of one volume',
+    rpc: 'GetCapacity',
+    request: { parameters, volume_capabilities },
+    asked: [['getCapacity', { body: { parameters: { tier: 'fast' }, capabilities: [capability] } }]],
+    answer: {
+      available_capacity: '10',
+      maximum_volume_size: { value: '5' },
+      minimum_volume_size: { value: '1' },
+    },
+  },
+  {
+    title: 'has where the volume is attached',
+    rpc: 'ControllerGetVolume',
+    request: { volume_id },
+    api: { getVolume: async () => sampleVolume({ attachments: [{ ...attached, state: 'attached' }] }) },
+    answer: { volume: { volume_id }, status: { published_node_ids: ['n1'] } },
+  },
+  {
+    title: 'passes the bounds on, and answers with the size and what the node must do',
+    rpc: 'ControllerExpandVolume',
+    request: { volume_id, capacity_range: { required_bytes: 5, limit_bytes: 9 }, volume_capability },
+    asked: [['expandVolume', { volumeId, body: { requiredBytes: 5, limitBytes: 9 } }]],
+    answer: { capacity_bytes: '5', node_expansion_required: true },
+  },
+  {
+    title: 'needs nothing of the node for a volume that never grew',
+    rpc: 'ControllerExpandVolume',
+    request: { volume_id, capacity_range: { required_bytes: 1 } },
+    api: { expandVolume: async () => sampleVolume() },
+    answer: { node_expansion_required: false },
+  },
+  {
+    title: 'passes the parameters on',
+    rpc: 'ControllerModifyVolume',
+    request: { volume_id, mutable_parameters },
+    asked: [['modifyVolume', { volumeId, body: { mutableParameters: mutable_parameters } }]],
+  },
+  {
+    title: 'has what is wrong in the words of CSI',
+    rpc: 'ControllerGetVolumeHealth',
+    request: { volume_id },
+    api: { getVolumeHealth: async () => ({ volumeId, entries }) },
+    answer: { volume_health: { volume_id, health_statuses: entries } },
+  },
+  {
+    title: 'passes paging on',
+    rpc: 'ControllerListVolumeHealth',
+    request: { max_entries: 3, starting_token: 'from' },
+    api: { listVolumeHealth: async () => ({ volumes: [{ volumeId, entries }], nextPageToken: 'next' }) },
+    asked: [['listVolumeHealth', { limit: 3, pageToken: 'from' }]],
+    answer: { entries: [{ volume_id, health_statuses: entries }], next_token: 'next' },
+  },
+]);
 
-test('ControllerPublishVolume never gives an attachment that is not attached for done', async t => {
-  const fields = { volumeId: 'a.pvc-1', nodeId: 'n1', readonly: false };
-  const attachment = {
-    protocol: 'loop',
-    attachmentId: 'x',
-    sizeBytes: 1,
-    readonly: false,
-    mayFormat: true,
-    path: '/x',
-  } as const;
-  for (const resource of [
-    { ...fields, state: 'attaching', attachment },
-    { ...fields, state: 'detaching', attachment },
-    { ...fields, state: 'attached' },
-  ] as const) {
-    const { csi } = await serveController(t, { attachVolume: async () => resource });
-    const work = csi.controller.ControllerPublishVolume({
-      volume_id: 'a.pvc-1',
-      node_id: 'n1',
-      volume_capability,
-    });
-    await assert.rejects(work, { code: 'UNAVAILABLE', detail: /is not attached to node "n1" yet/ });
-  }
-});
-
-test('ControllerUnpublishVolume without a node means all of them', async t => {
-  const { csi, asked } = await serveController(t);
-  await csi.controller.ControllerUnpublishVolume({ volume_id: 'a.pvc-1' });
-  await csi.controller.ControllerUnpublishVolume({ volume_id: 'a.pvc-1', node_id: 'n1' });
-  assert.deepEqual(asked, [
-    ['detachVolumeFromAllNodes', { volumeId: 'a.pvc-1' }],
-    ['detachVolume', { volumeId: 'a.pvc-1', nodeId: 'n1' }],
-  ]);
-});
-
-test('ListVolumes passes paging on, leaves out what is not ready, and tells where each volume is attached', async t => {
-  const attachments = (['attaching', 'attached', 'detaching'] as const).map(state => ({
-    nodeId: state,
-    state,
-    readonly: false,
-  }));
+test('ListVolumes passes paging on, leaves out what is not ready, and has where each volume is attached', async t => {
+  const states = ['attaching', 'attached', 'detaching'] as const;
+  const attachments = states.map(state => ({ nodeId: state, state, readonly: false }));
   const volumes = [
     sampleVolume({ id: 'a.1', attachments }),
     sampleVolume({ id: 'a.2', state: 'creating' }),
     sampleVolume({ id: 'a.3', state: 'deleting' }),
   ];
-  const { csi, asked } = await serveController(t, {
-    listVolumes: async () => ({ volumes, nextPageToken: 'next=/é' }),
-  });
+  const listVolumes = async () => ({ volumes, nextPageToken: 'next=/é' });
+  const { csi, asked } = await serveController(t, { listVolumes });
   const page = await csi.controller.ListVolumes({ max_entries: 3, starting_token: 'from=/é' });
   assert.deepEqual(asked, [['listVolumes', { limit: 3, pageToken: 'from=/é' }]]);
   assert.equal(page.next_token, 'next=/é');
@@ -153,88 +226,36 @@ test('ListVolumes passes paging on, leaves out what is not ready, and tells wher
   );
 });
 
-test("ListVolumes hands a bad token's ABORTED on", async t => {
-  const { csi } = await serveController(t, {
-    listVolumes: () => Promise.reject(new Problem('ABORTED', 'page token "x" is not one')),
+test('mutable parameters before a storage that has none are not confirmed', async t => {
+  const { csi } = await serveController(t, {}, offered);
+  const { confirmed, message } = await csi.controller.ValidateVolumeCapabilities({
+    ...validate,
+    mutable_parameters,
   });
-  await assert.rejects(csi.controller.ListVolumes({ starting_token: 'x' }), { code: 'ABORTED' });
+  assert.deepEqual([confirmed, message], [null, 'mutable parameters are not offered']);
 });
 
-test('the last page has no token', async t => {
-  const { csi } = await serveController(t);
-  assert.equal((await csi.controller.ListVolumes({})).next_token, '');
-});
-
-test('ValidateVolumeCapabilities confirms what was asked, or tells why not', async t => {
-  const request = {
-    volume_id: 'a.pvc-1',
-    volume_capabilities: [volume_capability],
-    volume_context: { k: 'v' },
-  };
-  const confirmed = await (await serveController(t)).csi.controller.ValidateVolumeCapabilities(request);
-  assert.equal(confirmed.confirmed?.volume_capabilities?.length, 1);
-  assert.equal(confirmed.message, '');
-  const { csi } = await serveController(t, {
-    validateVolume: async () => ({ confirmed: false, message: 'no raw blocks here' }),
+const always = [
+  'CREATE_DELETE_VOLUME PUBLISH_UNPUBLISH_VOLUME LIST_VOLUMES PUBLISH_READONLY',
+  'LIST_VOLUMES_PUBLISHED_NODES GET_VOLUME',
+].join(' ');
+const all = [
+  'GET_CAPACITY CLONE_VOLUME EXPAND_VOLUME MODIFY_VOLUME CREATE_DELETE_SNAPSHOT LIST_SNAPSHOTS',
+  'GET_SNAPSHOT GET_VOLUME_HEALTH LIST_VOLUME_HEALTH SINGLE_NODE_MULTI_WRITER',
+].join(' ');
+for (const [features, more, groups] of [
+  [['capacity'], 'GET_CAPACITY', 0],
+  [[], '', 0],
+  [everything.features, all, 1],
+  // No volume can be made from its snapshots; the other word is a newer gateway's.
+  [['snapshots', 'teleport'], '', 0],
+] as const)
+  test(`the capabilities are those of a storage with the features ${features.join(', ')}`, async t => {
+    const accessModes = groups ? ['SINGLE_NODE_MULTI_WRITER' as const] : offered.accessModes;
+    const { csi } = await serveController(t, {}, { ...offered, features: [...features], accessModes });
+    const { capabilities } = await csi.controller.ControllerGetCapabilities({});
+    const expected = `${always} ${more}`.trim().split(' ');
+    assert.deepEqual(capabilities.map(({ rpc }) => rpc?.type).sort(), expected.sort());
+    const answer = await csi.groupController.GroupControllerGetCapabilities({});
+    assert.equal(answer.capabilities.length, groups);
   });
-  const refused = await csi.controller.ValidateVolumeCapabilities(request);
-  assert.deepEqual([refused.confirmed, refused.message], [null, 'no raw blocks here']);
-  const mutable = await csi.controller.ValidateVolumeCapabilities({
-    ...request,
-    mutable_parameters: { k: 'v' },
-  });
-  assert.deepEqual([mutable.confirmed, mutable.message], [null, 'mutable parameters are not offered']);
-});
-
-test('GetCapacity tells the space and the bounds of one volume', async t => {
-  const { csi } = await serveController(t);
-  const capacity = await csi.controller.GetCapacity({ volume_capabilities: [volume_capability] });
-  assert.equal(capacity.available_capacity, '10');
-  assert.equal(capacity.maximum_volume_size?.value, '5');
-  assert.equal(capacity.minimum_volume_size?.value, '1');
-});
-
-test('ControllerGetVolume tells the volume and where it is attached', async t => {
-  const attachments = [{ nodeId: 'n1', state: 'attached', readonly: false } as const];
-  const { csi } = await serveController(t, {
-    getVolume: async ({ volumeId: id }) => sampleVolume({ id, attachments }),
-  });
-  const { volume, status } = await csi.controller.ControllerGetVolume({ volume_id: 'a.pvc-1' });
-  assert.deepEqual([volume?.volume_id, status?.published_node_ids], ['a.pvc-1', ['n1']]);
-});
-
-test('what the gateway refuses comes out with its code and detail', async t => {
-  const { csi } = await serveController(t, {
-    deleteVolume: () =>
-      Promise.reject(new Problem('FAILED_PRECONDITION', 'volume "a.x" is attached to node "n2"')),
-  });
-  await assert.rejects(csi.controller.DeleteVolume({ volume_id: 'a.x' }), {
-    code: 'FAILED_PRECONDITION',
-    detail: /^volume "a.x" is attached to node "n2"/,
-  });
-});
-
-test('the capabilities are those of the storage behind', async t => {
-  const always = [
-    'CREATE_DELETE_VOLUME',
-    'PUBLISH_UNPUBLISH_VOLUME',
-    'LIST_VOLUMES',
-    'PUBLISH_READONLY',
-    'LIST_VOLUMES_PUBLISHED_NODES',
-    'GET_VOLUME',
-  ];
-  const multi = {
-    ...offered,
-    features: new Array<string>(),
-    accessModes: ['SINGLE_NODE_MULTI_WRITER' as const],
-  };
-  for (const [capabilities, expected] of [
-    [offered, [...always, 'GET_CAPACITY']],
-    [{ ...offered, features: new Array<string>() }, always],
-    [multi, [...always, 'SINGLE_NODE_MULTI_WRITER']],
-  ] as const) {
-    const { csi } = await serveController(t, {}, capabilities);
-    const answer = await csi.controller.ControllerGetCapabilities({});
-    assert.deepEqual(answer.capabilities.map(({ rpc }) => rpc?.type).sort(), [...expected].sort());
-  }
-});

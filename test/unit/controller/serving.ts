@@ -1,11 +1,10 @@
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
-import { features } from '../../../src/api/storage.ts';
-import { Problem } from '../../../src/api/problem.ts';
-import type { Capabilities } from '../../../src/api/storage.ts';
-import type { CapabilitySource } from '../../../src/controller/capabilities.ts';
+import type { ProblemCode } from '../../../src/api/problem.ts';
+import { features, type Capabilities } from '../../../src/api/storage.ts';
 import { createController } from '../../../src/controller/controller.ts';
 import { createGroupController } from '../../../src/controller/group-controller.ts';
 import { createSnapshotMetadata } from '../../../src/controller/snapshot-metadata.ts';
@@ -14,7 +13,7 @@ import { advertisedByDefault, type Advertised } from '../../../src/csi/identity.
 import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 
-/** What the storage can do where a test says nothing of it. */
+/** A storage that can do little. */
 export const offered: Capabilities = {
   version: '1',
   accessModes: ['SINGLE_NODE_WRITER'],
@@ -23,7 +22,7 @@ export const offered: Capabilities = {
   pools: [],
 };
 
-/** A storage that can do everything. */
+/** A storage that can do everything, as it does where a test says nothing of it. */
 export const everything: Capabilities = { ...offered, features: [...features] };
 
 /** One call of the Storage API: the operation, and what it was given without the call itself. */
@@ -36,18 +35,9 @@ export type Served = { readonly csi: CsiClient; readonly asked: readonly Asked[]
 export async function serveController(
   t: TestContext,
   client: Partial<StorageClient> = {},
-  capabilities: (Capabilities & { readonly advertised?: Advertised }) | undefined = offered,
+  storage: Capabilities & { readonly advertised?: Advertised } = everything,
 ): Promise<Served> {
   const asked: Asked[] = [];
-  const source: CapabilitySource = {
-    get() {
-      if (!capabilities)
-        throw new Problem('UNAVAILABLE', 'the gateway has not reported its capabilities: it is down');
-      return capabilities;
-    },
-    isKnown: () => capabilities !== undefined,
-    close: () => {},
-  };
   const answers = Object.entries({ ...calmClient(), ...client });
   const recording = answers.map(([name, answer]) => [
     name,
@@ -59,9 +49,9 @@ export async function serveController(
   ]);
   const options = {
     client: Object.fromEntries(recording) as StorageClient,
-    capabilities: source,
+    capabilities: { get: () => storage, isKnown: () => true, close() {} },
     cluster: 'a',
-    advertised: capabilities?.advertised ?? advertisedByDefault,
+    advertised: storage.advertised ?? advertisedByDefault,
   };
   const socketPath = join(await temporaryDir(t), 'csi.sock');
   await serveCsi(t, socketPath, {
@@ -70,6 +60,39 @@ export async function serveController(
     metadata: createSnapshotMetadata(options),
   });
   return { csi: clientOf(t, socketPath), asked };
+}
+
+/** Calls an RPC by its name; what a stream sends comes as a list, and everything as plain data. */
+export async function callRpc({ csi }: Served, rpc: string, request: object): Promise<unknown> {
+  const rpcs = { ...csi.controller, ...csi.groupController, ...csi.snapshotMetadata };
+  const call = (rpcs as unknown as Record<string, ((request: object) => unknown) | undefined>)[rpc];
+  const answer = call?.(request) ?? assert.fail(`${rpc} is no RPC`);
+  const whole = answer instanceof Promise ? answer : Array.fromAsync(answer as AsyncIterable<unknown>);
+  return JSON.parse(JSON.stringify(await whole));
+}
+
+/** One request: what is asked of the API for it, and either what comes out at least, or the code of the error. */
+export type Row = {
+  readonly title: string;
+  readonly rpc: string;
+  readonly request: object;
+  /** Answers of the API other than that everything works. */
+  readonly api?: Partial<StorageClient>;
+  readonly asked?: readonly Asked[];
+  readonly answer?: object;
+  readonly error?: { readonly code: ProblemCode; readonly detail?: RegExp };
+};
+
+/** One test for each row. */
+export function testRows(rows: readonly Row[]): void {
+  for (const { title, rpc, request, api, asked, answer, error } of rows)
+    test(`${rpc} ${title}`, async t => {
+      const served = await serveController(t, api);
+      const work = callRpc(served, rpc, request);
+      if (error) await assert.rejects(work, error);
+      else assert.partialDeepStrictEqual(await work, answer ?? {});
+      if (asked) assert.deepEqual(served.asked, asked);
+    });
 }
 
 /** Everything works. */

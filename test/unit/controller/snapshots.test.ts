@@ -1,133 +1,145 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../src/api/problem.ts';
-import { sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
-import { everything, serveController } from './serving.ts';
+import { sampleGroup, sampleSnapshot } from '../../fakes/storage-api.ts';
+import { callRpc, serveController, testRows } from './serving.ts';
 
-const volume_capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
-const create = { name: 'pvc-2', volume_capabilities: [volume_capability] };
+const create = { name: 'snap-1', source_volume_id: 'a.pvc-1' };
+const found = { snapshot_id: 'a.snap-1' };
+const createGroup = { name: 'group-1', source_volume_ids: ['a.one', 'a.two'] };
+const members = ['a.one-cut', 'a.two-cut'];
+const missing = { getGroup: () => Promise.reject(new Problem('NOT_FOUND', 'there is no group "a.x"')) };
+/** What the snapshotter adds to a class's parameters is not passed on. */
+const parameters = { tier: 'cold', 'csi.storage.k8s.io/volumesnapshot/name': 'nightly' };
 
-test('CreateSnapshot asks for the snapshot by its id and tells when it was cut', async t => {
-  const { csi, asked } = await serveController(t, {}, everything);
-  const parameters = {
-    tier: 'cold',
-    'csi.storage.k8s.io/volumesnapshot/name': 'nightly',
-    'csi.storage.k8s.io/volumesnapshot/namespace': 'prod',
-    'csi.storage.k8s.io/volumesnapshotcontent/name': 'snapcontent-1',
-  };
-  const { snapshot } = await csi.controller.CreateSnapshot({
-    name: 'snap-1',
-    source_volume_id: 'a.pvc-1',
-    parameters,
-  });
-  const spec = { name: 'snap-1', volumeId: 'a.pvc-1', parameters: { tier: 'cold' } };
-  assert.deepEqual(asked, [['createSnapshot', { snapshotId: 'a.snap-1', body: spec }]]);
-  assert.deepEqual(
-    [snapshot?.snapshot_id, snapshot?.source_volume_id, snapshot?.size_bytes, snapshot?.ready_to_use],
-    ['a.snap-1', 'a.pvc-1', '1048576', true],
-  );
-  assert.deepEqual({ ...snapshot?.creation_time }, { seconds: '1767225600', nanos: 250_000_000 });
-  assert.equal(snapshot?.group_snapshot_id, '');
-});
-
-test('a snapshot that is processing is not ready to use', async t => {
-  const { csi } = await serveController(
-    t,
-    { createSnapshot: async ({ snapshotId: id }) => sampleSnapshot({ id, state: 'processing' }) },
-    everything,
-  );
-  const { snapshot } = await csi.controller.CreateSnapshot({ name: 's', source_volume_id: 'a.pvc-1' });
-  assert.equal(snapshot?.ready_to_use, false);
-});
-
-for (const state of ['creating', 'deleting'] as const) {
-  test(`a snapshot that is ${state} is ABORTED, and in no list`, async t => {
-    const found = async (): Promise<ReturnType<typeof sampleSnapshot>> => sampleSnapshot({ state });
-    const { csi } = await serveController(t, { createSnapshot: found, getSnapshot: found }, everything);
-    const aborted = { code: 'ABORTED', detail: new RegExp(`is ${state} still`) };
-    await assert.rejects(csi.controller.CreateSnapshot({ name: 's', source_volume_id: 'a.pvc-1' }), aborted);
-    await assert.rejects(csi.controller.GetSnapshot({ snapshot_id: 'a.snap-1' }), aborted);
-    assert.deepEqual((await csi.controller.ListSnapshots({ snapshot_id: 'a.snap-1' })).entries, []);
-  });
-}
-
-test('GetSnapshot shows one that is cut and not ready, with its group', async t => {
-  const { csi } = await serveController(
-    t,
-    {
-      getSnapshot: async ({ snapshotId: id }) =>
-        sampleSnapshot({ id, state: 'processing', groupId: 'a.group-1' }),
-    },
-    everything,
-  );
-  const { snapshot } = await csi.controller.GetSnapshot({ snapshot_id: 'a.x' });
-  assert.deepEqual([snapshot?.ready_to_use, snapshot?.group_snapshot_id], [false, 'a.group-1']);
-});
-
-test('ListSnapshots passes filters and paging on', async t => {
-  const { csi, asked } = await serveController(
-    t,
-    { listSnapshots: async () => ({ snapshots: [sampleSnapshot()], nextPageToken: 'next' }) },
-    everything,
-  );
-  const page = await csi.controller.ListSnapshots({
-    max_entries: 2,
-    starting_token: 'from',
-    source_volume_id: 'a.pvc-1',
-  });
-  assert.deepEqual(asked, [['listSnapshots', { limit: 2, pageToken: 'from', volumeId: 'a.pvc-1' }]]);
-  assert.deepEqual([page.entries.length, page.next_token], [1, 'next']);
-});
-
-test('ListSnapshots of one snapshot has that one, or nothing when it is not there or of another volume', async t => {
-  const unknown = new Problem('NOT_FOUND', 'there is no snapshot "a.never"');
-  const { csi } = await serveController(
-    t,
-    {
-      getSnapshot: async ({ snapshotId: id }) =>
-        id === 'a.never' ? Promise.reject(unknown) : sampleSnapshot({ id }),
-    },
-    everything,
-  );
-  const count = async (snapshot_id: string, source_volume_id = ''): Promise<number> =>
-    (await csi.controller.ListSnapshots({ snapshot_id, source_volume_id })).entries.length;
-  assert.equal(await count('a.snap-1'), 1);
-  assert.equal(await count('a.snap-1', 'a.pvc-1'), 1);
-  assert.equal(await count('a.snap-1', 'a.pvc-2'), 0);
-  assert.equal(await count('a.never'), 0);
-});
-
-test('DeleteSnapshot of a member is INVALID_ARGUMENT with the group', async t => {
-  const { csi } = await serveController(
-    t,
-    {
-      deleteSnapshot: () =>
-        Promise.reject(new Problem('INVALID_ARGUMENT', 'snapshot "a.s" belongs to group "a.g"')),
-    },
-    everything,
-  );
-  await assert.rejects(csi.controller.DeleteSnapshot({ snapshot_id: 'a.s' }), {
-    code: 'INVALID_ARGUMENT',
-    detail: /belongs to group "a.g"/,
-  });
-});
-
-for (const [content, source] of [
-  [{ snapshot: { snapshot_id: 'a.s' } }, { kind: 'snapshot', snapshotId: 'a.s' }],
-  [{ volume: { volume_id: 'a.v' } }, { kind: 'volume', volumeId: 'a.v' }],
-] as const) {
-  test(`CreateVolume from a ${source.kind} passes it on, and tells of it in the answer`, async t => {
-    const { csi, asked } = await serveController(
-      t,
-      {
-        createVolume: async ({ volumeId: id, body: { source: given } }) =>
-          sampleVolume({ id, ...(given && { source: given }) }),
+testRows([
+  {
+    title: 'asks for the snapshot by its id and answers with when it was cut',
+    rpc: 'CreateSnapshot',
+    request: { ...create, parameters },
+    asked: [
+      [
+        'createSnapshot',
+        {
+          snapshotId: 'a.snap-1',
+          body: { name: 'snap-1', volumeId: 'a.pvc-1', parameters: { tier: 'cold' } },
+        },
+      ],
+    ],
+    answer: {
+      snapshot: {
+        ...found,
+        source_volume_id: 'a.pvc-1',
+        size_bytes: '1048576',
+        ready_to_use: true,
+        creation_time: { seconds: '1767225600', nanos: 250_000_000 },
+        group_snapshot_id: '',
       },
-      everything,
-    );
-    const { volume } = await csi.controller.CreateVolume({ ...create, volume_content_source: content });
-    assert.partialDeepStrictEqual(asked, [['createVolume', { volumeId: 'a.pvc-2', body: { source } }]]);
-    assert.equal(volume?.content_source?.type, source.kind);
-    assert.partialDeepStrictEqual(JSON.parse(JSON.stringify(volume?.content_source)), content);
+    },
+  },
+  {
+    title: 'shows one that is cut and not ready, with its group',
+    rpc: 'GetSnapshot',
+    request: found,
+    api: { getSnapshot: async () => sampleSnapshot({ state: 'processing', groupId: 'a.group-1' }) },
+    answer: { snapshot: { ready_to_use: false, group_snapshot_id: 'a.group-1' } },
+  },
+  {
+    title: 'passes filters and paging on',
+    rpc: 'ListSnapshots',
+    request: { max_entries: 2, starting_token: 'from', source_volume_id: 'a.pvc-1' },
+    api: { listSnapshots: async () => ({ snapshots: [sampleSnapshot()], nextPageToken: 'next' }) },
+    asked: [['listSnapshots', { limit: 2, pageToken: 'from', volumeId: 'a.pvc-1' }]],
+    answer: { entries: [{ snapshot: found }], next_token: 'next' },
+  },
+  {
+    title: 'asks for the group by its id and answers with all members',
+    rpc: 'CreateVolumeGroupSnapshot',
+    request: { ...createGroup, parameters },
+    asked: [
+      [
+        'createGroup',
+        {
+          groupId: 'a.group-1',
+          body: { name: 'group-1', volumeIds: ['a.one', 'a.two'], parameters: { tier: 'cold' } },
+        },
+      ],
+    ],
+    answer: {
+      group_snapshot: {
+        group_snapshot_id: 'a.group-1',
+        ready_to_use: true,
+        snapshots: members.map(snapshot_id => ({ snapshot_id, group_snapshot_id: 'a.group-1' })),
+      },
+    },
+  },
+  {
+    title: 'answers with one that is processing, not ready',
+    rpc: 'CreateVolumeGroupSnapshot',
+    request: createGroup,
+    api: { createGroup: async () => sampleGroup({ state: 'processing' }) },
+    answer: { group_snapshot: { ready_to_use: false } },
+  },
+  {
+    title: 'does not give one that is not cut for done',
+    rpc: 'CreateVolumeGroupSnapshot',
+    request: createGroup,
+    api: { createGroup: async () => sampleGroup({ state: 'creating' }) },
+    error: { code: 'ABORTED' },
+  },
+  {
+    title: 'succeeds for a group that is missing',
+    rpc: 'DeleteVolumeGroupSnapshot',
+    request: { group_snapshot_id: 'a.x' },
+    api: missing,
+  },
+  {
+    title: 'cannot show a group that is missing',
+    rpc: 'GetVolumeGroupSnapshot',
+    request: { group_snapshot_id: 'a.x' },
+    api: missing,
+    error: { code: 'NOT_FOUND' },
+  },
+]);
+
+for (const state of ['creating', 'deleting'] as const)
+  test(`a snapshot that is ${state} is ABORTED, and in no list`, async t => {
+    const answer = async (): Promise<ReturnType<typeof sampleSnapshot>> => sampleSnapshot({ state });
+    const { csi } = await serveController(t, { createSnapshot: answer, getSnapshot: answer });
+    const aborted = { code: 'ABORTED', detail: new RegExp(`is ${state} still`) };
+    await assert.rejects(csi.controller.CreateSnapshot(create), aborted);
+    await assert.rejects(csi.controller.GetSnapshot(found), aborted);
+    assert.deepEqual((await csi.controller.ListSnapshots(found)).entries, []);
   });
-}
+
+test('ListSnapshots of one snapshot has that one, or nothing when it is missing or of another volume', async t => {
+  const unknown = new Problem('NOT_FOUND', 'there is no snapshot "a.never"');
+  const { csi } = await serveController(t, {
+    getSnapshot: async ({ snapshotId: id }) =>
+      id === 'a.never' ? Promise.reject(unknown) : sampleSnapshot({ id }),
+  });
+  for (const [snapshot_id, source_volume_id, count] of [
+    ['a.snap-1', '', 1],
+    ['a.snap-1', 'a.pvc-1', 1],
+    ['a.snap-1', 'a.pvc-2', 0],
+    ['a.never', '', 0],
+  ] as const) {
+    const { entries } = await csi.controller.ListSnapshots({ snapshot_id, source_volume_id });
+    assert.equal(entries.length, count);
+  }
+});
+
+test('GetVolumeGroupSnapshot and DeleteVolumeGroupSnapshot compare the members', async t => {
+  const served = await serveController(t);
+  for (const snapshot_ids of [[], ['a.one-cut'], [...members, 'a.x'], ['a.one-cut', 'a.x']])
+    for (const rpc of ['GetVolumeGroupSnapshot', 'DeleteVolumeGroupSnapshot'])
+      await assert.rejects(callRpc(served, rpc, { group_snapshot_id: 'a.group-1', snapshot_ids }), {
+        code: 'INVALID_ARGUMENT',
+      });
+  assert.ok(!served.asked.some(([name]) => name === 'deleteGroup'));
+  const request = { group_snapshot_id: 'a.group-1', snapshot_ids: members.toReversed() };
+  const { group_snapshot } = await served.csi.groupController.GetVolumeGroupSnapshot(request);
+  assert.equal(group_snapshot?.snapshots.length, 2);
+  await served.csi.groupController.DeleteVolumeGroupSnapshot(request);
+  assert.deepEqual(served.asked.at(-1), ['deleteGroup', { groupId: 'a.group-1' }]);
+});

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { features } from '../../../src/api/storage.ts';
-import type { Capabilities } from '../../../src/api/storage.ts';
+import { features, type Capabilities } from '../../../src/api/storage.ts';
 import { findDisagreements } from '../../../src/controller/capabilities.ts';
 import { parseAdvertised, type Advertised } from '../../../src/csi/identity.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
-import { everything, serveController } from './serving.ts';
+import { callRpc, everything, serveController } from './serving.ts';
 
 const volume_capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
-const create = { name: 'pvc-1', volume_capabilities: [volume_capability] };
+const volume = { name: 'pvc-1', volume_capabilities: [volume_capability] };
 const snapshot = { name: 'snap-1', source_volume_id: 'a.pvc-1' };
 const accessibility_requirements = {
   requisite: [{ segments: { zone: 'a', rack: '' } }, { segments: { zone: 'b' } }],
@@ -16,9 +15,10 @@ const accessibility_requirements = {
 };
 const asked = { requisite: [{ zone: 'a', rack: '' }, { zone: 'b' }], preferred: [{ zone: 'b' }] };
 const topology = [{ zone: 'b' }];
-const accessible = [{ segments: { zone: 'b' } }];
+const accessible = { accessible_topology: [{ segments: { zone: 'b' } }] };
+const inZone = { segments: { zone: 'a' } };
 const everywhere = { ...everything, features: features.filter(feature => feature !== 'topology') };
-const both: Advertised = ['topology', 'snapshot-topology'];
+const both: Advertised = ['group-snapshots', 'topology', 'snapshot-topology'];
 /** A storage in zone b. */
 const placed = {
   createVolume: async () => sampleVolume({ topology }),
@@ -31,80 +31,71 @@ const placed = {
 };
 
 test('where a volume must be reached from is passed on, and where it is comes back', async t => {
-  const served = { ...everything, advertised: both };
-  const { csi, asked: calls } = await serveController(t, placed, served);
-  const { volume } = await csi.controller.CreateVolume({ ...create, accessibility_requirements });
-  assert.partialDeepStrictEqual(calls, [
-    ['createVolume', { volumeId: 'a.pvc-1', body: { name: 'pvc-1', topology: asked } }],
-  ]);
-  assert.deepEqual(plain(volume?.accessible_topology), accessible);
-  const { volume: shown } = await csi.controller.ControllerGetVolume({ volume_id: 'a.pvc-1' });
-  assert.deepEqual(plain(shown?.accessible_topology), accessible);
-  const { entries } = await csi.controller.ListVolumes({});
-  assert.deepEqual(plain(entries[0]?.volume?.accessible_topology), accessible);
+  const served = await serveController(t, placed, { ...everything, advertised: both });
+  const create = { ...volume, accessibility_requirements };
+  for (const [rpc, request, answer] of [
+    ['CreateVolume', create, { volume: accessible }],
+    ['ControllerGetVolume', { volume_id: 'a.pvc-1' }, { volume: accessible }],
+    ['ListVolumes', {}, { entries: [{ volume: accessible }] }],
+  ] as const)
+    assert.partialDeepStrictEqual(await callRpc(served, rpc, request), answer);
+  assert.partialDeepStrictEqual(served.asked, [['createVolume', { body: { topology: asked } }]]);
 });
 
 test('where a snapshot must be of use is passed on, and where it is comes back', async t => {
-  const served = { ...everything, advertised: [...both, 'group-snapshots'] as const };
-  const { csi, asked: calls } = await serveController(t, placed, served);
-  const made = await csi.controller.CreateSnapshot({ ...snapshot, accessibility_requirements });
-  assert.partialDeepStrictEqual(calls, [
-    ['createSnapshot', { snapshotId: 'a.snap-1', body: { topology: asked } }],
-  ]);
-  assert.deepEqual(plain(made.snapshot?.accessible_topology), accessible);
-  const shown = await csi.controller.GetSnapshot({ snapshot_id: 'a.snap-1' });
-  assert.deepEqual(plain(shown.snapshot?.accessible_topology), accessible);
-  const { entries } = await csi.controller.ListSnapshots({});
-  assert.deepEqual(plain(entries[0]?.snapshot?.accessible_topology), accessible);
-  const request = { group_snapshot_id: 'a.group-1', snapshot_ids: ['a.snap-1'] };
-  const { group_snapshot } = await csi.groupController.GetVolumeGroupSnapshot(request);
-  assert.deepEqual(plain(group_snapshot?.snapshots[0]?.accessible_topology), accessible);
+  const served = await serveController(t, placed, { ...everything, advertised: both });
+  const group = { group_snapshot_id: 'a.group-1', snapshot_ids: ['a.snap-1'] };
+  for (const [rpc, request, answer] of [
+    ['CreateSnapshot', { ...snapshot, accessibility_requirements }, { snapshot: accessible }],
+    ['GetSnapshot', { snapshot_id: 'a.snap-1' }, { snapshot: accessible }],
+    ['ListSnapshots', {}, { entries: [{ snapshot: accessible }] }],
+    ['GetVolumeGroupSnapshot', group, { group_snapshot: { snapshots: [accessible] } }],
+  ] as const)
+    assert.partialDeepStrictEqual(await callRpc(served, rpc, request), answer);
+  assert.partialDeepStrictEqual(served.asked, [['createSnapshot', { body: { topology: asked } }]]);
 });
 
-test('without topology among the plugin capabilities nothing of it is told or taken', async t => {
-  const { csi, asked: calls } = await serveController(t, placed, everything);
-  assert.deepEqual((await csi.controller.CreateVolume(create)).volume?.accessible_topology, []);
-  assert.deepEqual((await csi.controller.CreateSnapshot(snapshot)).snapshot?.accessible_topology, []);
-  const before = calls.length;
-  const refused = {
-    code: 'INVALID_ARGUMENT',
-    detail: /accessib[a-z_]+ is given, but this driver does not offer it/,
-  };
-  const { controller } = csi;
-  await assert.rejects(controller.CreateVolume({ ...create, accessibility_requirements }), refused);
-  await assert.rejects(controller.CreateSnapshot({ ...snapshot, accessibility_requirements }), refused);
-  await assert.rejects(controller.GetCapacity({ accessible_topology: { segments: { zone: 'a' } } }), refused);
-  assert.equal(calls.length, before);
-});
-
-test('snapshots can be left out of what is told', async t => {
-  const { csi } = await serveController(t, placed, { ...everything, advertised: ['topology'] });
-  const { volume } = await csi.controller.CreateVolume({ ...create, accessibility_requirements });
-  assert.deepEqual(plain(volume?.accessible_topology), accessible);
-  assert.deepEqual((await csi.controller.CreateSnapshot(snapshot)).snapshot?.accessible_topology, []);
-  const work = csi.controller.CreateSnapshot({ ...snapshot, accessibility_requirements });
-  await assert.rejects(work, { code: 'INVALID_ARGUMENT' });
-});
+for (const [advertised, refused] of [
+  ['none', ['volume', 'snapshot', 'capacity']],
+  ['topology', ['snapshot']],
+] as const)
+  test(`with the plugin capabilities "${advertised}" a requirement on ${refused.join(', ')} is refused`, async t => {
+    const words = parseAdvertised(advertised);
+    const served = await serveController(t, placed, { ...everything, advertised: words });
+    for (const [what, rpc, request, requirement] of [
+      ['volume', 'CreateVolume', volume, { accessibility_requirements }],
+      ['snapshot', 'CreateSnapshot', snapshot, { accessibility_requirements }],
+      ['capacity', 'GetCapacity', {}, { accessible_topology: inZone }],
+    ] as const) {
+      const isRefused = (refused as readonly string[]).includes(what);
+      const expected = isRefused && what !== 'capacity' ? { [what]: { accessible_topology: [] } } : {};
+      assert.partialDeepStrictEqual(await callRpc(served, rpc, request), expected);
+      const before = served.asked.length;
+      const work = callRpc(served, rpc, { ...request, ...requirement });
+      if (isRefused)
+        await assert.rejects(work, { code: 'INVALID_ARGUMENT', detail: /is given, but this driver/ });
+      else await work;
+      assert.equal(served.asked.length, before + (isRefused ? 0 : 1));
+    }
+  });
 
 test('a storage that is reached from everywhere meets every requirement, and is not asked', async t => {
-  const { csi, asked: calls } = await serveController(t, {}, { ...everywhere, advertised: both });
-  const { volume } = await csi.controller.CreateVolume({ ...create, accessibility_requirements });
-  assert.deepEqual(volume?.accessible_topology, []);
-  await csi.controller.CreateSnapshot({ ...snapshot, accessibility_requirements });
-  await csi.controller.GetCapacity({ accessible_topology: { segments: { zone: 'a' } } });
-  assert.doesNotMatch(JSON.stringify(calls), /topology/);
+  const served = await serveController(t, {}, { ...everywhere, advertised: both });
+  const answer = await callRpc(served, 'CreateVolume', { ...volume, accessibility_requirements });
+  assert.partialDeepStrictEqual(answer, { volume: { accessible_topology: [] } });
+  await callRpc(served, 'CreateSnapshot', { ...snapshot, accessibility_requirements });
+  await callRpc(served, 'GetCapacity', { accessible_topology: inZone });
+  assert.doesNotMatch(JSON.stringify(served.asked), /topology/);
 });
 
-test('a requirement without terms is none, and one waits until the storage is known', async t => {
-  const { csi, asked: calls } = await serveController(t, placed, { ...everything, advertised: both });
-  await csi.controller.CreateVolume({ ...create, accessibility_requirements: {} });
-  assert.doesNotMatch(JSON.stringify(calls), /topology/);
-  await csi.controller.GetCapacity({ accessible_topology: { segments: {} } });
-  await csi.controller.GetCapacity({ accessible_topology: { segments: { zone: 'a' } } });
-  assert.deepEqual(calls.slice(-2), [
-    ['getCapacity', { body: { parameters: {} } }],
-    ['getCapacity', { body: { parameters: {}, topology: { zone: 'a' } } }],
-  ]);
+test('a requirement without terms is none', async t => {
+  const served = await serveController(t, placed, { ...everything, advertised: both });
+  await callRpc(served, 'CreateVolume', { ...volume, accessibility_requirements: {} });
+  await callRpc(served, 'GetCapacity', { accessible_topology: { segments: {} } });
+  assert.doesNotMatch(JSON.stringify(served.asked), /topology/);
+  await callRpc(served, 'GetCapacity', { accessible_topology: inZone });
+  const body = { parameters: {}, topology: { zone: 'a' } };
+  assert.deepEqual(served.asked.at(-1), ['getCapacity', { body }]);
 });
 
 const words = 'group-snapshots,changed-blocks,topology,snapshot-topology';
@@ -132,9 +123,4 @@ for (const [advertised, storage, says] of agreements) {
     assert.equal(found.length, says.length, found.join('\n'));
     for (const [at, pattern] of says.entries()) assert.match(found[at] ?? '', pattern);
   });
-}
-
-/** Without the prototypes that the wire's messages have. */
-function plain(value: unknown): unknown {
-  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
