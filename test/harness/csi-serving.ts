@@ -15,31 +15,35 @@ export async function temporaryDir(t: TestContext): Promise<string> {
   return dir;
 }
 
-/** Handlers of the services beside Identity; none where a test is not about them. */
-export type Handlers = {
+/** Handlers of the services beside Identity, none where a test is not about them, and where to serve them. */
+export type Serving = {
   readonly controller?: Service['handlers'];
   readonly groups?: Service['handlers'];
   readonly metadata?: Service['handlers'];
   readonly log?: Log;
+  readonly socketPath?: string;
 };
 
+/** A CSI server, and a client of it. */
+export type Served = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
+
 /** Identity and the handlers given, on a socket. */
-export async function serveCsi(
-  t: TestContext,
-  socketPath: string,
-  { controller = {}, groups = {}, metadata = {}, log = silentLog }: Handlers = {},
-): Promise<GrpcServer> {
+export async function serveCsi(t: TestContext, serving: Serving = {}): Promise<Served> {
+  const { controller = {}, groups = {}, metadata = {}, log = silentLog } = serving;
+  const socketPath = serving.socketPath ?? join(await temporaryDir(t), 'csi.sock');
   const csi = loadCsi();
-  const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
   const services = [
-    { definition: csi.Identity.service, handlers: identity },
+    {
+      definition: csi.Identity.service,
+      handlers: createIdentity({ driverName: 'csi.test', isReady: () => true }),
+    },
     { definition: csi.Controller.service, handlers: controller },
     { definition: csi.GroupController.service, handlers: groups },
     { definition: csi.SnapshotMetadata.service, handlers: metadata },
   ];
   const server = await serve({ socketPath, services, log });
   t.after(() => server.close());
-  return server;
+  return { server, socketPath, csi: clientOf(t, socketPath) };
 }
 
 /** A client that ends with its test. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
@@ -10,7 +9,7 @@ import { createGroupController } from '../../../src/controller/group-controller.
 import { createSnapshotMetadata } from '../../../src/controller/snapshot-metadata.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
 import { advertisedByDefault, type Advertised } from '../../../src/csi/identity.ts';
-import { clientOf, serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 
 /** A storage that can do little. */
@@ -53,13 +52,12 @@ export async function serveController(
     cluster: 'a',
     advertised: storage.advertised ?? advertisedByDefault,
   };
-  const socketPath = join(await temporaryDir(t), 'csi.sock');
-  await serveCsi(t, socketPath, {
+  const { csi } = await serveCsi(t, {
     controller: createController(options),
     groups: createGroupController(options),
     metadata: createSnapshotMetadata(options),
   });
-  return { csi: clientOf(t, socketPath), asked };
+  return { csi, asked };
 }
 
 /** Calls an RPC by its name; what a stream sends comes as a list, and everything as plain data. */

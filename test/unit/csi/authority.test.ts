@@ -1,45 +1,36 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
 
 /**
  * What callers say for `:authority` over a UNIX socket. The HTTP/2 library below Node's takes none with a character
  * that no authority may have, and gives no way to change that; kubelet and the sidecars say `localhost`, or the path
  * with its slashes escaped, in every version that CSI 1.13 can meet.
  */
-const accepted = ['localhost', '127.0.0.1', 'localhost:80', '%2Fcsi%2Fcsi.sock', 'csi.sock'];
-const refused = ['', '/csi/csi.sock', 'unix:/csi/csi.sock', 'a b'];
+const accepted: readonly Readonly<Record<string, string>>[] = [
+  ...['localhost', '127.0.0.1', 'localhost:80', '%2Fcsi%2Fcsi.sock', 'csi.sock'].map(toAuthority),
+  { host: 'localhost' },
+];
+const refused = [...['', '/csi/csi.sock', 'unix:/csi/csi.sock', 'a b'].map(toAuthority), {}];
 
-for (const authority of accepted) {
-  test(`a call with the authority "${authority}" is answered`, async t => {
-    const socketPath = join(await temporaryDir(t), 'csi.sock');
-    await serveCsi(t, socketPath);
-    assert.equal(await probe(socketPath, { ':authority': authority }), 'answered');
-  });
-}
+test('a call with an authority that a caller has, or with a host in its place, is answered', async t => {
+  const { socketPath } = await serveCsi(t);
+  for (const headers of accepted)
+    assert.equal(await probe(socketPath, headers), 'answered', JSON.stringify(headers));
+});
 
-for (const authority of refused) {
-  test(`a call with the authority "${authority}" is refused, and others go on`, async t => {
-    const socketPath = join(await temporaryDir(t), 'csi.sock');
-    await serveCsi(t, socketPath);
-    assert.equal(await probe(socketPath, { ':authority': authority }), 'refused');
+test('a call with another authority, or with none, is refused, and others go on', async t => {
+  const { socketPath } = await serveCsi(t);
+  for (const headers of refused) {
+    assert.equal(await probe(socketPath, headers), 'refused', JSON.stringify(headers));
     assert.equal(await probe(socketPath, { ':authority': 'localhost' }), 'answered');
-  });
+  }
+});
+
+function toAuthority(authority: string) {
+  return { ':authority': authority };
 }
-
-test('a call that has a host in place of an authority is answered', async t => {
-  const socketPath = join(await temporaryDir(t), 'csi.sock');
-  await serveCsi(t, socketPath);
-  assert.equal(await probe(socketPath, { host: 'localhost' }), 'answered');
-});
-
-test('a call with neither authority nor host is refused', async t => {
-  const socketPath = join(await temporaryDir(t), 'csi.sock');
-  await serveCsi(t, socketPath);
-  assert.equal(await probe(socketPath, {}), 'refused');
-});
 
 const frames = { data: 0, headers: 1, resetStream: 3, settings: 4 };
 const endOfHeaders = 4;

@@ -1,28 +1,88 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createIdentity, parseDriverName } from '../../../src/csi/identity.ts';
+import * as fc from 'fast-check';
+import {
+  advertisable,
+  advertisedByDefault,
+  advertisedSetting,
+  createIdentity,
+  formatAdvertised,
+  parseAdvertised,
+  parseDriverName,
+  toVendorVersion,
+  type Advertised,
+} from '../../../src/csi/identity.ts';
+import { version } from '../../../src/lib/version.ts';
 
-for (const name of ['csi.fairlead.dev', 'a', 'A-1.b', 'x'.repeat(63)]) {
-  test(`${name} is a driver's name`, () => assert.equal(parseDriverName(name), name));
-}
-
-for (const name of ['', '-a', 'a-', '.a', 'a.', 'a_b', 'a/b', 'a b', 'ü', 'x'.repeat(64)]) {
-  test(`"${name}" is no driver's name`, () =>
-    assert.throws(() => parseDriverName(name), /is not a driver name/));
-}
-
-test('every instance of one version tells the same of the plugin, ready or not', async () => {
-  const call = { deadlineMs: Number.POSITIVE_INFINITY, requestId: 'r', signal: new AbortController().signal };
-  const told = await Promise.all(
-    [true, false].map(ready =>
-      createIdentity({ driverName: 'csi.test', isReady: () => ready }).GetPluginCapabilities?.({}, call),
-    ),
-  );
-  assert.deepEqual(told[0], told[1]);
-  assert.deepEqual(told[0]?.capabilities, [
-    { service: { type: 'CONTROLLER_SERVICE' } },
-    { service: { type: 'GROUP_CONTROLLER_SERVICE' } },
-    { service: { type: 'SNAPSHOT_METADATA_SERVICE' } },
-    { volume_expansion: { type: 'ONLINE' } },
-  ]);
+test("a driver's name is a domain name of at most 63 characters", () => {
+  for (const name of ['csi.fairlead.dev', 'a', 'A-1.b', 'x'.repeat(63)])
+    assert.equal(parseDriverName(name), name);
+  for (const name of ['', '-a', 'a-', '.a', 'a.', 'a_b', 'a/b', 'a b', 'ü', 'x'.repeat(64)])
+    assert.throws(() => parseDriverName(name), /is not a driver name/, name);
 });
+
+const sets = fc
+  .subarray([...advertisable])
+  .filter(words => words.includes('topology') || !words.includes('snapshot-topology'));
+
+const shuffledSets = sets.chain(words =>
+  fc.tuple(fc.constant(words), fc.shuffledSubarray(words, { minLength: words.length })),
+);
+
+test('what is advertised is read as it is shown, in any order', () => {
+  fc.assert(
+    fc.property(shuffledSets, ([words, shuffled]) => {
+      assert.deepEqual(parseAdvertised(formatAdvertised(shuffled)), words);
+      assert.deepEqual(parseAdvertised(shuffled.join(' , ') || 'none'), words);
+    }),
+  );
+});
+
+for (const [text, says] of [
+  ['', /"" is not one of group-snapshots, changed-blocks, topology, snapshot-topology, or none/],
+  ['topology,', /"" is not one of/],
+  ['Topology', /"Topology" is not one of/],
+  ['none,topology', /"none" is not one of/],
+  ['toString', /"toString" is not one of/],
+  ['topology,topology', /names something twice/],
+  ['snapshot-topology', /"snapshot-topology" needs "topology"/],
+] as const)
+  test(`"${text}" is nothing to advertise`, () => assert.throws(() => parseAdvertised(text), says));
+
+test('each set has a vendor version of its own, and the default has that of the release', () => {
+  const versions = new Map(
+    fc.sample(sets, 200).map(words => [formatAdvertised(words), toVendorVersion('1.2.3', words)]),
+  );
+  assert.equal(new Set(versions.values()).size, versions.size);
+  assert.equal(toVendorVersion('1.2.3', advertisedByDefault), '1.2.3');
+  assert.equal(toVendorVersion('1.2.3', ['topology']), '1.2.3+topology');
+  assert.equal(toVendorVersion('1.2.3', []), '1.2.3+none');
+});
+
+test('the default does not advertise topology: clusters then expect every node to report its own', () => {
+  assert.deepEqual(parseAdvertised(advertisedSetting.default), ['group-snapshots', 'changed-blocks']);
+});
+
+const rows: readonly (readonly [advertised: Advertised, services: readonly string[]])[] = [
+  [advertisedByDefault, ['GROUP_CONTROLLER_SERVICE', 'SNAPSHOT_METADATA_SERVICE']],
+  [[], []],
+  [
+    ['topology', 'snapshot-topology'],
+    ['VOLUME_ACCESSIBILITY_CONSTRAINTS', 'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS'],
+  ],
+];
+for (const [advertised, services] of rows)
+  test(`every instance advertises "${formatAdvertised(advertised)}" where that is set, ready or not`, async () => {
+    const call = { deadlineMs: Infinity, requestId: 'r', signal: new AbortController().signal };
+    for (const ready of [true, false]) {
+      const identity = createIdentity({ driverName: 'csi.test', advertised, isReady: () => ready });
+      assert.deepEqual((await identity.GetPluginCapabilities?.({}, call))?.capabilities, [
+        { service: { type: 'CONTROLLER_SERVICE' } },
+        ...services.map(type => ({ service: { type } })),
+        { volume_expansion: { type: 'ONLINE' } },
+      ]);
+      const info = await identity.GetPluginInfo?.({}, call);
+      assert.equal(info?.vendor_version, toVendorVersion(version, advertised));
+      assert.deepEqual(await identity.Probe?.({}, call), { ready: { value: ready } });
+    }
+  });
