@@ -30,10 +30,10 @@ export function testConnectorSecrets<P extends Protocol>(suite: SecretsSuite<P>)
   const open = () => {
     const bench = suite.open();
     bench.demands.text = proof;
-    return { ...bench, secrets };
+    return { ...bench, attachment: bench.attach('vol1', 2 ** 20) };
   };
 
-  testConnectorFaults({ name: `${name} with secrets`, connector, open, canary });
+  testConnectorFaults({ name: `${name} with secrets`, connector, open, secrets, canary });
 
   test(`${name}: a server that refuses the secrets is asked once for each address, and may accept others`, async () => {
     const { host, attachment, demands, left } = open();

@@ -119,13 +119,9 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
   );
 }
 
-/** A connector on a fake machine with one volume before it. */
-export type FaultBench<P extends Protocol> = {
+/** A connector on a fake machine, and what connected volumes take there; nothing when they are disconnected. */
+export type FaultBench<P extends Protocol> = Pick<ConnectorBench<P>, 'attach'> & {
   readonly host: SysfsHost;
-  readonly attachment: AttachmentOf<P>;
-  /** What it is connected with. */
-  readonly secrets?: Secrets;
-  /** What a connected volume takes on the machine; empty when it is disconnected. */
   readonly left: () => readonly string[];
 };
 
@@ -134,6 +130,7 @@ export type FaultSuite<P extends Protocol> = {
   readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => FaultBench<P>;
+  readonly secrets?: Secrets;
   /** What is in every secret, and must be nowhere else. */
   readonly canary?: RegExp;
 };
@@ -143,18 +140,22 @@ export type FaultSuite<P extends Protocol> = {
  * secret is in an error or an argument.
  */
 export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): void {
-  const { name, connector, open, canary = /(?!)/ } = suite;
-  const connect = ({ attachment, host, secrets }: FaultBench<P>) =>
-    connector.connect(attachment, host, secrets);
-  const disconnect = ({ attachment, host }: FaultBench<P>) => connector.disconnect(attachment, host);
+  const { name, connector, secrets, canary = /(?!)/ } = suite;
+  const open = () => {
+    const bench = suite.open();
+    return { ...bench, attachment: bench.attach('vol1', sizeBytes) };
+  };
+  type Opened = ReturnType<typeof open>;
+  const connect = ({ attachment, host }: Opened) => connector.connect(attachment, host, secrets);
+  const disconnect = ({ attachment, host }: Opened) => connector.disconnect(attachment, host);
 
   for (const how of ['error', 'crash'] as const)
     for (const when of ['before', 'after'] as const) {
       /** Does the work on new machines, until no step is left at which it fails. */
       const failAtEach = async (
-        before: (bench: FaultBench<P>) => Promise<unknown>,
-        work: (bench: FaultBench<P>) => Promise<unknown>,
-        after: (bench: FaultBench<P>) => Promise<unknown>,
+        before: (bench: Opened) => Promise<unknown>,
+        work: (bench: Opened) => Promise<unknown>,
+        after: (bench: Opened) => Promise<unknown>,
       ): Promise<void> => {
         for (let step = 1; ; step++) {
           const bench = open();

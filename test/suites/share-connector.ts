@@ -8,8 +8,8 @@ import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 /** A connector of shares on one machine, and the means to put volumes before it. */
 export type ShareBench<P extends Protocol> = {
   readonly host: Host;
-  /** An empty directory to mount at. */
-  readonly place: (name: string) => Promise<string>;
+  /** Has a directory `stage`. */
+  readonly directory: string;
   /** Makes a volume of this name and says how to reach it. */
   readonly attach: (name: string) => AttachmentOf<P>;
 };
@@ -17,7 +17,7 @@ export type ShareBench<P extends Protocol> = {
 /** How the suite gets a machine; `skip` says why it cannot. */
 export type ShareSuite<P extends Protocol> = {
   readonly name: string;
-  readonly skip: string | undefined;
+  readonly skip?: string | undefined;
   readonly connector: ShareConnector<P>;
   readonly open: (t: TestContext) => ShareBench<P>;
 };
@@ -25,9 +25,8 @@ export type ShareSuite<P extends Protocol> = {
 /** What every connector that brings a share must do, on the real machine and on the fake one. */
 export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): void {
   const { name, skip, connector, open } = suite;
-  const options = skip === undefined ? {} : { skip };
   const check = (title: string, work: (bench: ShareBench<P>) => Promise<void>): void => {
-    test(`${name}: ${title}`, options, async t => work(open(t)));
+    test(`${name}: ${title}`, skip === undefined ? {} : { skip }, async t => work(open(t)));
   };
 
   check('connect says the same however often it is asked, and mounts nothing', async ({ host, attach }) => {
@@ -37,24 +36,21 @@ export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): vo
     assert.deepEqual(await host.mounts(), before);
   });
 
-  check('what is mounted as connect says shows its own volume, and none of a like name', async bench => {
-    const { host, attach } = bench;
-    const [one, ten] = [attach('vol1'), attach('vol10')];
-    const first = await mountAt(bench, 'one', await connector.connect(one, host));
-    const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
-    assert.equal(await connector.judge(one, first, host), 'own');
-    assert.equal(await connector.judge(ten, second, host), 'own');
-    assert.equal(await connector.judge(one, second, host), 'foreign');
-    assert.equal(await connector.judge(ten, first, host), 'foreign');
-  });
-
-  check('what is bound from the mount shows the volume as well', async bench => {
-    const { host, attach } = bench;
-    const attachment = attach('vol1');
-    const staged = await mountAt(bench, 'one', await connector.connect(attachment, host));
-    const bound = await mountAt(bench, 'two', { source: staged.path, options: ['bind'] });
-    assert.equal(await connector.judge(attachment, bound, host), 'own');
-  });
+  check(
+    'what is mounted, and what is bound of that, is its own volume and none of a like name',
+    async bench => {
+      const { host, attach } = bench;
+      const [one, ten] = [attach('vol1'), attach('vol10')];
+      const first = await mountAt(bench, 'one', await connector.connect(one, host));
+      const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
+      const bound = await mountAt(bench, 'two', { source: first.path, options: ['bind'] });
+      assert.equal(await connector.judge(one, first, host), 'own');
+      assert.equal(await connector.judge(one, bound, host), 'own');
+      assert.equal(await connector.judge(ten, second, host), 'own');
+      assert.equal(await connector.judge(one, second, host), 'foreign');
+      assert.equal(await connector.judge(ten, first, host), 'foreign');
+    },
+  );
 
   check("another filesystem's mount is foreign", async ({ host, attach }) => {
     const attachment = attach('vol1');
@@ -64,11 +60,12 @@ export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): vo
 }
 
 async function mountAt<P extends Protocol>(
-  { host, place }: ShareBench<P>,
+  { host, directory }: ShareBench<P>,
   name: string,
   { source, type, options }: Share,
 ): Promise<Mount> {
-  const path = await place(name);
+  const path = `${directory}/stage/${name}`;
+  await host.makeDirectory(path);
   const how = type === undefined ? [] : ['-t', type];
   await host.run('mount', [...how, '-o', options.join(','), '--', source, path]);
   const mount = topMount(await host.mounts(), path);

@@ -9,11 +9,10 @@ import { makeDirectoryVolume, openFakeShares, toDirectory } from '../../../harne
 
 testShareConnector({
   name: 'bind on the fake machine',
-  skip: undefined,
   connector: bind,
   open() {
-    const { host, directory, bind: attach } = openFakeShares();
-    return { host, attach, place: name => makePlace(host, `${directory}/stage/${name}`) };
+    const bench = openFakeShares();
+    return { ...bench, attach: bench.bind };
   },
 });
 
@@ -23,55 +22,37 @@ testShareConnector({
   connector: bind,
   open(t) {
     const bench = openRealBench(t);
-    const { host, directory } = bench;
-    return {
-      host,
-      attach: name => makeDirectoryVolume(bench, name),
-      place: name => makePlace(host, `${directory}/stage/${name}`),
-    };
+    return { ...bench, attach: name => makeDirectoryVolume(bench, name) };
   },
 });
 
-async function makePlace(
-  host: { makeDirectory(path: string): Promise<void> },
-  path: string,
-): Promise<string> {
-  await host.makeDirectory(path);
-  return path;
-}
-
 const real = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
 
-test(
-  'bind refuses what is not there, what is no directory, and a link anywhere in the path',
-  real,
-  async t => {
-    const bench = openRealBench(t);
-    const { host, directory } = bench;
-    const { path } = makeDirectoryVolume(bench, 'v');
-    mkdirSync(`${path}/inner`);
-    writeFileSync(`${directory}/file`, '');
-    symlinkSync(path, `${directory}/link`);
-    const rows = ['none', 'file', 'link', 'link/inner', 'volumes/../volumes/v', 'volumes//v'];
-    for (const row of rows)
-      await assert.rejects(
-        bind.connect(toDirectory(`${directory}/${row}`), host),
-        { code: 'FAILED_PRECONDITION' },
-        row,
-      );
-    await assert.rejects(bind.connect(toDirectory('volumes'), host), { code: 'FAILED_PRECONDITION' });
-    assert.deepEqual(await bind.connect(toDirectory(path), host), { source: path, options: ['bind'] });
-  },
-);
+test('bind refuses what is not there, what is no directory, and a link in the path', real, async t => {
+  const bench = openRealBench(t);
+  const { host, directory } = bench;
+  const { path } = makeDirectoryVolume(bench, 'v');
+  mkdirSync(`${path}/inner`);
+  writeFileSync(`${directory}/file`, '');
+  symlinkSync(path, `${directory}/link`);
+  const rows = ['none', 'file', 'link', 'link/inner', 'volumes/../volumes/v', 'volumes//v'];
+  for (const row of rows)
+    await assert.rejects(
+      bind.connect(toDirectory(`${directory}/${row}`), host),
+      { code: 'FAILED_PRECONDITION' },
+      row,
+    );
+  await assert.rejects(bind.connect(toDirectory('volumes'), host), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(await bind.connect(toDirectory(path), host), { source: path, options: ['bind'] });
+});
 
-test('bind tells that the directory of what is mounted was removed', real, async t => {
+test('bind judges a mount whose directory was removed to be gone', real, async t => {
   const bench = openRealBench(t);
   const { host, directory } = bench;
   const attachment = makeDirectoryVolume(bench, 'v');
-  const place = await makePlace(host, `${directory}/stage/v`);
-  await host.run('mount', ['--bind', '--', attachment.path, place]);
+  await host.run('mount', ['--bind', '--', attachment.path, `${directory}/stage`]);
   const judged = async () => {
-    const mount = topMount(await host.mounts(), place);
+    const mount = topMount(await host.mounts(), `${directory}/stage`);
     assert.ok(mount);
     return bind.judge(attachment, mount, host);
   };

@@ -4,10 +4,9 @@ import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { device } from '../../../../node-agent/connectors/device.ts';
 import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { openWorld } from '../../../fakes/disks.ts';
-import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake } from '../../../fakes/sysfs.ts';
 import { testConnectorFaults } from '../../../suites/connector.ts';
-import { common, MiB } from './worlds.ts';
+import { common, MiB, show } from './worlds.ts';
 
 type Names = { readonly serial?: string; readonly wwid?: string };
 
@@ -20,9 +19,9 @@ testConnectorFaults({
   connector: device,
   open() {
     const { host } = openWorld();
-    showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'vol1' });
+    show(host, 'vdb', { serial: 'vol1' });
     const left = () => (host.get('/sys/block/vdb/ro') === '0' ? [] : ['a read-only disk']);
-    return { host, attachment: { ...attachmentTo({ serial: 'vol1' }), readonly: true }, left };
+    return { host, attach: () => ({ ...attachmentTo({ serial: 'vol1' }), readonly: true }), left };
   },
 });
 
@@ -42,7 +41,7 @@ const kinds: readonly (readonly [kind: string, facts: Record<string, string>, na
 for (const [kind, facts, names] of kinds)
   test(`a ${kind} disk is found by what it says of itself in ${Object.keys(facts).join()}`, async () => {
     const { host } = openWorld();
-    showDisk(host, { name: 'sda', sizeBytes: MiB }, { dev: '8:0', ...facts });
+    show(host, 'sda', { dev: '8:0', ...facts });
     const { path, number } = await device.connect(attachmentTo(names), host);
     assert.deepEqual([path, number], ['/dev/sda', '8:0']);
     assert.equal(await device.owns(attachmentTo(names), '8:0', host), true);
@@ -56,10 +55,10 @@ for (const [kind, facts, names] of kinds)
 
 test('two disks that say the same are refused, and a path of an NVMe disk is none', async () => {
   const { host } = openWorld();
-  showDisk(host, { name: 'nvme0n1', sizeBytes: MiB }, { 'device/serial': 'v', nsid: '1' });
-  showDisk(host, { name: 'nvme0c0n1', sizeBytes: MiB }, { 'device/serial': 'v', hidden: '1' });
+  show(host, 'nvme0n1', { 'device/serial': 'v', nsid: '1' });
+  show(host, 'nvme0c0n1', { 'device/serial': 'v', hidden: '1' });
   assert.equal((await device.connect(attachmentTo({ serial: 'v' }), host)).path, '/dev/nvme0n1');
-  showDisk(host, { name: 'nvme1n1', sizeBytes: MiB }, { 'device/serial': 'v', nsid: '1' });
+  show(host, 'nvme1n1', { 'device/serial': 'v', nsid: '1' });
   await assert.rejects(device.connect(attachmentTo({ serial: 'v' }), host), {
     code: 'FAILED_PRECONDITION',
     detail: 'more than one disk says that it is "serial v": nvme0n1, nvme1n1',
@@ -69,8 +68,8 @@ test('two disks that say the same are refused, and a path of an NVMe disk is non
 test("an NVMe serial is its controller's, and names its first disk, where that is the only one", async () => {
   const { host } = openWorld();
   const facts = { 'device/serial': 'v', ro: '1' };
-  const show = (name: string, nsid: string): void =>
-    showDisk(host, { name, sizeBytes: MiB }, { ...facts, nsid, wwid: `eui.${nsid}`, dev: `259:${nsid}` });
+  const showNamespace = (nsid: string): void =>
+    show(host, `nvme0n${nsid}`, { ...facts, nsid, wwid: `eui.${nsid}`, dev: `259:${nsid}` });
   const bySerial = attachmentTo({ serial: 'v' });
   const assertRefused = async (): Promise<void> => {
     await assert.rejects(device.connect(bySerial, host), {
@@ -80,10 +79,10 @@ test("an NVMe serial is its controller's, and names its first disk, where that i
     await device.disconnect(bySerial, host);
     assert.deepEqual(host.lines, []);
   };
-  show('nvme0n2', '2');
+  showNamespace('2');
   await assertRefused();
   assert.equal(await device.owns(bySerial, '259:2', host), false);
-  show('nvme0n1', '1');
+  showNamespace('1');
   await assertRefused();
   const named = attachmentTo({ serial: 'v', wwid: 'eui.2' });
   assert.equal((await device.connect(named, host)).path, '/dev/nvme0n2');
@@ -95,14 +94,14 @@ test("an NVMe serial is its controller's, and names its first disk, where that i
 
 test('a disk that a twin has joined stays as it is when it is disconnected, and so does the twin', async () => {
   const { host } = openWorld();
-  for (const name of ['vdb', 'vdc']) showDisk(host, { name, sizeBytes: MiB }, { serial: 'v', ro: '1' });
+  for (const name of ['vdb', 'vdc']) show(host, name, { serial: 'v', ro: '1' });
   await device.disconnect({ ...attachmentTo({ serial: 'v' }), readonly: true }, host);
   assert.deepEqual([host.get('/sys/block/vdb/ro'), host.get('/sys/block/vdc/ro')], ['1', '1']);
 });
 
 test('a disk is made read-only for as long as the volume is, and one in use is not disconnected', async () => {
   const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'v' });
+  show(host, 'vdb', { serial: 'v' });
   const closed = { ...attachmentTo({ serial: 'v' }), readonly: true };
   const { path, readonly } = await device.connect(closed, host);
   assert.equal(readonly, true);
@@ -123,7 +122,7 @@ test('a disk is made read-only for as long as the volume is, and one in use is n
 
 test('a disk that has grown is looked at anew, and one that is too small is refused', async () => {
   const { host } = openWorld();
-  showDisk(host, { name: 'sda', sizeBytes: MiB }, { 'device/vpd_pg80': '....v', 'device/rescan': '' });
+  show(host, 'sda', { 'device/vpd_pg80': '....v', 'device/rescan': '' });
   host.writes.set(/\/sda\/device\/rescan$/, () => host.put('/sys/block/sda/size', (2 * MiB) / 512));
   const grown = attachmentTo({ serial: 'v' }, 2 * MiB);
   assert.equal((await device.connect(grown, host)).sizeBytes, 2 * MiB);

@@ -2,23 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import { iscsi } from '../../../../node-agent/connectors/iscsi.ts';
-import { showDisk } from '../../../fakes/show-disk.ts';
 import { testConnector, testConnectorFaults } from '../../../suites/connector.ts';
-import { MiB, openIscsi, portals, target } from './worlds.ts';
+import { MiB, openIscsi, portals, show, target } from './worlds.ts';
 
 const openOne = () => openIscsi(portals.slice(0, 1));
 
 testConnector({ name: 'iscsi over one portal', connector: iscsi, open: openOne });
 testConnector({ name: 'iscsi over two portals', connector: iscsi, open: () => openIscsi() });
-
-testConnectorFaults({
-  name: 'iscsi',
-  connector: iscsi,
-  open() {
-    const world = openIscsi();
-    return { ...world, attachment: world.attach('vol1') };
-  },
-});
+testConnectorFaults({ name: 'iscsi', connector: iscsi, open: () => openIscsi() });
 
 test('iscsi logs in to a portal, has the kernel look for one unit, and disconnects both', async () => {
   const { host, attach } = openOne();
@@ -112,7 +103,7 @@ test('iscsi refuses a unit that says something else of itself, and a disk elsewh
     code: 'FAILED_PRECONDITION',
     detail: /says that it is "naa.6001405a0" and not "naa.6001405a00"/,
   });
-  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': attachment.wwid ?? '' });
+  show(host, 'sdx', { 'device/wwid': attachment.wwid ?? '' });
   await assert.rejects(iscsi.connect(attachment, host), {
     code: 'FAILED_PRECONDITION',
     detail: /"\/dev\/sdx"/,
@@ -122,7 +113,7 @@ test('iscsi refuses a unit that says something else of itself, and a disk elsewh
 test('iscsi leaves the map of a twin over another way alone, at connect and at disconnect', async () => {
   const { host, attach } = openOne();
   const attachment = { ...attach('v'), wwid: 'naa.6001405a0' };
-  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': attachment.wwid });
+  show(host, 'sdx', { 'device/wwid': attachment.wwid });
   await host.run('multipathd', ['add', 'path', 'sdx']);
   assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
   await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
@@ -145,7 +136,7 @@ test('iscsi owns a map of its disks alone, and one that has lost them all by its
   const attachment = attach('v');
   const { number } = await iscsi.connect(attachment, host);
   assert.equal(await iscsi.owns(attachment, number, host), true);
-  showDisk(host, { name: 'sdx', sizeBytes: MiB }, { 'device/wwid': 'naa.5' });
+  show(host, 'sdx', { 'device/wwid': 'naa.5' });
   host.put('/sys/block/dm-0/slaves/sdx/dev', 'x');
   assert.equal(await iscsi.owns(attachment, number, host), false);
   host.drop('/sys/block/dm-0/slaves');

@@ -6,18 +6,10 @@ import { openFakeShares, toExport } from '../../../harness/node-agent-share-benc
 
 testShareConnector({
   name: 'nfs on the fake machine',
-  skip: undefined,
   connector: nfs,
   open() {
-    const { host, directory, nfs: attach } = openFakeShares();
-    return {
-      host,
-      attach,
-      async place(name) {
-        await host.makeDirectory(`${directory}/stage/${name}`);
-        return `${directory}/stage/${name}`;
-      },
-    };
+    const bench = openFakeShares();
+    return { ...bench, attach: bench.nfs };
   },
 });
 
@@ -44,46 +36,32 @@ test('nfs refuses a server or a path that is none', async () => {
     await assert.rejects(nfs.connect(toExport(path), host), { code: 'INVALID_ARGUMENT' }, path);
 });
 
-test('nfs names the command that is missing', async () => {
+test('nfs names the command, or the kernel module, that is missing', async () => {
   const { host: bare, nfs: attach } = openFakeShares();
-  bare.state.missing.add('mount.nfs');
+  const { state } = bare;
+  state.paths.delete('/sys/module/nfs');
+  await nfs.connect(attach('v'), bare);
+  assert.ok(state.paths.delete('/sys/module/nfs'));
+  state.extra.set('modprobe', () => 1);
+  await assert.rejects(nfs.connect(attach('v'), bare), {
+    code: 'FAILED_PRECONDITION',
+    detail: /kernel of this node has no "nfs"/,
+  });
+  state.missing.add('mount.nfs');
   await assert.rejects(nfs.connect(attach('v'), bare), {
     code: 'FAILED_PRECONDITION',
     detail: '"mount.nfs" is not installed on this node',
   });
 });
 
-test('nfs loads the kernel module where it is not loaded yet, and says so when there is none', async () => {
-  const { host: bare, nfs: attach } = openFakeShares();
-  bare.state.paths.delete('/sys/module/nfs');
-  await nfs.connect(attach('v'), bare);
-  assert.ok(bare.state.paths.delete('/sys/module/nfs'));
-  bare.state.extra.set('modprobe', () => 1);
-  await assert.rejects(nfs.connect(attach('v'), bare), {
-    code: 'FAILED_PRECONDITION',
-    detail: /kernel of this node has no "nfs"/,
-  });
-});
-
 test('nfs takes a mount for the volume by the name of its server and its path alone', async () => {
-  const mount = {
-    id: 1,
-    parentId: 0,
-    device: '0:60',
-    root: '/',
-    path: '/x',
-    options: ['rw'],
-    type: 'nfs4',
-    source: 'nfs.test:/export/v',
-    superOptions: ['rw'],
-  };
-  assert.equal(await nfs.judge(toExport('/export/v'), mount, host), 'own');
-  const others = [
-    { source: 'nfs.test:/export/v/part' },
-    { source: 'nfs.test:/export' },
-    { source: 'other.test:/export/v' },
-    { type: 'fuse.sshfs' },
-  ];
-  for (const other of others)
-    assert.equal(await nfs.judge(toExport('/export/v'), { ...mount, ...other }, host), 'foreign');
+  const own = { id: 1, parentId: 0, device: '0:60', root: '/', path: '/x', options: [], superOptions: [] };
+  for (const [type, source, judgement] of [
+    ['nfs4', 'nfs.test:/export/v', 'own'],
+    ['nfs4', 'nfs.test:/export/v/part', 'foreign'],
+    ['nfs4', 'nfs.test:/export', 'foreign'],
+    ['nfs4', 'other.test:/export/v', 'foreign'],
+    ['fuse.sshfs', 'nfs.test:/export/v', 'foreign'],
+  ] as const)
+    assert.equal(await nfs.judge(toExport('/export/v'), { ...own, type, source }, host), judgement, source);
 });

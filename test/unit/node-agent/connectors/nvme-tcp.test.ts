@@ -2,20 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import { nvmeTcp } from '../../../../node-agent/connectors/nvme-tcp.ts';
-import { showDisk } from '../../../fakes/show-disk.ts';
 import { testConnector, testConnectorFaults } from '../../../suites/connector.ts';
-import { addresses, MiB, openNvme, subsystem } from './worlds.ts';
+import { addresses, openNvme, show, subsystem } from './worlds.ts';
 
 testConnector({ name: 'nvme-tcp', connector: nvmeTcp, open: openNvme });
-
-testConnectorFaults({
-  name: 'nvme-tcp',
-  connector: nvmeTcp,
-  open() {
-    const world = openNvme();
-    return { ...world, attachment: world.attach('vol1') };
-  },
-});
+testConnectorFaults({ name: 'nvme-tcp', connector: nvmeTcp, open: openNvme });
 
 test('nvme-tcp connects to each address, with what holds for its connections', async () => {
   const { host, attach } = openNvme();
@@ -61,19 +52,10 @@ test('nvme-tcp keeps the controllers that another volume may need, or that are i
 });
 
 test('nvme-tcp knows a namespace by any of its identifiers, and no partition of it', async () => {
-  const { host } = openNvme();
+  const { host, attach } = openNvme();
   const nguid = '00112233-4455-6677-8899-aabbccddeeff';
-  showDisk(
-    host,
-    { name: 'nvme0n7', sizeBytes: MiB },
-    { dev: '259:7', wwid: 'nvme.1af4-1', nguid, eui: '00 11 22 33 44 55 66 77' },
-  );
-  showDisk(
-    host,
-    { name: 'nvme0n7p1', sizeBytes: MiB },
-    { dev: '259:8', partition: '1', wwid: 'eui.0011223344556677' },
-  );
-  const { attach } = openNvme();
+  show(host, 'nvme0n7', { dev: '259:7', wwid: 'nvme.1af4-1', nguid, eui: '00 11 22 33 44 55 66 77' });
+  show(host, 'nvme0n7p1', { dev: '259:8', partition: '1', wwid: 'eui.0011223344556677' });
   const rows = [
     ['eui.00112233445566778899aabbccddeeff', '259:7', true],
     ['eui.0011223344556677', '259:7', true],
@@ -89,7 +71,7 @@ test('nvme-tcp refuses two disks that say the same, and names that are none', as
   const { host, attach } = openNvme();
   const attachment = attach('v');
   const facts = { wwid: attachment.wwid, 'device/subsysnqn': subsystem };
-  showDisk(host, { name: 'nvme5n1', sizeBytes: MiB }, facts);
+  show(host, 'nvme5n1', facts);
   await assert.rejects(nvmeTcp.connect(attachment, host), {
     code: 'FAILED_PRECONDITION',
     detail: /more than one/,

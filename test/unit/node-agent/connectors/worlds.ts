@@ -1,5 +1,6 @@
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { openIscsiWorld, openNbdWorld, openNvmeWorld } from '../../../fakes/disks.ts';
+import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 export const MiB = 2 ** 20;
@@ -75,8 +76,13 @@ export function openNbd() {
 }
 
 /** How to reach an export, whether there is one or not. */
-export function toExport(name: string): AttachmentOf<'nbd'> {
-  return { protocol: 'nbd', server: 'nbd.test', port: 10_809, export: name, ...common };
+export function toExport(name: string, port = 10_809): AttachmentOf<'nbd'> {
+  return { protocol: 'nbd', server: 'nbd.test', port, export: name, ...common };
+}
+
+/** Shows a disk of 1 MiB, and what it says of itself. */
+export function show(host: SysfsHost, name: string, facts: Readonly<Record<string, string>>): void {
+  showDisk(host, { name, sizeBytes: MiB }, facts);
 }
 
 function usesOf(host: SysfsHost) {
