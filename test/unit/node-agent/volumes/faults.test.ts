@@ -5,11 +5,13 @@ import { publish, unpublish, type PublishRequest } from '../../../../node-agent/
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
 import type { FakeFault, FakeHost, FakeImage } from '../../../fakes/host.ts';
 import {
+  block,
   defaultImageBytes,
   openFakeBench,
-  requestFor,
+  openVolume,
   startAgent,
   type Bench,
+  type VolumeChange,
 } from '../../../harness/node-agent-bench.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
 
@@ -19,49 +21,21 @@ type Operation = (agent: Agent, request: Request) => Promise<void>;
 const operations: readonly Operation[] = [stage, publish, unpublish, unstage];
 const undo: readonly Operation[] = [unpublish, unstage];
 
-type Case = {
-  readonly content: string;
-  readonly isGrown?: boolean;
-  change: (request: Request) => Request;
-};
+type Case = VolumeChange & { readonly isGrown?: boolean; readonly ask?: Partial<Request> };
+
+const [ext4, xfs] = [{ content: 'ext4' }, { content: 'xfs' }];
 
 const cases: Readonly<Record<string, Case>> = {
-  'an ext4 smaller than its device': { content: 'ext4', isGrown: true, change: request => request },
-  'an xfs smaller than its device': {
-    content: 'xfs',
-    isGrown: true,
-    change: request => ({ ...request, ...withFilesystem('xfs') }),
-  },
-  'a blank volume': { content: 'blank', change: request => request },
-  'a volume with data': { content: 'ext4', change: request => request },
-  'a blank btrfs volume': {
-    content: 'blank',
-    change: request => ({ ...request, capability: { ...request.capability, fsType: 'btrfs' } }),
-  },
-  'a read-only publish': {
-    content: 'xfs',
-    change: request => ({ ...request, ...withFilesystem('xfs'), readonly: true }),
-  },
-  'a read-only attachment': {
-    content: 'ext4',
-    change: request => ({ ...request, attachment: { ...request.attachment, readonly: true } }),
-  },
-  'a volume with options for its filesystem': {
-    content: 'blank',
-    change: request => ({ ...request, formatOptions: { 'fs.label': 'data' } }),
-  },
-  'a block volume': {
-    content: 'blank',
-    change: request => ({
-      ...request,
-      capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
-    }),
-  },
+  'an ext4 smaller than its device': { image: ext4, isGrown: true },
+  'an xfs smaller than its device': { image: xfs, capability: { fsType: 'xfs' }, isGrown: true },
+  'a blank volume': {},
+  'a volume with data': { image: ext4 },
+  'a blank btrfs volume': { capability: { fsType: 'btrfs' } },
+  'a read-only publish': { image: xfs, capability: { fsType: 'xfs' }, ask: { readonly: true } },
+  'a read-only attachment': { image: ext4, attachment: { readonly: true } },
+  'a volume with options for its filesystem': { ask: { formatOptions: { 'fs.label': 'data' } } },
+  'a block volume': { capability: block },
 };
-
-function withFilesystem(fsType: string): Pick<Request, 'capability'> {
-  return { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType } };
-}
 
 type Opened = {
   readonly bench: Bench & { readonly host: FakeHost };
@@ -70,21 +44,23 @@ type Opened = {
   readonly image?: FakeImage;
 };
 
-function openImage({ content, isGrown = false, change }: Case): Opened {
-  const bench = openFakeBench();
-  const path = bench.makeImage('image', { content });
+async function openImage({ isGrown, ask, ...change }: Case): Promise<Opened> {
+  const { bench, request } = await openVolume(openFakeBench(), change);
+  const { path } = request.attachment;
   if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
-  const image = bench.host.state.images.get(path);
-  assert.ok(image);
-  return { bench, request: change(requestFor(bench, path)), image };
+  return {
+    bench,
+    request: { ...request, ...ask },
+    image: bench.host.state.images.get(path) ?? assert.fail(),
+  };
 }
 
-function openShare(protocol: 'bind' | 'nfs', readonly: boolean): Opened {
+async function openShare(protocol: 'bind' | 'nfs', readonly: boolean): Promise<Opened> {
   const bench = openFakeShares();
   return { bench, request: shareRequest(bench, { ...bench[protocol]('v'), readonly }) };
 }
 
-const worlds: Readonly<Record<string, () => Opened>> = {
+const worlds: Readonly<Record<string, () => Promise<Opened>>> = {
   ...Object.fromEntries(Object.entries(cases).map(([name, one]) => [name, () => openImage(one)])),
   'a directory': () => openShare('bind', false),
   'a read-only directory': () => openShare('bind', true),
@@ -111,7 +87,7 @@ for (const [name, open] of Object.entries(worlds)) {
 }
 
 type World = Omit<Opened, 'bench'> & { readonly agent: Agent };
-type Options = Omit<FakeFault, 'step'> & { readonly open: () => Opened };
+type Options = Omit<FakeFault, 'step'> & { readonly open: () => Promise<Opened> };
 
 /** Fails one step after the other of all operations, lets the machine heal, and looks at what is left. */
 async function everyStep(
@@ -119,7 +95,7 @@ async function everyStep(
   heal: (world: World, failed: number) => Promise<void>,
 ): Promise<void> {
   for (let step = 1; ; step++) {
-    const { bench, request, image } = open();
+    const { bench, request, image } = await open();
     const before = [...bench.host.state.mounts];
     let agent = await startAgent(bench);
     bench.host.failAt({ step, how, when });
