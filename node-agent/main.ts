@@ -7,16 +7,17 @@ import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import type { Agent } from './volumes/agent.ts';
-import { findFilesystem } from './filesystems/index.ts';
+import { filesystemsByName } from './filesystems/index.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './host/linux.ts';
 import { createCache } from './state/cache.ts';
 import type { Metrics } from './plugin/metrics.ts';
-import { createNode, type NodeIdentity } from './node.ts';
+import { createNode } from './node.ts';
 import { lockDirectory } from '../src/lib/directory-lock.ts';
 import { requireShared } from './plugin/mount-propagation.ts';
 import { openRecords } from './state/records.ts';
 import { startRepair } from './state/repair.ts';
+import type { Registration } from './plugin/registration.ts';
 import { createSurvey, startReport, type Survey } from './plugin/preflight.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
@@ -38,32 +39,25 @@ export async function startNodeAgent(
   const survey = createSurvey(host);
   const topology = findTopology(config, { log, survey });
   const shared: Shared = { log, agent: await openAgent(config, { host, log, metrics }), metrics, survey };
-  const server = await serveNode(config, shared, { nodeId: config['node-id'], topology });
-  try {
-    const { records } = shared.agent;
-    const extras = await startExtras(config, shared);
-    const repairs = startRepair({ host, records, log });
-    const endReport = startReport({ host, survey, log });
-    const close = async (): Promise<void> => {
-      void repairs.close();
-      endReport();
-      await extras.close();
-      await server.close();
-    };
-    // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
-    const isUnused = () => records.here().length === 0 || undefined;
-    const released = async (): Promise<void> => {
-      await poll(isUnused, { everyMs: 100, timeoutMs: config['shutdown-grace'] });
-    };
-    return {
-      ready: { node: `unix://${config.endpoint}`, nodeId: config['node-id'], ...extras.ready },
-      released,
-      close,
-    };
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
+  const { records } = shared.agent;
+  await using started = new AsyncDisposableStack();
+  const server = await serveNode(config, shared, topology);
+  started.defer(() => server.close());
+  const ready = await startExtras(config, shared, started);
+  const repairs = startRepair({ host, records, log });
+  started.defer(() => void repairs.close());
+  started.defer(startReport({ host, survey, log }));
+  // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
+  const isUnused = () => records.here().length === 0 || undefined;
+  const released = async (): Promise<void> => {
+    await poll(isUnused, { everyMs: 100, timeoutMs: config['shutdown-grace'] });
+  };
+  const running = started.move();
+  return {
+    ready: { node: `unix://${config.endpoint}`, nodeId: config['node-id'], ...ready },
+    released,
+    close: () => running.disposeAsync(),
+  };
 }
 
 type Shared = {
@@ -76,8 +70,6 @@ type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host };
 
 /** What the work on volumes shares, with what an earlier agent recorded. */
 async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): Promise<Agent> {
-  const defaultFilesystem = findFilesystem(config['default-fs']);
-  if (!defaultFilesystem) throw new Error(`no filesystem "${config['default-fs']}"`);
   const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
   const base = {
     named: config['kubelet-dir'],
@@ -88,7 +80,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
     host,
     records,
     base,
-    defaultFilesystem,
+    defaultFilesystem: filesystemsByName[config['default-fs']],
     observePhase: metrics?.observePhase,
     cache: createCache(),
     watch: createWatch(),
@@ -103,7 +95,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
 function serveNode(
   config: NodeConfig,
   { log, agent, metrics }: Shared,
-  told: Pick<NodeIdentity, 'nodeId' | 'topology'>,
+  topology: () => Promise<Segments>,
 ): Promise<GrpcServer> {
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
@@ -112,8 +104,9 @@ function serveNode(
     isReady: () => true,
   });
   const node = createNode(agent, {
-    ...told,
+    nodeId: config['node-id'],
     maxVolumes: config['max-volumes'],
+    topology,
   });
   const services = [
     { definition: Identity.service, handlers: identity },
@@ -122,7 +115,7 @@ function serveNode(
   return serve({ socketPath: config.endpoint, services, log, observe: metrics?.observeRpc });
 }
 
-/** Where the node is; it may only be told when the plugin advertises topology (CSI spec, "NodeGetInfo"). */
+/** The node's topology, which may be reported only when the plugin advertises it (CSI spec, "NodeGetInfo"). */
 function findTopology(
   config: NodeConfig,
   { log, survey }: Pick<Shared, 'log' | 'survey'>,
@@ -130,33 +123,30 @@ function findTopology(
   const { topology: given = {}, 'driver-name': driverName } = config;
   if (config['plugin-capabilities'].includes('topology'))
     return createTopology({ given, driverName, survey: survey.ask });
-  if (config.topology) log.warn('--topology is not told: --plugin-capabilities does not have "topology"');
+  if (config.topology) log.warn('--topology is not reported: --plugin-capabilities does not have "topology"');
   return async () => ({});
 }
 
-/** What is optional and needs the CSI server to answer: the registration with kubelet, and the HTTP pages. */
-async function startExtras(config: NodeConfig, { log, agent, metrics, survey }: Shared): Promise<Running> {
+/** Starts what is optional and needs the CSI server to answer: the registration with kubelet, and the HTTP pages. */
+async function startExtras(
+  config: NodeConfig,
+  { log, agent, metrics, survey }: Shared,
+  started: AsyncDisposableStack,
+): Promise<Running['ready']> {
   const { endpoint: socketPath, 'registration-dir': directory, 'metrics-listen': listen } = config;
   const endpoint = config['kubelet-endpoint'] ?? socketPath;
   const driverName = config['driver-name'];
-  const registration =
-    directory === undefined
-      ? undefined
-      : await (
-          await import('./plugin/registration.ts')
-        ).startRegistration({ directory, driverName, endpoint, log });
-  if (!listen || !metrics) return { ready: {}, close: async () => registration?.close() };
-  try {
-    const { startObservability } = await import('./plugin/observability.ts');
-    const http = await startObservability({ listen, socketPath, agent, metrics, registration, survey, log });
-    const close = async (): Promise<void> => {
-      await Promise.all([registration?.close(), http.close()]);
-    };
-    return { ready: { metrics: http.address }, close };
-  } catch (error) {
-    await registration?.close();
-    throw error;
+  let registration: Registration | undefined;
+  if (directory !== undefined) {
+    const { startRegistration } = await import('./plugin/registration.ts');
+    registration = await startRegistration({ directory, driverName, endpoint, log });
+    started.defer(registration.close);
   }
+  if (!listen || !metrics) return {};
+  const { startObservability } = await import('./plugin/observability.ts');
+  const http = await startObservability({ listen, socketPath, agent, metrics, registration, survey, log });
+  started.defer(http.close);
+  return { metrics: http.address };
 }
 
 /** Kubelet's directory without symbolic links; where kubelet has not made it yet, as it is named. */

@@ -8,26 +8,22 @@ const { createServer } = process.getBuiltinModule('node:http');
 export type Page = { readonly status: number; readonly text: string };
 
 /** Where to listen (port 0 takes a free one), and what to show at which path. */
-export type HttpOptions = {
+type HttpOptions = {
   readonly host: string;
   readonly port: number;
   readonly pages: ReadonlyMap<string, () => Promise<Page>>;
-  /** Told of a page that could not be made, which is answered with 500. */
+  /** Called for a page that could not be made, which is answered with 500. */
   readonly failed: (path: string, error: unknown) => void;
 };
-
-/** An HTTP server that answers GET and HEAD. */
-export interface HttpServer {
-  /** `host:port` as it listens. */
-  readonly address: string;
-  close(): Promise<void>;
-}
 
 const limits = { requestTimeout: 5_000, maxHeaderSize: 8_192 };
 const maxConnections = 32;
 
-/** Listens; where it cannot is an error. Request bodies are not read, and connections are few and short. */
-export async function startHttp({ host, port, pages, failed }: HttpOptions): Promise<HttpServer> {
+/**
+ * Answers GET and HEAD on `address` (`host:port` as it listens); where it cannot listen is an error. Request bodies are
+ * not read, and connections are few and short.
+ */
+export async function startHttp({ host, port, pages, failed }: HttpOptions) {
   const answer = async ({ method, url = '' }: IncomingMessage): Promise<Page> => {
     const path = url.replace(/\?.*$/s, '');
     const makePage = pages.get(path);
@@ -51,7 +47,7 @@ export async function startHttp({ host, port, pages, failed }: HttpOptions): Pro
   return {
     address: address.includes(':') ? `[${address}]:${bound}` : `${address}:${bound}`,
     close: () =>
-      new Promise(resolve => {
+      new Promise<void>(resolve => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

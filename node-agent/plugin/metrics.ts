@@ -11,36 +11,32 @@ export type Metric = {
 };
 
 /** What the agent counts of its work. Labels are names of RPCs, codes, phases and commands alone: no id, path or message. */
-export interface Metrics {
-  readonly observeRpc: ObserveRpc;
-  readonly observePhase: ObservePhase;
-  /** The same host; counts by its name how long each command takes. */
-  observeHost(host: Host): Host;
-  /** Everything, and `more`, in the Prometheus text format, version 0.0.4. */
-  render(more: readonly Metric[]): string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const boundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, Infinity];
 /** Series of one metric; what would be one more is counted under `other`. */
 const seriesCap = 64;
 
 /** Makes metrics with everything at zero. */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const [outcomes, failures] = [createCounter(), createCounter()];
   const [rpcs, phases, commands] = [createHistogram(), createHistogram(), createHistogram()];
+  const observeRpc: ObserveRpc = rpc => {
+    const ended = rpcs.start();
+    return code => {
+      outcomes.count(`rpc="${rpc}",code="${code}"`);
+      ended(`rpc="${rpc}"`);
+    };
+  };
+  const observePhase: ObservePhase = phase => {
+    const ended = phases.start();
+    return outcome => ended(`phase="${phase}",outcome="${outcome}"`);
+  };
   return {
-    observeRpc(rpc) {
-      const ended = rpcs.start();
-      return code => {
-        outcomes.add(`rpc="${rpc}",code="${code}"`, 1);
-        ended(`rpc="${rpc}"`);
-      };
-    },
-    observePhase(phase) {
-      const ended = phases.start();
-      return outcome => ended(`phase="${phase}",outcome="${outcome}"`);
-    },
-    observeHost: host => ({
+    observeRpc,
+    observePhase,
+    /** The same host; counts by its name how long each command takes. */
+    observeHost: (host: Host): Host => ({
       ...host,
       async run(command, args, options) {
         const ended = commands.start();
@@ -48,11 +44,12 @@ export function createMetrics(): Metrics {
         ended(`command="${command}"`);
         // A status may be a failure or an answer, as the RPC's code says.
         const how = result.timedOut ? 'timeout' : (result.fault ?? 'killed');
-        if (result.status === undefined) failures.add(`command="${command}",how="${how}"`, 1);
+        if (result.status === undefined) failures.count(`command="${command}",how="${how}"`);
         return result;
       },
     }),
-    render: more =>
+    /** Everything, and `more`, in the Prometheus text format, version 0.0.4. */
+    render: (more: readonly Metric[]): string =>
       [
         ...rpcs.show('fairlead_node_rpc_duration_seconds', 'How long RPCs took.'),
         ...outcomes.show('fairlead_node_rpcs_total', 'RPCs that ended, by gRPC code.'),
@@ -73,9 +70,9 @@ function renderMetric({ name, type, help, samples }: Metric): readonly string[] 
 function createCounter() {
   const values = new Map<string, number>();
   return {
-    add(labels: string, amount: number): void {
+    count(labels: string): void {
       const key = boundKey(values, `{${labels}}`);
-      values.set(key, (values.get(key) ?? 0) + amount);
+      values.set(key, (values.get(key) ?? 0) + 1);
     },
     show: (name: string, help: string) => renderMetric({ name, help, type: 'counter', samples: values }),
   };

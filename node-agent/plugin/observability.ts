@@ -5,13 +5,13 @@ import type { Log } from '../../src/lib/log.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Agent } from '../volumes/agent.ts';
 import { examineAll } from '../volumes/health.ts';
-import { startHttp, type HttpServer, type Page } from './http.ts';
+import { startHttp, type Page } from './http.ts';
 import type { Metric, Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
 import type { Survey } from './preflight.ts';
 
 /** What is shown, and where. */
-export type ObservabilityOptions = {
+type ObservabilityOptions = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly socketPath: string;
   readonly agent: Agent;
@@ -27,7 +27,7 @@ const probeTimeoutMs = 2_000;
  * Serves `/healthz` and `/metrics`. Healthy (200) is an agent whose CSI socket answers Probe and that kubelet has not
  * refused; one that kubelet has not asked yet is healthy too, since to start it again would not change that.
  */
-export function startObservability(options: ObservabilityOptions): Promise<HttpServer> {
+export function startObservability(options: ObservabilityOptions) {
   const { listen, socketPath, metrics, log } = options;
   const isAnswered = shared(createProbe(socketPath, probeTimeoutMs));
   return startHttp({
@@ -47,13 +47,14 @@ function shared<T>(ask: () => Promise<T>): () => Promise<T> {
 }
 
 function describeHealth(isAnswered: boolean, registration: Registration | undefined): Page {
-  const state = registration?.state;
+  const { status, reason } = registration?.standing ?? {};
+  const why = status === 'refused' ? `: ${reason}` : '';
   const lines = [
-    `csi: ${isAnswered ? 'ok' : 'the socket does not answer'}`,
-    ...(state ? [`registration: ${state.status}${'reason' in state ? `: ${state.reason}` : ''}`] : []),
+    `csi: ${isAnswered ? 'ok' : 'the socket does not answer'}\n`,
+    ...(status ? [`registration: ${status}${why}\n`] : []),
   ];
-  const isHealthy = isAnswered && state?.status !== 'refused';
-  return { status: isHealthy ? 200 : 503, text: `${lines.join('\n')}\n` };
+  const isHealthy = isAnswered && status !== 'refused';
+  return { status: isHealthy ? 200 : 503, text: lines.join('') };
 }
 
 /** What is read when it is asked for. The series of a volume end when the volume is taken away. */
@@ -65,56 +66,41 @@ async function readMetrics({
   const { records } = agent;
   const { user, system } = process.cpuUsage();
   const volumes = await examineAll(agent);
-  const faults = volumes.flatMap(({ volumeId, faults: reasons }) =>
-    reasons.map(reason => keyOf({ volume_id: volumeId, reason })),
+  const healthy = volumes.map(({ volumeId, faults }) => sample({ volume_id: volumeId }, faults.length === 0));
+  const faulty = volumes.flatMap(({ volumeId, faults }) =>
+    faults.map(reason => sample({ volume_id: volumeId, reason }, true)),
   );
-  return [
-    gauge('fairlead_node_info', 'The version.', [[keyOf({ version }), 1]]),
-    gauge('fairlead_node_records', 'Volumes that are recorded as attached.', records.here().length),
-    gauge(
-      'fairlead_node_damaged_records',
-      'Records that could not be read at the start.',
-      records.damagedCount,
-    ),
-    gauge('fairlead_node_stuck_children', 'Commands that did not die when killed.', countAbandoned()),
-    gauge(
-      'fairlead_node_volume_healthy',
-      'Whether nothing is known to be wrong with a volume on this node.',
-      volumes.map(volume => [keyOf({ volume_id: volume.volumeId }), volume.faults.length === 0 ? 1 : 0]),
-    ),
-    gauge(
-      'fairlead_node_volume_faults',
-      'What is wrong with a volume on this node.',
-      faults.map(key => [key, 1]),
-    ),
-    gauge(
-      'fairlead_node_protocol_usable',
-      'Whether this node has what an attach protocol needs.',
-      survey.known.map(({ protocol, reason }) => [keyOf({ protocol }), reason === undefined ? 1 : 0]),
-    ),
-    ...(registration ? describeRegistration(registration) : []),
-    gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()),
-    gauge('process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1),
-    gauge('process_cpu_seconds_total', 'Time spent on a processor.', (user + system) / 1_000_000),
-    gauge('process_start_time_seconds', 'When the process started.', performance.timeOrigin / 1_000),
+  const usable = survey.known.map(({ protocol, reason }) => sample({ protocol }, reason === undefined));
+  const { status, refusals = 0 } = registration?.standing ?? {};
+  const rows: readonly Row[] = [
+    ['fairlead_node_info', 'The version.', [sample({ version }, true)]],
+    ['fairlead_node_records', 'Volumes that are recorded as attached.', records.here().length],
+    ['fairlead_node_damaged_records', 'Records that could not be read at the start.', records.damagedCount],
+    ['fairlead_node_stuck_children', 'Commands that did not die when killed.', countAbandoned()],
+    ['fairlead_node_volume_healthy', 'Whether nothing is known to be wrong with a volume here.', healthy],
+    ['fairlead_node_volume_faults', 'What is wrong with a volume on this node.', faulty],
+    ['fairlead_node_protocol_usable', 'Whether this node has what an attach protocol needs.', usable],
+    ['process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()],
+    ['process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1],
+    ['process_cpu_seconds_total', 'Time spent on a processor.', (user + system) / 1_000_000],
+    ['process_start_time_seconds', 'When the process started.', performance.timeOrigin / 1_000],
   ];
+  const ofRegistration: readonly Row[] = [
+    ['fairlead_node_registered', 'Whether kubelet took the driver last.', Number(status === 'registered')],
+    ['fairlead_node_registration_refusals_total', 'How often kubelet refused the driver.', refusals],
+  ];
+  return [...rows, ...(registration ? ofRegistration : [])].map(toMetric);
 }
 
-function describeRegistration({ state, refusals }: Registration): readonly Metric[] {
-  const isRegistered = state.status === 'registered' ? 1 : 0;
-  return [
-    gauge('fairlead_node_registered', 'Whether kubelet said last that it took the driver.', isRegistered),
-    gauge('fairlead_node_registration_refusals_total', 'How often kubelet refused the driver.', refusals),
-  ];
-}
+type Row = readonly [name: string, help: string, value: number | Metric['samples']];
 
-function gauge(name: string, help: string, value: number | Metric['samples']): Metric {
+function toMetric([name, help, value]: Row): Metric {
   const type = name.endsWith('_total') ? 'counter' : 'gauge';
   return { name, help, type, samples: typeof value === 'number' ? [['', value]] : value };
 }
 
-function keyOf(labels: Readonly<Record<string, string>>): string {
+function sample(labels: Readonly<Record<string, string>>, value: boolean): readonly [string, number] {
   // JSON has the escapes of a label's value: of quotes, backslashes and line ends.
-  const all = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
-  return `{${all.join(',')}}`;
+  const all = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+  return [`{${all.join(',')}}`, Number(value)];
 }

@@ -4,15 +4,11 @@ import { surveyProtocols, type ProtocolState } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
 import { isInstalled } from '../host/prerequisites.ts';
 
-/** What this node can attach; it is found out when it is first asked for, once. */
-export interface Survey {
-  /** Empty until it was found out. */
-  readonly known: readonly ProtocolState[];
-  ask(): Promise<readonly ProtocolState[]>;
-}
+/** What this node can attach; it is found out when it is first asked for, once, and again after a failure. */
+export type Survey = ReturnType<typeof createSurvey>;
 
-/** A survey that nobody has asked for yet; one that failed is made again for the next who asks. */
-export function createSurvey(host: Host): Survey {
+/** A survey that nobody has asked for yet. */
+export function createSurvey(host: Host) {
   let known: readonly ProtocolState[] = [];
   let asked: Promise<readonly ProtocolState[]> | undefined;
   const look = async (): Promise<readonly ProtocolState[]> => {
@@ -24,6 +20,7 @@ export function createSurvey(host: Host): Survey {
     }
   };
   return {
+    /** Empty until it was found out. */
     get known() {
       return known;
     },
@@ -49,16 +46,15 @@ const sysAdminBit = 21n;
 /** The start, with kubelet's first calls, is not held up. */
 const pauseMs = 1_000;
 
-/** Where the survey is reported. */
-export type Reporting = { readonly host: Host; readonly survey: Survey; readonly log: Log };
+type Reporting = { readonly host: Host; readonly survey: Survey; readonly log: Log };
 
-/** Tells in the log, soon after the start, what `report` does; not any more once the returned function was called. */
+/** Logs soon after the start what `report` does, unless the returned function is called before. */
 export function startReport(reporting: Reporting): () => void {
   const timer = setTimeout(() => void report(reporting), pauseMs).unref();
   return () => clearTimeout(timer);
 }
 
-/** Tells in one line what this node can attach and what it cannot, and warns of what no volume can do without. */
+/** Logs in one line what this node can attach and what it cannot, and warns of what no volume can do without. */
 export async function report({ host, survey, log }: Reporting): Promise<void> {
   try {
     await warnOfLacks(host, log);

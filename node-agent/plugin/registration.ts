@@ -15,91 +15,75 @@ export type RegistrationOptions = {
   readonly endpoint: string;
   readonly log: Log;
   /** How long to wait after so many refusals in a row before kubelet is asked again, in milliseconds. */
-  readonly pauseMs?: (refusals: number) => number;
+  readonly pauseMs?: ((refusals: number) => number) | undefined;
   /** How long kubelet may take to ask at first before a warning, in milliseconds. */
-  readonly patienceMs?: number;
+  readonly patienceMs?: number | undefined;
   /** How often to look whether the socket is still there, in milliseconds. */
   readonly lookMs?: number;
 };
 
-/** How the registration stands: not asked for yet, or what kubelet said last. */
-export type RegistrationState =
-  | { readonly status: 'waiting' }
-  | { readonly status: 'registered' }
-  | { readonly status: 'refused'; readonly reason: string };
+/** How the registration stands: what kubelet said last, with the reason for its last refusal, and how often it refused. */
+export type Standing = {
+  status: 'waiting' | 'registered' | 'refused';
+  reason: string;
+  refusals: number;
+};
 
 /** A registration that is served. */
 export interface Registration {
-  readonly state: RegistrationState;
-  /** How often kubelet refused it since the start. */
-  readonly refusals: number;
+  readonly standing: Readonly<Standing>;
   /** Removes the socket, which is how kubelet learns that the driver has ended. */
   close(): Promise<void>;
 }
 
 const leastPauseMs = 1_000;
 const mostPauseMs = 60_000;
-const defaultPatienceMs = 60_000;
-const defaultLookMs = 2_000;
 /** The most of kubelet's reason that is logged, in characters. */
 const reasonCap = 500;
 
 /**
  * Offers the driver to kubelet, as node-driver-registrar does beside other drivers. Kubelet finds the socket
  * `<directory>/<driver>-reg.sock`, now or when it starts, and nothing else is made there. Kubelet does not ask again by
- * itself after some refusals, so a refused driver makes its socket anew, after ever longer pauses. A socket that
- * somebody removes is made anew, too.
+ * itself after some refusals, so a refused driver makes its socket anew, after ever longer pauses; so it does with a
+ * socket that was removed.
  */
 export async function startRegistration(options: RegistrationOptions): Promise<Registration> {
-  const { directory, driverName, log, lookMs = defaultLookMs } = options;
+  const { directory, driverName, endpoint, log, lookMs = 2_000 } = options;
   const socketPath = join(directory, `${driverName}-reg.sock`);
-  const standing = createStanding(options, () => void offer.renew());
+  const { standing, notify, end } = createStanding(options, () => void socket.renew());
   const handlers: Handlers<RegistrationHandlers> = {
-    GetInfo: async () => describePlugin(options),
-    async NotifyRegistrationStatus({ plugin_registered, error }) {
-      if (plugin_registered) standing.accept();
-      else standing.refuse(error.slice(0, reasonCap));
+    GetInfo: async () => ({ type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] }),
+    async NotifyRegistrationStatus(said) {
+      notify(said);
       return {};
     },
   };
   const services = [{ definition: loadRegistration().service, handlers }];
-  const offer = await createOffer(socketPath, () => serve({ socketPath, services, log }), log);
-  const looking = repeat(offer.ensure, lookMs);
+  const socket = await openSocket(socketPath, () => serve({ socketPath, services, log }), log);
+  const looking = repeat(socket.ensure, lookMs);
   return {
-    get state() {
-      return standing.state;
-    },
-    get refusals() {
-      return standing.refusals;
-    },
+    standing,
     async close() {
-      standing.end();
+      end();
       await looking.close();
-      await offer.close();
+      await socket.close();
     },
   };
 }
 
-/** A socket that kubelet finds. None of these throws. */
-type Offer = {
-  /** Makes the socket anew where it is gone, unless a live instance has its path. */
-  ensure(): Promise<void>;
-  /** Makes the socket anew in any case. */
-  renew(): Promise<void>;
-  close(): Promise<void>;
-};
-
-async function createOffer(endpoint: string, bind: () => Promise<GrpcServer>, log: Log): Promise<Offer> {
+/** A socket that kubelet finds, and that is made anew where it is missing (`ensure`) or in any case (`renew`). Neither throws. */
+async function openSocket(endpoint: string, bind: () => Promise<GrpcServer>, log: Log) {
   const inTurn = createKeyedQueue();
   let server: GrpcServer | undefined = await bind();
   let lastFault: string | undefined;
-  const bindAgain = async (): Promise<void> => {
-    const wasBound = server?.isBound();
-    await server?.close();
-    server = undefined;
+  const renew = async (isWanted: boolean): Promise<void> => {
     try {
+      const isBound = server?.isBound();
+      if (isBound && !isWanted) return;
+      await server?.close();
+      server = undefined;
       server = await bind();
-      if (!wasBound) log.warn('socket was gone and is bound again', { endpoint });
+      if (!isBound) log.warn('socket was missing and is bound again', { endpoint });
       lastFault = undefined;
     } catch (error) {
       const { message } = error as Error;
@@ -108,27 +92,18 @@ async function createOffer(endpoint: string, bind: () => Promise<GrpcServer>, lo
     }
   };
   return {
-    ensure: () => inTurn('socket', async () => (server?.isBound() ? undefined : bindAgain())),
-    renew: () => inTurn('socket', bindAgain),
+    ensure: () => inTurn('socket', () => renew(false)),
+    renew: () => inTurn('socket', () => renew(true)),
     close: () => inTurn('socket', async () => server?.close()),
   };
 }
 
-type Standing = {
-  readonly state: RegistrationState;
-  readonly refusals: number;
-  accept(): void;
-  refuse(reason: string): void;
-  end(): void;
-};
-
-/** What kubelet said last; after a refusal `retry` is called once a pause is over. */
+/** Notes what kubelet says; after a refusal `retry` is called once a pause is over, and nothing is after `end`. */
 function createStanding(
-  { log, directory, pauseMs = jitteredPauseMs, patienceMs = defaultPatienceMs }: RegistrationOptions,
+  { log, directory, pauseMs = jitteredPauseMs, patienceMs = 60_000 }: RegistrationOptions,
   retry: () => void,
-): Standing {
-  let state: RegistrationState = { status: 'waiting' };
-  let refusals = 0;
+) {
+  const standing: Standing = { status: 'waiting', reason: '', refusals: 0 };
   let inARow = 0;
   const warn = (): void =>
     log.warn('kubelet has not asked for the registration yet: is this the directory that it watches?', {
@@ -136,31 +111,23 @@ function createStanding(
     });
   let timer = setTimeout(warn, patienceMs).unref();
   return {
-    get state() {
-      return state;
-    },
-    get refusals() {
-      return refusals;
-    },
-    accept() {
+    standing,
+    notify(said: { readonly plugin_registered: boolean; readonly error: string }): void {
       clearTimeout(timer);
-      if (state.status !== 'registered') log.info('registered with kubelet');
-      state = { status: 'registered' };
-      inARow = 0;
-    },
-    refuse(reason) {
-      clearTimeout(timer);
-      log.error('kubelet refused the registration', { detail: reason });
-      state = { status: 'refused', reason };
-      refusals++;
+      if (said.plugin_registered) {
+        if (standing.status !== 'registered') log.info('registered with kubelet');
+        standing.status = 'registered';
+        inARow = 0;
+        return;
+      }
+      standing.status = 'refused';
+      standing.reason = said.error.slice(0, reasonCap);
+      standing.refusals++;
+      log.error('kubelet refused the registration', { detail: standing.reason });
       timer = setTimeout(retry, pauseMs(++inARow)).unref();
     },
     end: () => clearTimeout(timer),
   };
-}
-
-function describePlugin({ driverName: name, endpoint }: RegistrationOptions) {
-  return { type: 'CSIPlugin', name, endpoint, supported_versions: ['1.0.0'] };
 }
 
 /** Doubled with every refusal, and spread, so that a cluster's nodes do not ask all at once. */

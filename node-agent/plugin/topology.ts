@@ -46,9 +46,8 @@ function requireKey(key: string): void {
 }
 
 /**
- * Where the node is, by keys with the driver's name as their one prefix, with a segment `protocol-<name>` of value
- * `true` for each attach protocol that works here. The protocols are looked at when it is first asked, once; a driver's
- * name that is no prefix is an error at once.
+ * The node's topology, by keys with the driver's name as their one prefix, with a segment `protocol-<name>` of value
+ * `true` for each attach protocol that works here. A driver's name that is no prefix is an error at once.
  */
 export function createTopology({ given, driverName, survey }: TopologyOptions): () => Promise<Segments> {
   const prefix = driverName.toLowerCase();
@@ -56,18 +55,10 @@ export function createTopology({ given, driverName, survey }: TopologyOptions): 
     throw new Error(
       `the driver name "${driverName}" is no domain name, so that no topology key can begin with it`,
     );
-  const compose = async (): Promise<Segments> => {
+  return async () => {
     const working = (await survey()).filter(({ reason }) => reason === undefined);
-    const all = {
-      ...given,
-      ...Object.fromEntries(working.map(({ protocol }) => [protocolPrefix + protocol, 'true'])),
-    };
-    return Object.fromEntries(Object.entries(all).map(([key, value]) => [`${prefix}/${key}`, value]));
+    const protocols = working.map(({ protocol }) => [protocolPrefix + protocol, 'true'] as const);
+    const all = [...Object.entries(given), ...protocols];
+    return Object.fromEntries(all.map(([key, value]) => [`${prefix}/${key}`, value]));
   };
-  let known: Promise<Segments> | undefined;
-  return () =>
-    (known ??= compose().catch((error: unknown) => {
-      known = undefined;
-      throw error;
-    }));
 }

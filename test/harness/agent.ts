@@ -86,6 +86,27 @@ export function openNode(t: Pick<TestContext, 'after'>): TestNode {
   };
 }
 
+/** A node whose agent runs, by a command where one is given, and is registered with a kubelet. */
+export async function openRunningNode(
+  t: Pick<TestContext, 'after'>,
+  settings: Readonly<Record<string, string>> = {},
+  { node = openNode(t), by = [] }: { readonly node?: TestNode; readonly by?: readonly string[] } = {},
+) {
+  const agent = node.startAgent(settings, by);
+  const kubelet = node.startKubelet();
+  await kubelet.plugins.registered(driverName);
+  return {
+    node,
+    agent,
+    kubelet,
+    /** Takes all pods away, after which nothing is left of any volume. */
+    async drain(): Promise<void> {
+      await kubelet.drain();
+      assertNothingLeft(node);
+    },
+  };
+}
+
 function makeVolume(
   path: string,
   { mode = 'Filesystem', sizeBytes = 64 * MiB }: VolumeOptions = {},

@@ -2,9 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
 
 /** Why tests that mount cannot run here, or false when they can. */
 export const noRoot: string | false = process.getuid?.() === 0 ? false : 'mounting needs root';
+
+/** A test that mounts, which is skipped where it cannot. */
+export function testAsRoot(title: string, work: (t: TestContext) => Promise<void>): void {
+  void test(title, { skip: noRoot }, work);
+}
 
 /** Makes a directory for one test. */
 export function makeTemporaryDirectory(): string {

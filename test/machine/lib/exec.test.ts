@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { exec } from '../../../src/lib/exec.ts';
+import { countAbandoned, exec } from '../../../src/lib/exec.ts';
 
 const timeoutMs = 10_000;
 const script = (source: string): readonly string[] => ['-e', source];
@@ -135,6 +135,7 @@ test('a grandchild that left the group and holds the output open does not hold u
   const source = 'setsid sh -c "echo \\$\\$; exec sleep 600" & wait';
   const { timedOut, stdout } = await exec('sh', ['-c', source], { timeoutMs: 500 });
   assert.equal(timedOut, true);
+  assert.equal(countAbandoned(), 0, 'what is dead counts as stuck');
   process.kill(Number(stdout.trim()), 'SIGKILL');
 });
 

@@ -3,32 +3,22 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertNothingLeft, driverName, openNode, type TestNode } from '../../harness/agent.ts';
-import { noRoot } from '../../harness/machine.ts';
+import { openRunningNode } from '../../harness/agent.ts';
+import { noRoot, testAsRoot } from '../../harness/machine.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 import { findMissing, until } from '../../harness/node-agent-bench.ts';
 
 const MiB = 1024 * 1024;
-const skip = noRoot;
-
-async function start(node: TestNode, settings: Readonly<Record<string, string>> = {}) {
-  const agent = node.startAgent(settings);
-  const kubelet = node.startKubelet();
-  await kubelet.plugins.registered(driverName);
-  return { agent, kubelet };
-}
-
 /** As a controller does it: the file of the volume becomes larger under the node. */
 function grow(volume: VolumeSpec, sizeBytes: number): void {
   truncateSync(volume.publishContext['path'] ?? '', sizeBytes);
 }
 
 for (const fsType of ['xfs', 'btrfs'] as const) {
-  const reason = skip || findMissing([`mkfs.${fsType}`]) || false;
-  test(`a ${fsType} is expanded under two pods, one of which writes`, { skip: reason }, async t => {
-    const node = openNode(t);
-    const { kubelet } = await start(node);
+  const skip = noRoot || findMissing([`mkfs.${fsType}`]) || false;
+  test(`a ${fsType} is expanded under two pods, one of which writes`, { skip }, async t => {
+    const { node, kubelet, drain } = await openRunningNode(t);
     const volume: VolumeSpec = { ...node.makeVolume('v', { sizeBytes: 320 * MiB }), fsType };
     for (const uid of ['pod-1', 'pod-2']) await kubelet.runPod({ uid, volumes: [volume] });
     const path = join(kubelet.paths.target(volume, 'pod-2'), 'file');
@@ -42,68 +32,50 @@ for (const fsType of ['xfs', 'btrfs'] as const) {
     await kubelet.expandVolume(volume, 480 * MiB);
     assert.ok((await writer.finish()) > 0);
     assert.deepEqual(expansionsIn(kubelet.failures), []);
-    await kubelet.drain();
-    assertNothingLeft(node);
+    await drain();
   });
 }
 
-test('a raw block volume is expanded under a pod that writes to it', { skip }, async t => {
-  const node = openNode(t);
-  const { kubelet } = await start(node);
-  const volume = node.makeVolume('raw', { mode: 'Block' });
-  await kubelet.runPod({ uid: 'pod', volumes: [volume] });
-  const writer = await startWriting(kubelet.paths.deviceLink(volume, 'pod'));
-  grow(volume, 96 * MiB);
-  await kubelet.expandVolume(volume, 96 * MiB);
-  const device = kubelet.paths.deviceLink(volume, 'pod');
-  assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 96 * MiB);
-  assert.ok((await writer.finish()) > 0);
-  await kubelet.drain();
-  assertNothingLeft(node);
-});
-
-test(
-  'an ext4 grows under its pod, or when it is next staged where the agent may not do it before',
-  { skip },
+testAsRoot(
+  'a raw block volume is expanded under a pod that writes, once its device shows the new size',
   async t => {
-    const node = openNode(t);
-    const { kubelet } = await start(node);
+    const { node, kubelet, drain } = await openRunningNode(t);
+    const volume = node.makeVolume('raw', { mode: 'Block' });
+    await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+    const device = kubelet.paths.deviceLink(volume, 'pod');
+    const writer = await startWriting(device);
+    const expanded = kubelet.expandVolume(volume, 96 * MiB);
+    await until(() => expansionsIn(kubelet.failures).length > 0);
+    const [failure = ''] = expansionsIn(kubelet.failures);
+    assert.match(failure, /has 67108864 bytes and not yet the 100663296 asked for/);
+    grow(volume, 96 * MiB);
+    await expanded;
+    assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 96 * MiB);
+    assert.ok((await writer.finish()) > 0);
+    await drain();
+  },
+);
+
+testAsRoot(
+  'an ext4 grows under its pod, or when it is next staged where the agent may not do it before',
+  async t => {
+    const { node, kubelet, drain } = await openRunningNode(t);
     const volume = node.makeVolume('v');
     await kubelet.runPod({ uid: 'pod', volumes: [volume] });
     const before = sizeOf(kubelet.paths.target(volume, 'pod'));
     grow(volume, 128 * MiB);
     if (mayUse(24n)) await kubelet.expandVolume(volume, 128 * MiB);
     else {
-      await assert.rejects(
-        kubelet.expandVolume(volume, 128 * MiB),
-        /CAP_SYS_RESOURCE.*when it is next staged/,
-      );
+      const expanded = kubelet.expandVolume(volume, 128 * MiB);
+      await assert.rejects(expanded, /CAP_SYS_RESOURCE.*when it is next staged/);
       assert.equal(expansionsIn(kubelet.failures).length, 1);
       await kubelet.removePod('pod');
       await kubelet.runPod({ uid: 'pod', volumes: [volume] });
     }
     assert.ok(sizeOf(kubelet.paths.target(volume, 'pod')) > before + 50 * MiB);
-    await kubelet.drain();
-    assertNothingLeft(node);
+    await drain();
   },
 );
-
-test('an expansion waits until the device shows the new size', { skip }, async t => {
-  const node = openNode(t);
-  const { kubelet } = await start(node);
-  const volume = node.makeVolume('raw', { mode: 'Block' });
-  await kubelet.runPod({ uid: 'pod', volumes: [volume] });
-  const expanded = kubelet.expandVolume(volume, 96 * MiB);
-  await until(() => expansionsIn(kubelet.failures).length > 0);
-  assert.match(
-    expansionsIn(kubelet.failures)[0] ?? '',
-    /has 67108864 bytes and not yet the 100663296 asked for/,
-  );
-  grow(volume, 96 * MiB);
-  await expanded;
-  await kubelet.drain();
-  assertNothingLeft(node);
-});
 
 /** The expansions that the driver refused: kubelet may miss the driver for a moment while it registers it anew. */
 function expansionsIn(failures: readonly string[]): readonly string[] {

@@ -3,72 +3,62 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, rmdirSync, writ
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { startRegistration, type Registration } from '../../../../node-agent/plugin/registration.ts';
+import { startRegistration, type RegistrationOptions } from '../../../../node-agent/plugin/registration.ts';
 import { createIdentity } from '../../../../src/csi/identity.ts';
 import { loadNodeCsi } from '../../../../src/csi/protocol.ts';
 import { serve } from '../../../../src/csi/server.ts';
 import { isSocketAnswered } from '../../../../src/lib/unix-socket.ts';
-import { pause, poll } from '../../../../src/lib/concurrency.ts';
-import type { Log, LogFields } from '../../../../src/lib/log.ts';
-import { silentLog } from '../../../../src/lib/log.ts';
+import { pause } from '../../../../src/lib/concurrency.ts';
+import { silentLog, type Log } from '../../../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../harness/machine.ts';
-import {
-  watchPlugins,
-  type PluginWatcher,
-  type WatcherOptions,
-} from '../../../fakes/kubelet/plugin-watcher.ts';
+import { until } from '../../../harness/node-agent-bench.ts';
+import { watchPlugins, type WatcherOptions } from '../../../fakes/kubelet/plugin-watcher.ts';
 import { askInfo, notify } from '../../../fakes/kubelet/registration-client.ts';
 
 const driverName = 'csi.test';
-const pauseMs = (): number => 50;
+const socketName = 'csi.test-reg.sock';
 
-test('kubelet is told type, name, endpoint and version, and nothing but the socket is made', async t => {
-  const { registry, registerDriver, endpoint } = await openRegistry(t);
+test('kubelet learns type, name, endpoint and version, and nothing but the socket is made', async t => {
+  const { registry, socket, registerDriver, endpoint } = await openRegistry(t);
   await registerDriver();
-  assert.deepEqual(await askInfo(join(registry, 'csi.test-reg.sock')), {
-    type: 'CSIPlugin',
-    name: driverName,
-    endpoint,
-    supported_versions: ['1.0.0'],
-  });
-  assert.deepEqual(readdirSync(registry), ['csi.test-reg.sock']);
+  const name = { type: 'CSIPlugin', name: driverName };
+  assert.deepEqual(await askInfo(socket), { ...name, endpoint, supported_versions: ['1.0.0'] });
+  assert.deepEqual(readdirSync(registry), [socketName]);
 });
 
-test('a kubelet that does not ask is told of once, and one that has asked is not', async t => {
-  const { watch, registry, registerDriver } = await openRegistry(t);
-  const warnings: unknown[] = [];
-  const log = {
-    ...silentLog,
-    warn: (text: string, fields?: LogFields) => void warnings.push([text, fields]),
-  };
-  const early = await registerDriver(log);
-  await until(() => warnings.length > 0);
+test('a kubelet that does not ask is logged once, and one that has asked is not', async t => {
+  const { watch, registry, registerDriver, logged } = await openRegistry(t);
+  const early = await registerDriver();
+  await until(() => logged.length > 0);
   // Long enough for a second warning, were there one.
   await pause(150);
   const text = 'kubelet has not asked for the registration yet: is this the directory that it watches?';
-  assert.deepEqual(warnings, [[text, { path: registry }]]);
+  assert.deepEqual(logged, [`${text}: ${registry}`]);
   await early.close();
   const kubelet = watch();
-  const late = await registerDriver(log);
+  const late = await registerDriver();
   await kubelet.registered(driverName);
-  await until(() => late.state.status === 'registered');
-  warnings.length = 0;
+  await until(() => late.standing.status === 'registered');
+  logged.length = 0;
   await pause(150);
-  assert.deepEqual(warnings, []);
+  assert.deepEqual(logged, []);
 });
 
-test('a kubelet that runs finds a driver that starts', async t => {
-  const { watch, registerDriver, endpoint } = await openRegistry(t);
+test('a kubelet that runs finds a driver that starts, and forgets it with its end, which leaves nothing', async t => {
+  const { watch, registerDriver, endpoint, registry } = await openRegistry(t);
   const kubelet = watch();
   const registration = await registerDriver();
   assert.deepEqual(await kubelet.registered(driverName), { name: driverName, endpoint, nodeId: 'n1' });
-  await until(() => registration.state.status === 'registered');
+  await until(() => registration.standing.status === 'registered');
+  await registration.close();
+  await until(() => !kubelet.drivers.has(driverName));
+  assert.deepEqual(readdirSync(registry), []);
 });
 
 test('a kubelet that starts, or starts again, finds a driver that runs', async t => {
   const { watch, registerDriver } = await openRegistry(t);
   const registration = await registerDriver();
-  assert.deepEqual(registration.state, { status: 'waiting' });
+  assert.equal(registration.standing.status, 'waiting');
   for (let round = 0; round < 3; round++) {
     const kubelet = watch();
     await kubelet.registered(driverName);
@@ -76,153 +66,140 @@ test('a kubelet that starts, or starts again, finds a driver that runs', async t
   }
 });
 
-test('kubelet forgets a driver that ends, and nothing is left in its directory', async t => {
-  const { watch, registerDriver, registry } = await openRegistry(t);
-  const kubelet = watch();
-  const registration = await registerDriver();
-  await kubelet.registered(driverName);
-  await registration.close();
-  await until(() => !kubelet.drivers.has(driverName));
-  assert.deepEqual(readdirSync(registry), []);
-});
-
 test('a refusal is logged and shown, and the driver is offered again until kubelet takes it', async t => {
-  const errors: string[] = [];
-  const log: Log = { ...silentLog, error: (message, fields) => errors.push(`${message}: ${fields?.detail}`) };
-  const { watch, registerDriver } = await openRegistry(t);
+  const { watch, registerDriver, logged } = await openRegistry(t);
   let refusals = 3;
-  const kubelet = watch(() => (refusals-- > 0 ? 'no room' : undefined));
-  const registration = await registerDriver(log);
-  await until(() => registration.state.status === 'refused');
-  assert.deepEqual(registration.state, { status: 'refused', reason: 'no room' });
+  const kubelet = watch(() => (refusals-- > 0 ? 'no space' : undefined));
+  const registration = await registerDriver({ patienceMs: 60_000 });
+  await until(() => registration.standing.status === 'refused');
+  assert.equal(registration.standing.reason, 'no space');
   await kubelet.registered(driverName);
-  await until(() => registration.state.status === 'registered');
-  assert.equal(registration.refusals, 3);
-  assert.deepEqual(errors, Array(3).fill('kubelet refused the registration: no room'));
+  await until(() => registration.standing.status === 'registered');
+  assert.equal(registration.standing.refusals, 3);
+  assert.deepEqual(logged, Array(3).fill('kubelet refused the registration: no space'));
 });
 
 test('the pauses after refusals grow to a minute and are spread', async t => {
-  const { registry, registerDriver } = await openRegistry(t);
+  const { socket, registerDriver } = await openRegistry(t);
   t.mock.method(Math, 'random', () => 0.5);
   const waits: number[] = [];
-  const registration = await registerDriver(silentLog, false);
+  const registration = await registerDriver({ pauseMs: undefined, patienceMs: undefined });
   const real = globalThis.setTimeout;
   t.mock.method(globalThis, 'setTimeout', (work: () => void, ms: number) => {
     if (ms >= 500) waits.push(ms);
     return real(work, ms);
   });
   const status = { plugin_registered: false, error: 'no' };
-  for (let round = 0; round < 9; round++) await notify(join(registry, 'csi.test-reg.sock'), status);
-  assert.equal(registration.refusals, 9);
+  for (let round = 0; round < 9; round++) await notify(socket, status);
+  assert.equal(registration.standing.refusals, 9);
   const grown = waits.filter(ms => ms % 750 === 0 && ms <= 60_000);
   assert.deepEqual(grown, [750, 1_500, 3_000, 6_000, 12_000, 24_000, 45_000, 45_000, 45_000]);
 });
 
 test('a socket that is removed is made again, and kubelet registers the driver again', async t => {
-  const { watch, registerDriver, registry } = await openRegistry(t);
+  const { watch, registerDriver, registry, socket } = await openRegistry(t);
   const kubelet = watch();
   await registerDriver();
   for (let round = 0; round < 5; round++) {
     const before = kubelet.events.length;
-    rmSync(join(registry, 'csi.test-reg.sock'), { force: true });
-    if (round > 0) await kubelet.registered(driverName, before);
-    else await kubelet.registered(driverName);
+    rmSync(socket, { force: true });
+    await kubelet.registered(driverName, round > 0 ? before : 0);
   }
-  assert.deepEqual(readdirSync(registry), ['csi.test-reg.sock']);
+  assert.deepEqual(readdirSync(registry), [socketName]);
 });
 
-test('a socket that is moved away is made again', async t => {
-  const { registerDriver, registry, dir } = await openRegistry(t);
-  const socket = join(registry, 'csi.test-reg.sock');
-  await registerDriver();
-  renameSync(socket, join(dir, 'moved.sock'));
-  await until(() => existsSync(socket));
-  assert.equal((await askInfo(socket)).name, driverName);
-});
+type Losing = (paths: { readonly socket: string; readonly dir: string }) => void | Promise<() => unknown>;
 
-test('a live instance that took the place is not robbed, and the place is taken back once it is gone', async t => {
-  const { registerDriver, registry } = await openRegistry(t);
-  const socket = join(registry, 'csi.test-reg.sock');
-  const errors: string[] = [];
-  const log: Log = { ...silentLog, error: (message, fields) => errors.push(`${message}: ${fields?.detail}`) };
-  await registerDriver(log);
-  const other = createServer();
-  rmSync(socket);
-  await new Promise<void>(resolve => other.listen(socket, resolve));
-  await until(() => errors.length > 0);
-  assert.deepEqual(errors, [`socket is lost: socket "${socket}" is in use by a live instance`]);
-  assert.equal(await isSocketAnswered(socket), true);
-  await new Promise(resolve => other.close(resolve));
-  await until(() => existsSync(socket));
-  assert.equal((await askInfo(socket)).name, driverName);
-});
+/** How a socket is lost; where it stays lost, what is returned gives its path back. */
+const losses: readonly { readonly title: string; readonly fault?: RegExp; readonly lose: Losing }[] = [
+  {
+    title: 'a socket that is moved away is made again',
+    lose: ({ socket, dir }) => renameSync(socket, join(dir, 'moved.sock')),
+  },
+  {
+    title: 'a live instance on the path is not robbed, and the path is taken back once it has ended',
+    fault: /is in use by a live instance$/,
+    async lose({ socket }) {
+      const other = createServer();
+      rmSync(socket);
+      await new Promise<void>(resolve => other.listen(socket, resolve));
+      return async () => {
+        assert.equal(await isSocketAnswered(socket), true);
+        await new Promise(resolve => other.close(resolve));
+      };
+    },
+  },
+  {
+    title: 'a directory that was removed and made again gets its socket again',
+    fault: /directory ".*" of socket ".*" does not exist$/,
+    async lose({ socket, dir }) {
+      rmSync(socket);
+      rmdirSync(join(dir, 'registry'));
+      return () => mkdirSync(join(dir, 'registry'));
+    },
+  },
+  {
+    title: 'a path that cannot even be looked at is no end of the agent, and the socket comes back after it',
+    fault: /ENOTDIR/,
+    async lose({ socket, dir }) {
+      const registry = join(dir, 'registry');
+      rmSync(socket);
+      rmdirSync(registry);
+      writeFileSync(registry, '');
+      return () => {
+        rmSync(registry);
+        mkdirSync(registry);
+      };
+    },
+  },
+];
 
-test('what took the place and is no socket is left as it is', async t => {
-  const { registerDriver, registry } = await openRegistry(t);
-  const socket = join(registry, 'csi.test-reg.sock');
-  const errors: string[] = [];
-  const registration = await registerDriver({ ...silentLog, error: message => void errors.push(message) });
+for (const { title, fault, lose } of losses)
+  test(title, async t => {
+    const { registerDriver, socket, dir, logged } = await openRegistry(t);
+    await registerDriver({ patienceMs: 60_000 });
+    const giveBack = await lose({ socket, dir });
+    if (fault) {
+      await until(() => logged.some(line => fault.test(line)));
+      assert.match(logged[0] ?? '', /^socket is lost: /);
+    }
+    await giveBack?.();
+    await until(() => existsSync(socket));
+    assert.equal((await askInfo(socket)).name, driverName);
+    rmSync(socket);
+    await until(() => existsSync(socket));
+  });
+
+test('what took the path and is no socket is left as it is', async t => {
+  const { registerDriver, registry, socket, logged } = await openRegistry(t);
+  const registration = await registerDriver({ patienceMs: 60_000 });
   rmSync(socket);
   writeFileSync(socket, 'precious');
-  await until(() => errors.length > 0);
+  await until(() => logged.length > 0);
   await registration.close();
-  assert.deepEqual(readdirSync(registry), ['csi.test-reg.sock']);
+  assert.deepEqual(readdirSync(registry), [socketName]);
 });
 
 test('a second driver of that name is refused at its start, and the first is not disturbed', async t => {
-  const { registerDriver, registry } = await openRegistry(t);
+  const { registerDriver, socket } = await openRegistry(t);
   await registerDriver();
-  await assert.rejects(registerDriver(), {
-    message: `socket "${join(registry, 'csi.test-reg.sock')}" is in use by a live instance`,
-  });
-  assert.equal((await askInfo(join(registry, 'csi.test-reg.sock'))).name, driverName);
-});
-
-test('a directory that was removed and made again gets its socket again', async t => {
-  const { registerDriver, registry } = await openRegistry(t);
-  const socket = join(registry, 'csi.test-reg.sock');
-  const errors: string[] = [];
-  await registerDriver({ ...silentLog, error: message => void errors.push(message) });
-  rmSync(socket);
-  rmdirSync(registry);
-  await until(() => errors.length > 0);
-  mkdirSync(registry);
-  await until(() => existsSync(socket));
+  await assert.rejects(registerDriver(), { message: `socket "${socket}" is in use by a live instance` });
   assert.equal((await askInfo(socket)).name, driverName);
-  rmSync(socket);
-  await until(() => existsSync(socket));
 });
 
-test('a directory that is missing, and a path too long for a socket, are told at the start', async t => {
-  const { dir, endpoint } = await openRegistry(t);
-  const missing = join(dir, 'missing');
-  await assert.rejects(
-    startRegistration({ directory: missing, driverName, endpoint, log: silentLog }),
-    /directory ".*missing" of socket ".*" does not exist/,
-  );
-  const long = join(dir, 'x'.repeat(100));
-  await assert.rejects(
-    startRegistration({ directory: long, driverName, endpoint, log: silentLog }),
-    /more than 107 bytes/,
-  );
+test('a directory that is missing, and a path too long for a socket, are refused at the start', async t => {
+  const { dir, registerDriver } = await openRegistry(t);
+  const missing = registerDriver({ directory: join(dir, 'missing') });
+  await assert.rejects(missing, /directory ".*missing" of socket ".*" does not exist/);
+  await assert.rejects(registerDriver({ directory: join(dir, 'x'.repeat(100)) }), /more than 107 bytes/);
 });
 
-type Registry = {
-  readonly dir: string;
-  readonly registry: string;
-  readonly endpoint: string;
-  registerDriver(log?: Log, soon?: boolean): Promise<Registration>;
-  watch(refuse?: WatcherOptions['refuse']): PluginWatcher;
-};
-
-/** A registry directory, and a driver that answers on its CSI socket. */
-async function openRegistry(t: TestContext): Promise<Registry> {
+/** A registry directory, and a driver that answers on its CSI socket; `logged` has its warnings and errors. */
+async function openRegistry(t: TestContext) {
   const dir = makeTemporaryDirectory();
-  const closers: (() => Promise<void>)[] = [];
-  t.after(async () => {
-    for (const close of closers.toReversed()) await close();
-    removeTemporaryDirectory(dir);
-  });
+  const closers = new AsyncDisposableStack();
+  closers.defer(() => removeTemporaryDirectory(dir));
+  t.after(() => closers.disposeAsync());
   const registry = join(dir, 'registry');
   mkdirSync(registry);
   const endpoint = join(dir, 'csi.sock');
@@ -232,33 +209,28 @@ async function openRegistry(t: TestContext): Promise<Registry> {
     { definition: Node.service, handlers: { NodeGetInfo: async () => ({ node_id: 'n1' }) } },
   ];
   const server = await serve({ socketPath: endpoint, services, log: silentLog });
-  closers.push(() => server.close());
+  closers.defer(() => server.close());
+  const logged: string[] = [];
+  const note: Log['warn'] = (message, fields) =>
+    logged.push(`${message}: ${fields?.detail ?? fields?.['path']}`);
+  const log: Log = { ...silentLog, warn: note, error: note };
   return {
     dir,
     registry,
+    socket: join(registry, socketName),
     endpoint,
-    async registerDriver(log = silentLog, soon = true) {
-      const options = {
-        directory: registry,
-        driverName,
-        endpoint,
-        log,
-        lookMs: 50,
-        ...(soon && { pauseMs, patienceMs: 50 }),
-      };
+    logged,
+    async registerDriver(changes: Partial<RegistrationOptions> = {}) {
+      const soon = { pauseMs: () => 50, patienceMs: 50, lookMs: 50 };
+      const options = { directory: registry, driverName, endpoint, log, ...soon, ...changes };
       const registration = await startRegistration(options);
-      closers.push(() => registration.close());
+      closers.defer(() => registration.close());
       return registration;
     },
-    watch(refuse) {
+    watch(refuse?: WatcherOptions['refuse']) {
       const watcher = watchPlugins({ directory: registry, ...(refuse && { refuse }) });
-      closers.push(async () => watcher.stop());
+      closers.defer(() => watcher.stop());
       return watcher;
     },
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const isMet = await poll(() => condition() || undefined, { everyMs: 5, timeoutMs: 30_000 });
-  assert.ok(isMet, 'it took too long');
 }

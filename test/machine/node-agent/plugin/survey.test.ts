@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts';
-import { poll } from '../../../../src/lib/concurrency.ts';
 import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
 import { openNode } from '../../../harness/agent.ts';
+import { until } from '../../../harness/node-agent-bench.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
@@ -15,8 +15,8 @@ function openMachine(capabilities: string, tools: readonly string[] = baseTools)
   return host;
 }
 
-/** What is told of a machine, line by line. */
-async function told(host: SysfsHost): Promise<readonly string[]> {
+/** What is logged of a machine, line by line. */
+async function logOf(host: SysfsHost): Promise<readonly string[]> {
   const lines: string[] = [];
   const line =
     (level: string) =>
@@ -32,7 +32,7 @@ const all = '000001ffffffffff';
 test('what a node can attach, and why it cannot the rest, is one line', async () => {
   const host = openMachine(all);
   host.put('/sys/module/loop/parameters/max_loop', '0');
-  const lines = await told(host);
+  const lines = await logOf(host);
   assert.equal(lines.length, 1);
   assert.match(
     lines[0] ?? '',
@@ -43,29 +43,35 @@ test('what a node can attach, and why it cannot the rest, is one line', async ()
 
 test('tools that every volume needs, and the capability to mount, are missed aloud', async () => {
   const host = openMachine('0000010000000000', ['mount', 'losetup', 'cmp', 'dd', 'stat']);
-  const [tools, capability] = await told(host);
+  const [tools, capability] = await logOf(host);
   assert.equal(tools, 'warn: tools are not installed that volumes need: umount, blkid, blockdev');
   assert.match(capability ?? '', /^warn: the agent lacks CAP_SYS_ADMIN/);
 });
 
-test('the lists of modules are read once for all protocols', async () => {
+test('the lists of modules are read once for all protocols and all who ask, and again after a failure', async () => {
   const host = openMachine(all, [...baseTools, 'nvme', 'iscsiadm', 'mount.nfs', 'tee']);
   host.put('/proc/sys/kernel/osrelease', '6.1.0');
-  const read: string[] = [];
   const { readText } = host;
-  host.readText = path => {
-    read.push(path);
+  let reads = 0;
+  let isBroken = true;
+  host.readText = async path => {
+    if (!path.endsWith('/modules.dep')) return readText(path);
+    reads++;
+    if (isBroken) throw new Error('not now');
     return readText(path);
   };
-  await createSurvey(host).ask();
-  assert.equal(read.filter(path => path.endsWith('/modules.dep')).length, 1);
+  const survey = createSurvey(host);
+  for (const asked of [survey.ask(), survey.ask()]) await assert.rejects(asked, /not now/);
+  assert.deepEqual([reads, survey.known], [1, []]);
+  isBroken = false;
+  assert.deepEqual(await survey.ask(), await survey.ask());
+  assert.equal(reads, 2);
 });
 
-test('an agent tells soon after its start what it can attach, in its log and in its metrics', async t => {
+test('an agent reports soon after its start what it can attach, in its log and in its metrics', async t => {
   const agent = openNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
-  const isTold = () => agent.stderr().includes('looked at what attach protocols need') || undefined;
-  assert.ok(await poll(isTold, { everyMs: 20, timeoutMs: 30_000 }));
+  await until(() => agent.stderr().includes('looked at what attach protocols need'));
   const texts = agent
     .stderr()
     .split('\n')

@@ -9,7 +9,7 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
-import { assertNothingLeft, driverName, openNode } from '../../../harness/agent.ts';
+import { openRunningNode } from '../../../harness/agent.ts';
 import { noRoot } from '../../../harness/machine.ts';
 import { mountFuse, type HangingFuse } from '../../../harness/node-agent-fuse.ts';
 import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
@@ -23,11 +23,8 @@ test(
     const covers: HangingFuse[] = [];
     // Before anything else at the end: to unmount what hangs would wait for ever.
     t.after(() => covers.forEach(cover => cover.end()));
-    const node = openNode(t);
-    const agent = node.startAgent({ 'metrics-listen': '127.0.0.1:0' });
+    const { node, agent, kubelet, drain } = await openRunningNode(t, { 'metrics-listen': '127.0.0.1:0' });
     const url = `http://${(await agent.ready)['metrics']}/metrics`;
-    const kubelet = node.startKubelet();
-    await kubelet.plugins.registered(driverName);
     const [hung, well] = [node.makeVolume('hung'), node.makeVolume('well')];
     await kubelet.runPod({ uid: 'pod', volumes: [hung, well] });
     const lines = [
@@ -55,10 +52,8 @@ test(
     await untilLines(url, ['fairlead_node_stuck_children 0']);
     execFileSync('umount', ['--lazy', '--', target]);
     await client.node.NodeGetVolumeStats(request);
-    const after = await untilLines(url, lines);
-    assert.doesNotMatch(after, /volume_faults\{/);
-    await kubelet.drain();
-    assertNothingLeft(node);
+    assert.doesNotMatch(await untilLines(url, lines), /volume_faults\{/);
+    await drain();
   },
 );
 

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ProtocolState } from '../../../../node-agent/connectors/index.ts';
 import { createTopology, parseTopology } from '../../../../node-agent/plugin/topology.ts';
-
-const options = { given: {}, driverName: 'csi.example', survey: async () => [] };
 
 const rows = [
   { text: 'zone=a,rack=r1', segments: { zone: 'a', rack: 'r1' } },
@@ -39,24 +36,13 @@ test("all keys have the driver's name as their one prefix, and a protocol that w
     driverName: 'CSI.Example',
     survey: async () => [{ protocol: 'loop' }, { protocol: 'nbd', reason: 'no module' }],
   });
-  for (let i = 0; i < 2; i++)
-    assert.deepEqual(await topology(), { 'csi.example/zone': 'a', 'csi.example/protocol-loop': 'true' });
-});
-
-test('the protocols are looked at once for all who ask, and again after a look that failed', async () => {
-  const looks = [Promise.withResolvers<ProtocolState[]>(), Promise.withResolvers<ProtocolState[]>()];
-  let count = 0;
-  const survey = () => looks[count++]?.promise ?? assert.fail('looked at too often');
-  const topology = createTopology({ ...options, survey });
-  const asked = [topology(), topology()];
-  looks[0]?.reject(new Error('not now'));
-  for (const one of asked) await assert.rejects(one, /not now/);
-  looks[1]?.resolve([]);
-  for (let i = 0; i < 2; i++) assert.deepEqual(await topology(), {});
-  assert.equal(count, 2);
+  assert.deepEqual(await topology(), { 'csi.example/zone': 'a', 'csi.example/protocol-loop': 'true' });
 });
 
 test('a driver name that is no domain name is refused before anything is asked', () => {
   for (const driverName of ['csi..example', 'csi.-example'])
-    assert.throws(() => createTopology({ ...options, driverName }), /is no domain name/);
+    assert.throws(
+      () => createTopology({ given: {}, driverName, survey: async () => [] }),
+      /is no domain name/,
+    );
 });
