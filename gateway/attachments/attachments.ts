@@ -13,21 +13,8 @@ import { requireOwn } from '../tenancy/ownership.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { requireCapabilities } from '../volumes/validate.ts';
-import { requireShareable } from './access-modes.ts';
-import { requireAdmission, requireNode } from './admission.ts';
+import { requireAdmission, requireNode, requireShareable } from './admission.ts';
 import { requireNodeId } from './nodes.ts';
-
-/** Which volumes are attached where; a cluster sees and changes only its own volumes. */
-export interface Attachments {
-  /** Attaches the volume to the node, or finds that it is attached and fits; `created` is false then. */
-  attach(
-    key: AttachmentKey,
-    spec: AttachmentSpec,
-  ): Promise<{ attachment: AttachmentResource; created: boolean }>;
-  find(key: AttachmentKey): Promise<AttachmentResource | undefined>;
-  /** Detaches the volume from the node, or from all without `nodeId`; what is not attached is fine. */
-  detach(key: Omit<AttachmentKey, 'nodeId'> & { readonly nodeId?: string | undefined }): Promise<void>;
-}
 
 /** Names one attachment of the asking cluster. */
 export type AttachmentKey = {
@@ -42,21 +29,11 @@ type Attaching = {
   /** Something was recorded for this node before; a failure that is final leaves no trace only when nothing was. */
   readonly isRetry: boolean;
 };
-type Attached = {
-  readonly volume: VolumeRecord;
-  readonly attachment: AttachmentRecord;
-  readonly created: boolean;
-};
-type Detaching = {
-  readonly pool: string;
-  /** As they were recorded before. */
-  readonly attachments: readonly AttachmentRecord[];
-  /** Those that are detached by now. */
-  readonly done: Set<AttachmentRecord>;
-};
+type Attached = { readonly attachment: AttachmentResource; readonly created: boolean };
+type Detaching = { readonly pool: string; readonly before: AttachmentRecord };
 
-/** Makes the service. */
-export function createAttachments({ engine, pools, operations }: ServiceOptions): Attachments {
+/** Makes what attaches volumes to nodes; a cluster sees and changes only its own volumes. */
+export function createAttachments({ engine, pools, operations }: ServiceOptions) {
   async function intendAttach(
     sql: Sql,
     cluster: Cluster,
@@ -67,9 +44,10 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     requireCapabilities(pools.get(volume.pool), [asked.capability]);
     const node = await requireNode(sql, cluster, nodeId);
     const attachments = await findAttachments(sql, volumeId);
-    const before = attachments.find(other => isSameNode(other, asked));
+    const before = attachments.find(other => other.cluster === asked.cluster && other.nodeId === nodeId);
     if (before && before.state !== 'detaching') requireSame(before, asked);
-    if (before?.state === 'attached') return { result: { volume, attachment: before, created: false } };
+    if (before?.state === 'attached')
+      return { result: { attachment: toResource(before, volume), created: false } };
     for (const other of attachments) if (other !== before) requireShareable(other, asked);
     // What is being attached was admitted; what is being detached has no more right to come back than any other.
     if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
@@ -78,30 +56,37 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     return { intent: { volume, attachment, isRetry: before !== undefined } };
   }
 
-  async function intendDetach(
-    sql: Sql,
-    { cluster, volumeId, nodeId }: Parameters<Attachments['detach']>[0],
-  ): Promise<Intended<Detaching, void>> {
-    const volume = await findVolume(sql, volumeId);
-    const all = volume ? await findAttachments(sql, volumeId) : [];
-    const attachments = all.filter(
-      other => other.cluster === cluster.name && (nodeId === undefined || other.nodeId === nodeId),
-    );
-    if (!volume || attachments.length === 0) return { result: undefined };
-    for (const attachment of attachments)
-      await attachmentTable.update(sql, attachment, { state: 'detaching' });
-    return { intent: { pool: volume.pool, attachments, done: new Set() } };
-  }
-
-  async function detachAll({ pool, attachments, done }: Detaching): Promise<void> {
-    for (const attachment of attachments) {
-      await pools.get(pool).backend.detach({ id: attachment.volumeId }, attachment.nodeId);
-      done.add(attachment);
-    }
+  async function detachFrom({ cluster: { name: cluster }, volumeId, nodeId }: AttachmentKey): Promise<void> {
+    const key = { cluster, volumeId, nodeId };
+    await operations.run<Detaching, void, void>({
+      operation: 'detach',
+      subject: { nodeId },
+      claims: [{ kind: 'volume', id: volumeId }],
+      async intend(sql) {
+        const volume = await findVolume(sql, volumeId);
+        const before = volume && (await attachmentTable.find(sql, key));
+        if (!before) return { result: undefined };
+        await attachmentTable.update(sql, key, { state: 'detaching' });
+        return { intent: { pool: volume.pool, before } };
+      },
+      act: ({ pool }) => pools.get(pool).backend.detach({ id: volumeId }, nodeId),
+      async succeed(sql) {
+        await attachmentTable.remove(sql, key);
+      },
+      async fail(sql, { intent, problem }) {
+        // The caller learns that it is still attached; after any other failure a retry goes on.
+        if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.put(sql, intent.before);
+      },
+    });
   }
 
   return {
-    async attach({ cluster, volumeId, nodeId }, { capability, readonly: asReadonly }) {
+    /** Attaches the volume to the node, or finds that it is attached and fits; `created` is false then. */
+    async attach(
+      key: AttachmentKey,
+      { capability, readonly: asReadonly }: AttachmentSpec,
+    ): Promise<Attached> {
+      const { cluster, volumeId, nodeId } = key;
       requireNodeId(nodeId);
       requireOwn(cluster, { kind: 'volume', id: volumeId });
       const readonly = asReadonly || capability.accessMode.endsWith('_READER_ONLY');
@@ -116,7 +101,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         reach: undefined,
         sizeBytes: undefined,
       };
-      const done = await operations.run<Attaching, Reach, Attached>({
+      return operations.run<Attaching, Reach, Attached>({
         operation: 'attach',
         subject: { nodeId, capability, readonly },
         claims: [{ kind: 'volume', id: volumeId }],
@@ -126,51 +111,38 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
             .get(volume.pool)
             .backend.attach(toKnownVolume(volume), { nodeId, attachmentId, capability, readonly }),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
-          if (capability.accessType === 'block' && !readonly && !volume.usedRaw)
-            await volumeTable.update(sql, volume, { usedRaw: true });
+          const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
+          if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
           const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
           await attachmentTable.update(sql, attachment, attached);
-          return { volume, attachment: { ...attachment, ...attached }, created: true };
+          return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
         },
         async fail(sql, { intent: { attachment, isRetry }, problem }) {
           if (problemTable[problem.code].final && !isRetry) await attachmentTable.remove(sql, attachment);
         },
       });
-      return { attachment: toResource(done.attachment, done.volume), created: done.created };
     },
 
-    async find({ cluster, volumeId, nodeId }) {
+    async get({ cluster, volumeId, nodeId }: AttachmentKey): Promise<AttachmentResource> {
       const volume = await findVolume(engine.reader, volumeId);
-      if (volume?.cluster !== cluster.name) return undefined;
       const key = { volumeId, cluster: cluster.name, nodeId };
       const found = await attachmentTable.find(engine.reader, key);
-      return found && toResource(found, volume);
+      if (found && volume?.cluster === cluster.name) return toResource(found, volume);
+      throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
     },
 
-    async detach(key) {
-      const { cluster, volumeId, nodeId } = key;
-      if (clusterOf(volumeId) !== cluster.name) return;
-      const forget = async (sql: Sql, { done }: Detaching): Promise<void> => {
-        for (const attachment of done) await attachmentTable.remove(sql, attachment);
-      };
-      await operations.run<Detaching, void, void>({
-        operation: 'detach',
-        subject: { nodeId },
-        claims: [{ kind: 'volume', id: volumeId }],
-        intend: sql => intendDetach(sql, key),
-        act: detachAll,
-        succeed: (sql, { intent }) => forget(sql, intent),
-        async fail(sql, { intent, problem }) {
-          await forget(sql, intent);
-          // Who asked is told that it is still attached; after any other failure a retry goes on.
-          if (problem.code !== 'FAILED_PRECONDITION') return;
-          for (const attachment of intent.attachments)
-            if (!intent.done.has(attachment)) await attachmentTable.put(sql, attachment);
-        },
-      });
+    /** Detaches the volume from the node, or one after the other from all without `nodeId`; what is not attached is fine. */
+    async detach({ nodeId, ...key }: DetachKey): Promise<void> {
+      if (clusterOf(key.volumeId) !== key.cluster.name) return;
+      if (nodeId !== undefined) return detachFrom({ ...key, nodeId });
+      const attachments = await findAttachments(engine.reader, key.volumeId);
+      for (const one of attachments.filter(({ cluster }) => cluster === key.cluster.name))
+        await detachFrom({ ...key, nodeId: one.nodeId });
     },
   };
 }
+
+type DetachKey = Omit<AttachmentKey, 'nodeId'> & { readonly nodeId?: string | undefined };
 
 function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
   const attached = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
@@ -178,13 +150,6 @@ function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
     throw new Problem('ALREADY_EXISTS', `${attached} ${before.readonly ? 'read-only' : 'for writing'}`);
   if (!sameJson(before.capability, asked.capability))
     throw new Problem('ALREADY_EXISTS', `${attached} with another capability`);
-}
-
-function isSameNode(
-  a: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
-  b: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
-): boolean {
-  return a.cluster === b.cluster && a.nodeId === b.nodeId;
 }
 
 /** Its context stays the same for as long as it is attached, whatever becomes of the volume. */

@@ -5,19 +5,11 @@ import { nodeTable } from '../tables/nodes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import type { Engine } from '../store.ts';
 
-/** The nodes that each cluster says it has. */
-export interface Nodes {
-  /** Records what the cluster says of the node, instead of what it said before. */
-  put(cluster: Cluster, nodeId: string, spec: NodeSpec): Promise<{ node: Node; created: boolean }>;
-  get(cluster: Cluster, nodeId: string): Promise<Node>;
-  /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
-  delete(cluster: Cluster, nodeId: string): Promise<void>;
-}
-
-/** Makes the service. */
-export function createNodes(engine: Engine): Nodes {
+/** Makes the nodes that each cluster reports. */
+export function createNodes(engine: Engine) {
   return {
-    async put({ name: cluster }, nodeId, spec) {
+    /** Records what the cluster reports of the node, instead of what it reported before. */
+    async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
       requireNodeId(nodeId);
       const node = { cluster, nodeId, spec };
       const created = await engine.transaction(
@@ -26,13 +18,14 @@ export function createNodes(engine: Engine): Nodes {
       return { node: { id: nodeId, ...spec }, created };
     },
 
-    async get({ name: cluster }, nodeId) {
+    async get({ name: cluster }: Cluster, nodeId: string): Promise<Node> {
       const node = await nodeTable.find(engine.reader, { cluster, nodeId });
       if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
       return { id: nodeId, ...node.spec };
     },
 
-    async delete({ name: cluster }, nodeId) {
+    /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
+    async delete({ name: cluster }: Cluster, nodeId: string): Promise<void> {
       await engine.transaction(async sql => {
         const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
         if (volumes.length > 0)

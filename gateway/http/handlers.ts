@@ -1,5 +1,4 @@
 import type { OperationId, Operations } from '../../src/api/operations.ts';
-import { Problem } from '../../src/api/problem.ts';
 import type { Feature } from '../../src/api/storage.ts';
 import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
@@ -69,12 +68,7 @@ function createAttachmentHandlers({ attachments, nodes }: Services): Pick<Handle
       const { attachment, created } = await attachments.attach(key, body);
       return { value: attachment, created };
     },
-    async getAttachment(key) {
-      const found = await attachments.find(key);
-      if (!found)
-        throw new Problem('NOT_FOUND', `volume "${key.volumeId}" is not attached to node "${key.nodeId}"`);
-      return found;
-    },
+    getAttachment: key => attachments.get(key),
     detachVolume: key => attachments.detach(key),
     detachVolumeFromAllNodes: key => attachments.detach(key),
 

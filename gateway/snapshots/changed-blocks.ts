@@ -8,12 +8,6 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { toKnownSnapshot } from './documents.ts';
 
-/** Which blocks of a cluster's snapshots hold data, and which differ. */
-export interface Blocks {
-  /** From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. */
-  list(cluster: Cluster, id: string, query: BlockQuery): Promise<BlockPage>;
-}
-
 /** With `base` the blocks that differ from that snapshot of the same volume. */
 export type BlockQuery = {
   readonly base: string | undefined;
@@ -21,8 +15,8 @@ export type BlockQuery = {
   readonly limit: number;
 };
 
-/** Makes the service. */
-export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>): Blocks {
+/** Makes what lists the blocks of a cluster's snapshots that hold data, or that differ. */
+export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   async function requireReadySnapshot(cluster: Cluster, id: string): Promise<SnapshotRecord> {
     const snapshot = await snapshotTable.find(engine.reader, { id });
     if (snapshot?.cluster !== cluster.name || snapshot.state === 'creating')
@@ -33,7 +27,9 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   }
 
   return {
-    async list(cluster, id, { base: baseId, offset, limit }) {
+    /** From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. */
+    async list(cluster: Cluster, id: string, query: BlockQuery): Promise<BlockPage> {
+      const { base: baseId, offset, limit } = query;
       const target = await requireReadySnapshot(cluster, id);
       const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);
       if (base && base.volumeId !== target.volumeId)

@@ -1,4 +1,4 @@
-import { asProblem, Problem } from '../../src/api/problem.ts';
+import { Problem } from '../../src/api/problem.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { CreatedSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
@@ -67,21 +67,17 @@ export async function measureSnapshots(
   { engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>,
   volumeIds: readonly string[],
 ): Promise<Measured> {
-  const found = await Promise.all(volumeIds.map(id => findVolume(engine.reader, id)));
-  const volumes = found.filter(volume => volume !== undefined);
   const bytesOf = new Map<string, number>();
-  const [first] = volumes;
-  if (!first) return { spaces: undefined, bytesOf };
-  const pool = pools.get(first.pool);
-  try {
-    for (const volume of volumes.filter(one => one.pool === first.pool)) {
-      const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
-      if (bytes !== undefined) bytesOf.set(volume.id, bytes);
-    }
-  } catch (error) {
-    throw asProblem(error);
+  let spaces: Measured['spaces'];
+  for (const id of volumeIds) {
+    const volume = await findVolume(engine.reader, id);
+    if (!volume) continue;
+    const pool = pools.get(volume.pool);
+    spaces ??= await measureSpaces(pool);
+    const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
+    if (bytes !== undefined) bytesOf.set(id, bytes);
   }
-  return { spaces: await measureSpaces(pool), bytesOf };
+  return { spaces, bytesOf };
 }
 
 /** Records a new snapshot; RESOURCE_EXHAUSTED when there is no space for what it takes. */

@@ -3,10 +3,10 @@ import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { fromPageToken, toPageToken, type PageQuery } from '../tables/paging.ts';
-import { findVolume, listVolumes, type VolumeRecord } from '../tables/volumes.ts';
+import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
 import { toKnownVolume } from './documents.ts';
+import { requireVolume } from './ready.ts';
 
 /** Most volumes that are looked at for one page, and how many at a time. */
 const scanSize = 1_000;
@@ -25,8 +25,7 @@ export function createVolumesHealth({ engine, pools }: Pick<ServiceOptions, 'eng
 
   return {
     async get(cluster: Cluster, id: string): Promise<Health> {
-      const volume = await findVolume(engine.reader, id);
-      if (volume?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
+      const volume = await requireVolume(engine.reader, cluster, id);
       const pool = pools.get(volume.pool);
       requireOffered(pool, pool.backend.volumeHealth, 'health of volumes');
       return ask(volume);

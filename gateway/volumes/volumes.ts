@@ -9,9 +9,9 @@ import { attachmentTable, findAttachments } from '../tables/attachments.ts';
 import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
 import { findVolume, listVolumes, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
 import { createVolume } from './create.ts';
 import { toKnownVolume, toVolume } from './documents.ts';
+import { requireVolume } from './ready.ts';
 import { removeVolume } from './record.ts';
 import { requireUnneeded } from './sources.ts';
 import { readMutableParameters, requireCapabilities } from './validate.ts';
@@ -19,12 +19,6 @@ import { readMutableParameters, requireCapabilities } from './validate.ts';
 /** Makes the volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
 export function createVolumes(options: ServiceOptions) {
   const { engine, pools, operations, keepDeletedMs = 0 } = options;
-
-  async function requireRecord(cluster: Cluster, id: string): Promise<VolumeRecord> {
-    const record = await findVolume(engine.reader, id);
-    if (record?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
-    return record;
-  }
 
   const show = async (record: VolumeRecord): Promise<Volume> =>
     toVolume(record, await findAttachments(engine.reader, record.id));
@@ -44,7 +38,8 @@ export function createVolumes(options: ServiceOptions) {
   }
 
   return {
-    get: async (cluster: Cluster, id: string): Promise<Volume> => show(await requireRecord(cluster, id)),
+    get: async (cluster: Cluster, id: string): Promise<Volume> =>
+      show(await requireVolume(engine.reader, cluster, id)),
 
     /** Creates the volume, or finds that it is there and fits; `created` is false then. */
     async create(cluster: Cluster, id: string, spec: VolumeSpec) {
@@ -71,7 +66,7 @@ export function createVolumes(options: ServiceOptions) {
       id: string,
       { capabilities, parameters, context, mutableParameters }: ValidationSpec,
     ): Promise<Validation> {
-      const record = await requireRecord(cluster, id);
+      const record = await requireVolume(engine.reader, cluster, id);
       const pool = pools.get(record.pool);
       try {
         requireCapabilities(pool, capabilities);

@@ -1,39 +1,96 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { clusters, makeGateway, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { test, type TestContext } from 'node:test';
+import { clusters, mounted } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { makeFaultyGateway } from '../faulty-gateway.ts';
 
-test('a node is as it was told last, with nothing left of what was told before', async t => {
-  const { nodes } = await makeGateway(t);
+const cluster = clusters.a;
+const [here, away] = [{ zone: 'a' }, { zone: 'b' }];
+
+/** With the volumes a.one and a.two, and the node n1, all in one zone. */
+async function open(t: TestContext) {
+  const capacity = [{ totalBytes: 2 ** 30, segments: here }];
+  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'], capacity });
+  const { attachments, nodes, backend } = gateway;
+  await nodes.put(cluster, 'n1', { topology: here });
+  const key = (name: string) => ({ cluster, volumeId: `a.${name}`, nodeId: 'n1' });
+  const attach = (name: string) => attachments.attach(key(name), { capability: mounted, readonly: false });
+  const detach = (name: string) => attachments.detach(key(name));
+  return {
+    ...gateway,
+    attach,
+    detach,
+    async beginDetach(name: string) {
+      backend.failNext('detach', 'before', new Error('unreachable'));
+      await assert.rejects(detach(name), isProblem('UNAVAILABLE'));
+    },
+  };
+}
+
+test('a node is as it was reported last, for its cluster alone', async t => {
+  const { nodes } = await open(t);
   const first = { maxVolumes: 3, topology: { zone: 'z1' } };
-  assert.deepEqual(await nodes.put(clusters.a, 'n1', first), { node: { id: 'n1', ...first }, created: true });
-  assert.deepEqual(await nodes.put(clusters.a, 'n1', { maxVolumes: 4 }), {
-    node: { id: 'n1', maxVolumes: 4 },
-    created: false,
-  });
-  assert.deepEqual(await nodes.get(clusters.a, 'n1'), { id: 'n1', maxVolumes: 4 });
-});
-
-test('the same node of two clusters is two nodes', async t => {
-  const { nodes } = await makeGateway(t);
-  await nodes.put(clusters.a, 'n1', { maxVolumes: 1 });
-  await nodes.put(clusters.b, 'n1', { maxVolumes: 2 });
-  await nodes.delete(clusters.a, 'n1');
-  await assert.rejects(nodes.get(clusters.a, 'n1'), isProblem('NOT_FOUND'));
-  assert.equal((await nodes.get(clusters.b, 'n1')).maxVolumes, 2);
+  const { created } = await nodes.put(cluster, 'n2', first);
+  assert.equal(created, true);
+  const second = { node: { id: 'n2', maxVolumes: 4 }, created: false };
+  assert.deepEqual(await nodes.put(cluster, 'n2', { maxVolumes: 4 }), second);
+  await nodes.put(clusters.b, 'n2', { maxVolumes: 2 });
+  assert.deepEqual(await nodes.get(cluster, 'n2'), second.node);
+  await nodes.delete(cluster, 'n2');
+  await assert.rejects(nodes.get(cluster, 'n2'), isProblem('NOT_FOUND'));
+  assert.equal((await nodes.get(clusters.b, 'n2')).maxVolumes, 2);
 });
 
 test('a node with volumes is not deleted, and the message names one', async t => {
-  const { nodes, volumes, attachments } = await makeGateway(t);
-  await nodes.put(clusters.a, 'n1', {});
-  await volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
-  const key = { cluster: clusters.a, volumeId: 'a.pvc-1', nodeId: 'n1' };
-  await attachments.attach(key, { capability: mounted, readonly: false });
+  const { nodes, attach, detach } = await open(t);
+  await attach('one');
   await assert.rejects(
-    nodes.delete(clusters.a, 'n1'),
-    isProblemThat('FAILED_PRECONDITION', /^node "n1" still has 1 volumes attached, such as "a.pvc-1"$/),
+    nodes.delete(cluster, 'n1'),
+    isProblemThat('FAILED_PRECONDITION', /^node "n1" still has 1 volumes attached, such as "a.one"$/),
   );
-  await attachments.detach(key);
-  await nodes.delete(clusters.a, 'n1');
-  await nodes.delete(clusters.a, 'n1');
+  await detach('one');
+  for (let i = 0; i < 2; i++) await nodes.delete(cluster, 'n1');
+});
+
+test('a full node is RESOURCE_EXHAUSTED, and has space again after a detach', async t => {
+  const { nodes, attach, detach } = await open(t);
+  await nodes.put(cluster, 'n1', { topology: here, maxVolumes: 1 });
+  await attach('one');
+  const full = /node "n1" has 1 volumes attached, and takes no more than 1/;
+  await assert.rejects(attach('two'), isProblemThat('RESOURCE_EXHAUSTED', full));
+  assert.equal((await attach('one')).created, false);
+  await detach('one');
+  assert.equal((await attach('two')).created, true);
+});
+
+test('after a detach that did not end, a node that is full by now does not get the volume back', async t => {
+  const { attach, detach, beginDetach, nodes, volumes } = await open(t);
+  await attach('one');
+  await attach('two');
+  await beginDetach('one');
+  await nodes.put(cluster, 'n1', { topology: here, maxVolumes: 1 });
+  await assert.rejects(attach('one'), isProblem('RESOURCE_EXHAUSTED'));
+  const { attachments } = await volumes.get(cluster, 'a.one');
+  assert.deepEqual(attachments, [{ nodeId: 'n1', state: 'detaching', readonly: false }]);
+  await detach('two');
+  // The volume does not count against its own node.
+  assert.equal((await attach('one')).attachment.state, 'attached');
+});
+
+test('after a detach that did not end, a node that is elsewhere by now does not get the volume back', async t => {
+  const { attach, detach, beginDetach, nodes } = await open(t);
+  await attach('one');
+  await beginDetach('one');
+  await nodes.put(cluster, 'n1', { topology: away });
+  await assert.rejects(attach('one'), isProblem('FAILED_PRECONDITION'));
+  await detach('one');
+});
+
+test('an attach that did not end goes on, whatever becomes of the node', async t => {
+  const { attach, nodes, backend } = await open(t);
+  await attach('two');
+  backend.failNext('attach', 'after', new Error('the answer was lost'));
+  await assert.rejects(attach('one'), isProblem('UNAVAILABLE'));
+  await nodes.put(cluster, 'n1', { topology: away, maxVolumes: 1 });
+  assert.equal((await attach('one')).attachment.state, 'attached');
 });
