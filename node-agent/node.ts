@@ -6,13 +6,11 @@ import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
 import type { Handlers } from '../src/csi/call.ts';
 import { createReadings } from './host/readings.ts';
-import type { Amounts } from './state/cache.ts';
 import type { Agent } from './volumes/agent.ts';
-import { expand } from './volumes/expand.ts';
 import { examine, examineStorage } from './volumes/health.ts';
 import { publish, unpublish } from './volumes/publish.ts';
+import { expand, measure } from './volumes/size.ts';
 import { stage, unstage } from './volumes/stage.ts';
-import { measure } from './volumes/stats.ts';
 import { readPath, realOf } from './volumes/target-path.ts';
 import { createVolumeLock } from './volumes/volume-lock.ts';
 
@@ -39,7 +37,10 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
   const { base } = agent;
   const readStaging = (path: string) => readPath(path, 'staging_target_path', base);
   const readTarget = (path: string) => readPath(path, 'target_path', base);
-  const readVolumePath = (path: string) => realOf(required(path, 'volume_path'), base);
+  const readVolumePath = (path: string) => {
+    if (path === '') throw new Problem('INVALID_ARGUMENT', 'volume_path is missing');
+    return realOf(path, base);
+  };
   return {
     async NodeStageVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
@@ -47,11 +48,10 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       const capability = readCapability(request.volume_capability);
       const attachment = fromPublishContext(readMap(request.publish_context, 'publish_context'));
       const formatOptions = formatOptionsOf(readMap(request.volume_context, 'volume_context'));
-      const asked = { volumeId, stagingPath, attachment, capability };
-      const options = Object.keys(formatOptions).length > 0 ? { formatOptions } : {};
+      const asked = { volumeId, stagingPath, attachment, capability, formatOptions };
       const secrets = readMap(request.secrets, 'secrets');
       const work = { operation: 'NodeStageVolume', volumeId, path: stagingPath };
-      await alone(work, own => stage(own, { ...asked, ...options }, secrets));
+      await alone(work, own => stage(own, asked, secrets));
       return {};
     },
 
@@ -88,7 +88,9 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       const volumeId = readId(request.volume_id, 'volume_id');
       const path = readVolumePath(request.volume_path);
       const { bytes, inodes } = await measure(agent, readings, { volumeId, path });
-      return { usage: [toUsage('BYTES', bytes), ...(inodes ? [toUsage('INODES', inodes)] : [])] };
+      return {
+        usage: [{ unit: 'BYTES', ...bytes }, ...(inodes ? [{ unit: 'INODES' as const, ...inodes }] : [])],
+      };
     },
 
     async NodeExpandVolume(request) {
@@ -111,29 +113,13 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
 
     NodeGetCapabilities: async () => ({ capabilities: capabilities.map(type => ({ rpc: { type } })) }),
 
-    NodeGetInfo: async () => describeNode(identity),
-  };
-}
-
-async function describeNode({ nodeId, maxVolumes, topology }: NodeIdentity) {
-  const segments = await topology();
-  return {
-    node_id: nodeId,
-    max_volumes_per_node: maxVolumes,
-    ...(Object.keys(segments).length > 0 && { accessible_topology: { segments } }),
-  };
-}
-
-function required(value: string, field: string): string {
-  if (value === '') throw new Problem('INVALID_ARGUMENT', `${field} is missing`);
-  return value;
-}
-
-function toUsage(unit: 'BYTES' | 'INODES', { total, used, available }: Amounts) {
-  return {
-    unit,
-    total,
-    ...(used !== undefined && { used }),
-    ...(available !== undefined && { available }),
+    async NodeGetInfo() {
+      const segments = await identity.topology();
+      return {
+        node_id: identity.nodeId,
+        max_volumes_per_node: identity.maxVolumes,
+        ...(Object.keys(segments).length > 0 && { accessible_topology: { segments } }),
+      };
+    },
   };
 }

@@ -1,29 +1,16 @@
-import { Problem } from '../../src/api/problem.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import { inaccessible, type VolumeFault } from './carrier.ts';
 import { carrierOf } from './carriers/index.ts';
 import type { Readings } from '../host/readings.ts';
-
-/** Something that is wrong with the storage behind the node (CSI spec, "NodeGetStorageHealth"). */
-export type StorageFault = {
-  readonly status: 'STORAGE_DEGRADED';
-  readonly reason: 'VolumesHung';
-  readonly message: string;
-};
+import { requireHere } from './request-checks.ts';
 
 /** Which volume; the paths are `''` where the caller does not know them. */
 export type HealthRequest = {
   readonly volumeId: string;
   readonly publishPath: string;
   readonly stagingPath: string;
-};
-
-/** A volume that is staged or published here, and the reasons why something is wrong with it. */
-export type VolumeHealth = {
-  readonly volumeId: string;
-  readonly faults: readonly VolumeFault['reason'][];
 };
 
 /**
@@ -33,10 +20,10 @@ export type VolumeHealth = {
 export async function examine(
   agent: Agent,
   readings: Readings,
-  request: HealthRequest,
+  { volumeId, publishPath, stagingPath }: HealthRequest,
 ): Promise<readonly VolumeFault[]> {
-  const record = requireHere(agent, request);
-  const { volumeId, publishPath } = request;
+  const given = [publishPath, stagingPath].filter(path => path !== '');
+  const record = requireHere(agent.records, volumeId, given);
   const path = publishPath === '' ? record.stagingPath : publishPath;
   const carrier = carrierOf(agent, record);
   const faults = await carrier.examine({ path, mounts: await agent.host.mounts() });
@@ -45,41 +32,41 @@ export async function examine(
   return [...faults, ...(await examineReading(readings, volumeId, path))];
 }
 
-/** What is wrong with the storage behind this node: volumes whose commands cannot even be killed. */
-export function examineStorage({ watch }: Agent): readonly StorageFault[] {
+/** What is wrong with the storage behind this node (CSI spec, "NodeGetStorageHealth"): volumes whose commands cannot even be killed. */
+export function examineStorage({ watch }: Agent) {
   const hung = watch.hung();
   if (hung.length === 0) return [];
   const names = hung.slice(0, 5).map(volumeId => `"${volumeId}"`);
   const more = hung.length > names.length ? ` and ${hung.length - names.length} more` : '';
   const message = `commands that cannot be killed wait on volume ${names.join(', ')}${more}`;
-  return [{ status: 'STORAGE_DEGRADED', reason: 'VolumesHung', message }];
+  return [{ status: 'STORAGE_DEGRADED' as const, reason: 'VolumesHung', message }];
 }
 
 /**
- * The health of all volumes that this node has now, by mountinfo, by what the kernel says of their devices, and by what was
- * learnt when they were last read for another call. No volume is read for it, and no command is run but to ask a virtio
- * disk for its serial number, once.
+ * The health of all volumes that this node has now, as the reasons of their faults: by mountinfo, by what the kernel says of
+ * their devices, and by what was learnt when they were last read for another call. No volume is read for it, and no command
+ * is run but to ask a virtio disk for its serial number, once.
  */
-export async function examineAll(agent: Agent): Promise<readonly VolumeHealth[]> {
+export async function examineAll(agent: Agent) {
   const { host, records, watch, cache } = agent;
   const mounts = await host.mounts();
   const here = records.here().filter(record => isUsed(record, mounts));
   return Promise.all(
     here.map(async record => {
       const { volumeId } = record;
-      const seen = await examineHeld(agent, record, mounts);
-      const read = watch.stuck(volumeId) === undefined ? cache.faults.get(volumeId) : 'Hung';
+      const seen = await examineSeen(agent, record, mounts);
+      const read = watch.stuck(volumeId) ? 'Hung' : cache.faults.get(volumeId);
       return { volumeId, faults: [...new Set([...seen, ...(read ? [read] : [])])] };
     }),
   );
 }
 
 /** A device that cannot be looked at hides no other volume. */
-async function examineHeld(
+async function examineSeen(
   agent: Agent,
   record: VolumeRecord,
   mounts: readonly Mount[],
-): Promise<VolumeHealth['faults']> {
+): Promise<readonly VolumeFault['reason'][]> {
   try {
     const faults = await carrierOf(agent, record).examine({ path: record.stagingPath, mounts });
     return faults.map(({ reason }) => reason);
@@ -91,20 +78,6 @@ async function examineHeld(
 /** A record alone may be of a volume that is being staged, or whose mkfs was interrupted. */
 function isUsed(record: VolumeRecord, mounts: readonly Mount[]): boolean {
   return record.device !== undefined || pathsOf(record).some(path => topMount(mounts, path));
-}
-
-function requireHere(
-  { records }: Agent,
-  { volumeId, publishPath, stagingPath }: HealthRequest,
-): VolumeRecord {
-  const record = records.get(volumeId);
-  const isKnown =
-    record &&
-    !record.isDown &&
-    (stagingPath === '' || stagingPath === record.stagingPath) &&
-    (publishPath === '' || record.targets.some(({ path }) => path === publishPath));
-  if (isKnown) return record;
-  throw new Problem('NOT_FOUND', `volume "${volumeId}" is not on this node as was said`);
 }
 
 /** A filesystem that was shut down still reports its size, but does not list its root. */

@@ -22,8 +22,7 @@ export type PublishRequest = {
   readonly readonly: boolean;
 };
 
-/** Which volume to unpublish from which path. */
-export type UnpublishRequest = { readonly volumeId: string; readonly targetPath: string };
+type UnpublishRequest = Pick<PublishRequest, 'volumeId' | 'targetPath'>;
 
 /** A volume that shall be bound to its target path, and what is mounted now. */
 type Publishing = Volume & {
@@ -39,8 +38,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const record = requireStaged(agent, request);
   const volume = volumeOf(agent, record);
   const mounts = await host.mounts();
-  const path = targetAt(targetPath);
-  const state = await inspectPath(agent, path, mounts);
+  const state = await inspectPath(agent, { field: 'target_path', path: targetPath }, mounts);
   requireSame(record, request, mounts);
   const source = await volume.carrier.findSource(mounts);
   const publishing = { ...volume, request, source, mounts };
@@ -48,7 +46,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   requireEnforceable(publishing);
   const isThere = state.kind === 'mountpoint' && (await isPublished(publishing));
   const needed = volume.carrier.isMounted ? 'directory' : 'file';
-  requireUsable(state, path, needed);
+  requireUsable(state, needed);
   await recordTarget(agent, record, { path: targetPath, readonly });
   if (isThere) return;
   await (needed === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
@@ -61,16 +59,17 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
   const record = records.get(volumeId);
   requireNotOthers(agent, record, { volumeId, targetPath });
   const before = await host.mounts();
-  let state = await inspectPath(agent, targetAt(targetPath), before);
+  const given = { field: 'target_path', path: targetPath };
+  let state = await inspectPath(agent, given, before);
   if (state.kind === 'mountpoint') {
     const carrier = record && carrierOf(agent, record);
     for (const mount of mountsAt(before, targetPath))
       if (carrier) await requireNotForeign(carrier, mount, volumeId);
       else await requireAbandoned(mount, volumeId, host);
     await unmountAll(agent, targetPath);
-    state = await inspectPath(agent, targetAt(targetPath), await host.mounts());
+    state = await inspectPath(agent, given, await host.mounts());
   }
-  await removeLeftover(host, targetPath, state);
+  await removeLeftover(host, state);
   const others = record?.targets.filter(({ path }) => path !== targetPath) ?? [];
   // Not written to disk: a target that is recorded but not mounted counts for nothing.
   if (record && others.length < record.targets.length) records.keep({ ...record, targets: others });
@@ -106,18 +105,17 @@ async function requireAbandoned(mount: Mount, volumeId: string, host: Host): Pro
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
   const { volumeId, targetPath, capability, readonly } = request;
-  const differences = [...differencesOf(factsOf(record.capability), factsOf(capability))];
-  const earlier = findTarget(record, targetPath);
-  const isPublishedHere = earlier !== undefined && mountsAt(mounts, targetPath).length > 0;
-  if (isPublishedHere && earlier.readonly !== readonly)
-    differences.push(`readonly is ${earlier.readonly} and not ${readonly}`);
+  const published = topMount(mounts, targetPath) && findTarget(record, targetPath);
+  const held = published ? { readonly: String(published.readonly) } : {};
+  const differences = differencesOf(
+    { ...factsOf(record.capability), ...held },
+    { ...factsOf(capability), readonly: String(readonly) },
+  );
   if (differences.length === 0) return;
-  if (isPublishedHere)
-    throw new Problem(
-      'ALREADY_EXISTS',
-      `volume "${volumeId}" is published at "${targetPath}": ${differences.join('; ')}`,
-    );
-  throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is staged: ${differences.join('; ')}`);
+  throw new Problem(
+    published ? 'ALREADY_EXISTS' : 'FAILED_PRECONDITION',
+    `volume "${volumeId}" is ${published ? `published at "${targetPath}"` : 'staged'}: ${differences.join('; ')}`,
+  );
 }
 
 /**
@@ -129,7 +127,7 @@ async function requireOnlyTarget({ record, request, source, mounts }: Publishing
   const { volumeId, capability, targets } = record;
   if (allowsManyTargets(capability)) return;
   const { targetPath } = request;
-  const recorded = targets.find(({ path }) => path !== targetPath && mountsAt(mounts, path).length > 0);
+  const recorded = targets.find(({ path }) => path !== targetPath && topMount(mounts, path));
   const other = recorded ?? (topMount(mounts, targetPath) ? undefined : await source.findUse(mounts));
   if (other)
     throw new Problem(
@@ -171,10 +169,6 @@ async function isPublished(publishing: Publishing): Promise<boolean> {
     );
   await unmountAll(agent, path);
   return false;
-}
-
-function targetAt(path: string) {
-  return { field: 'target_path', path };
 }
 
 function findTarget({ targets }: VolumeRecord, path: string): Target | undefined {

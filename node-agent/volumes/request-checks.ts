@@ -5,7 +5,7 @@ import type { Capability } from '../../src/api/storage.ts';
 import type { ShareConnector } from '../connector.ts';
 import type { Filesystem } from '../filesystem.ts';
 import { filesystems, findFilesystem } from '../filesystems/index.ts';
-import type { VolumeRecord } from '../state/records.ts';
+import { pathsOf, type Records, type VolumeRecord } from '../state/records.ts';
 
 /** What is asked of a volume. */
 type Asked = Pick<VolumeRecord, 'attachment' | 'capability' | 'formatOptions'>;
@@ -53,6 +53,19 @@ export function requireNoFormatOptions({ formatOptions = {} }: Asked, kind: 'blo
   const [option] = Object.keys(formatOptions);
   if (option !== undefined)
     throw invalidProblem(`parameter "${option}" is for a new filesystem, and a ${kind} gets none`);
+}
+
+/** The record of a volume that is staged or published at each of the paths; NOT_FOUND for any other. */
+export function requireHere(records: Records, volumeId: string, paths: readonly string[]): VolumeRecord {
+  const record = records.get(volumeId);
+  if (record && !record.isDown && paths.every(path => pathsOf(record).includes(path))) return record;
+  throw notHereProblem(volumeId, paths);
+}
+
+/** NOT_FOUND for a volume that is not at the paths. */
+export function notHereProblem(volumeId: string, paths: readonly string[]): Problem {
+  const where = paths.length > 0 ? `at "${paths.join('" and "')}"` : 'on this node';
+  return new Problem('NOT_FOUND', `volume "${volumeId}" is neither staged nor published ${where}`);
 }
 
 /** True when the capability alone forbids writing. */

@@ -8,7 +8,7 @@ import { describe, unmountAll } from '../host/mount.ts';
 import { requireSelinux } from '../host/selinux.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
-import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
+import { volumeOf, type Volume } from './carriers/index.ts';
 import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { isHeldByOther, requireOwnDevice, requireOwnReach } from './one-device.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
@@ -23,9 +23,6 @@ export type StageRequest = {
   /** How its filesystem is made, where it has none; absent where nothing was asked for. */
   readonly formatOptions?: FormatOptions | undefined;
 };
-
-/** Which volume to unstage from which path. */
-export type UnstageRequest = { readonly volumeId: string; readonly stagingPath: string };
 
 /** What of a call is in no record: its secrets, and whether the directory to mount at is missing. */
 type Call = { readonly secrets: Secrets; readonly isMissing: boolean };
@@ -42,13 +39,13 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
   volume.carrier.requireUsable();
   await requireSelinux(record.capability, host);
   const mounts = await host.mounts();
-  const path = stagingAt(record.stagingPath);
-  const state = await inspectPath(agent, path, mounts);
+  const given = { field: 'staging_target_path', path: record.stagingPath };
+  const state = await inspectPath(agent, given, mounts);
   requireOwnReach(volume);
   if (known) await replaceEarlier(volume, known, mounts);
   if (state.kind === 'mountpoint') await adopt(volume, mounts, secrets);
   else {
-    requireUsable(state, path, 'directory');
+    requireUsable(state, 'directory');
     await putChanged(agent, record);
     await bringUp(volume, { secrets, isMissing: state.kind === 'nothing' }).catch(error =>
       giveUp(volume, known, error),
@@ -57,10 +54,13 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
 }
 
 /** Undoes `stage`, however far it came: on return nothing is mounted at the path and no device is left. */
-export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRequest): Promise<void> {
+export async function unstage(
+  agent: Agent,
+  { volumeId, stagingPath }: Pick<StageRequest, 'volumeId' | 'stagingPath'>,
+): Promise<void> {
   const { host, records } = agent;
   const mounts = await host.mounts();
-  await inspectPath(agent, stagingAt(stagingPath), mounts);
+  await inspectPath(agent, { field: 'staging_target_path', path: stagingPath }, mounts);
   const mount = topMount(mounts, stagingPath);
   const known = records.get(volumeId);
   if (!known) {
@@ -69,9 +69,12 @@ export async function unstage(agent: Agent, { volumeId, stagingPath }: UnstageRe
     await records.remove(volumeId);
     return;
   }
-  requireStagedAt(known, stagingPath);
-  const record = { ...known, stagingPath };
-  const volume = { agent, record, carrier: carrierOf(agent, known) };
+  if (known.stagingPath !== stagingPath && !known.isDown)
+    throw new Problem(
+      'FAILED_PRECONDITION',
+      `volume "${volumeId}" is staged at "${known.stagingPath}" and not at "${stagingPath}"`,
+    );
+  const volume = volumeOf(agent, { ...known, stagingPath });
   if (mount) await requireNotForeign(volume.carrier, mount, volumeId);
   if (mount && isTurnedReadonly(known, mount)) agent.cache.full.delete(volumeId);
   await requireUnused({ ...volume, record: known }, mounts);
@@ -193,18 +196,6 @@ async function requireUnused({ record, carrier }: Volume, mounts: readonly Mount
     if (uses.includes(mount) || (isTarget && (await carrier.judge(mount)) !== 'foreign'))
       throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
   }
-}
-
-function requireStagedAt({ volumeId, stagingPath, isDown }: VolumeRecord, path: string): void {
-  if (stagingPath !== path && !isDown)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${volumeId}" is staged at "${stagingPath}" and not at "${path}"`,
-    );
-}
-
-function stagingAt(path: string) {
-  return { field: 'staging_target_path', path };
 }
 
 function toRecord({ attachment, ...request }: StageRequest, known: VolumeRecord | undefined): VolumeRecord {

@@ -1,3 +1,4 @@
+import { normalize } from 'node:path/posix';
 import { Problem } from '../../src/api/problem.ts';
 import type { Host, PathKind } from '../host.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
@@ -5,8 +6,11 @@ import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 /** The directory below which every path of a caller lies: as the caller names it, and without symbolic links. */
 export type Base = { readonly named: string; readonly real: string };
 
+/** A path, and the field of the request that it came in. */
+export type GivenPath = { readonly field: string; readonly path: string };
+
 /** What lies at a path. A mountpoint is not looked at, since its volume may hang. */
-export type PathState = {
+export type PathState = GivenPath & {
   readonly kind: PathKind | 'mountpoint';
   /** The first directory above it that is not there. */
   readonly missingParent?: string;
@@ -17,25 +21,20 @@ const maxNameBytes = 255;
 
 /** Reads a caller's path as mountinfo will show it; INVALID_ARGUMENT names the field and what was found. */
 export function readPath(value: string, field: string, base: Base): string {
-  if (value === '') throw invalidProblem(`${field} is missing`);
-  if (!value.startsWith('/')) throw invalidProblem(`${field} "${value}" is not absolute`);
-  if (value.includes('\0')) throw invalidProblem(`${field} holds a NUL character`);
-  if (Buffer.byteLength(value) > maxPathBytes)
-    throw invalidProblem(
-      `${field} has ${Buffer.byteLength(value)} bytes, more than the ${maxPathBytes} allowed`,
-    );
   const path = withoutSlash(value);
-  const parts = path.slice(1).split('/');
-  const odd = parts.find(part => part === '' || part === '.' || part === '..');
-  const long = parts.find(part => Buffer.byteLength(part) > maxNameBytes);
-  if (long !== undefined)
-    throw invalidProblem(
-      `${field} has a component of ${Buffer.byteLength(long)} bytes, more than the ${maxNameBytes} allowed`,
-    );
-  if (odd !== undefined || path === '/') throw invalidProblem(`${field} "${value}" is not normalized`);
+  const bytes = Buffer.byteLength(value);
+  const longest = Math.max(...path.split('/').map(part => Buffer.byteLength(part)));
   const root = base.named === '/' ? '' : base.named;
-  if (!path.startsWith(`${root}/`))
-    throw invalidProblem(`${field} "${value}" does not lie below "${base.named}"`);
+  const fault = [
+    value === '' && 'is missing',
+    !value.startsWith('/') && `"${value}" is not absolute`,
+    value.includes('\0') && 'holds a NUL character',
+    bytes > maxPathBytes && `has ${bytes} bytes, more than the ${maxPathBytes} allowed`,
+    longest > maxNameBytes && `has a component of ${longest} bytes, more than the ${maxNameBytes} allowed`,
+    (path === '/' || normalize(path) !== path) && `"${value}" is not normalized`,
+    !path.startsWith(`${root}/`) && `"${value}" does not lie below "${base.named}"`,
+  ].find(one => one !== false);
+  if (fault !== undefined) throw invalidProblem(`${field} ${fault}`);
   return realOf(path, base);
 }
 
@@ -50,22 +49,20 @@ function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '');
 }
 
-/** A path, and the field of the request that it came in. */
-export type GivenPath = { readonly field: string; readonly path: string };
-
 /**
  * Looks at every component from the base down: a symbolic link is INVALID_ARGUMENT, a component that is another
  * mount FAILED_PRECONDITION, because what lies below it is not the agent's.
  */
 export async function inspectPath(
   { host, base }: { readonly host: Host; readonly base: Base },
-  { field, path }: GivenPath,
+  given: GivenPath,
   mounts: readonly Mount[],
 ): Promise<PathState> {
+  const { field, path } = given;
   for (const component of componentsOf(path, base)) {
     const isLast = component === path;
     if (topMount(mounts, component)) {
-      if (isLast) return { kind: 'mountpoint' };
+      if (isLast) return { ...given, kind: 'mountpoint' };
       // With the base "/" other mounts of the machine lie on the way; that base is for development only.
       if (base.real === '/') continue;
       throw new Problem(
@@ -76,8 +73,8 @@ export async function inspectPath(
     const kind = await host.kindOf(component);
     if (kind === 'link')
       throw invalidProblem(`${field} "${path}" has the symbolic link "${component}" in it`);
-    if (isLast) return { kind };
-    if (kind === 'nothing') return { kind: 'nothing', missingParent: component };
+    if (isLast) return { ...given, kind };
+    if (kind === 'nothing') return { ...given, kind, missingParent: component };
     if (kind !== 'directory')
       throw new Problem(
         'FAILED_PRECONDITION',
@@ -89,8 +86,7 @@ export async function inspectPath(
 
 /** FAILED_PRECONDITION unless something can be mounted at the path, or is: on what is needed for it, which may have to be made. */
 export function requireUsable(
-  { kind, missingParent }: PathState,
-  { field, path }: GivenPath,
+  { field, path, kind, missingParent }: PathState,
   needed: 'file' | 'directory',
 ): void {
   if (missingParent !== undefined)
@@ -100,7 +96,7 @@ export function requireUsable(
 }
 
 /** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
-export async function removeLeftover(host: Host, path: string, { kind }: PathState): Promise<void> {
+export async function removeLeftover(host: Host, { path, kind }: PathState): Promise<void> {
   if (kind === 'directory') await removeEmptyDirectory(host, path);
   else if (kind === 'file') await host.removeFile(path);
   else if (kind !== 'nothing')

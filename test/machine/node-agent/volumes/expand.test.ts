@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { expand } from '../../../../node-agent/volumes/expand.ts';
+import { expand } from '../../../../node-agent/volumes/size.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import {
   block,

@@ -84,7 +84,7 @@ test('a mountpoint is not looked at, and what lies below one is refused', async 
   };
   const agent = { host: untouched, base: { named: directory, real: directory } };
   const look = (at: string) => inspectPath(agent, { field: 'target_path', path: at }, [mount]);
-  assert.deepEqual(await look(path), { kind: 'mountpoint' });
+  assert.equal((await look(path)).kind, 'mountpoint');
   await assert.rejects(look(`${path}/x`), {
     code: 'FAILED_PRECONDITION',
   });

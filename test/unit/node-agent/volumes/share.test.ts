@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Capability } from '../../../../src/api/storage.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
-import { expand } from '../../../../node-agent/volumes/expand.ts';
+import { expand } from '../../../../node-agent/volumes/size.ts';
 import { examine } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
