@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { test } from 'node:test';
+import { readWaitMs } from '../../../../gateway/http/handle.ts';
 import { features } from '../../../../src/api/storage.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
 import {
   assertProblem,
   makeGateway,
@@ -15,30 +15,30 @@ const attachmentSpec = { capability: mounted, readonly: false };
 
 test('a volume lives its whole life over the routes', async t => {
   const { ask } = await makeGateway(t);
-  const steps = [
-    { route: 'PUT /v1/nodes/n1', body: { maxVolumes: 8 }, status: 201 },
-    { route: 'PUT /v1/nodes/n1', body: { maxVolumes: 9, topology: { zone: 'z1' } }, status: 200 },
-    { route: 'GET /v1/nodes/n1', status: 200 },
-    { route: 'PUT /v1/volumes/a.pvc-1', body: volumeSpec('pvc-1'), status: 201 },
-    { route: 'PUT /v1/volumes/a.pvc-1', body: volumeSpec('pvc-1'), status: 200 },
-    { route: 'GET /v1/volumes/a.pvc-1', status: 200 },
-    { route: 'GET /v1/volumes?limit=1', status: 200 },
-    { route: 'POST /v1/volumes/a.pvc-1/validate', body: { capabilities: [mounted] }, status: 200 },
-    { route: 'PUT /v1/volumes/a.pvc-1/attachments/n1', body: attachmentSpec, status: 201 },
-    { route: 'PUT /v1/volumes/a.pvc-1/attachments/n1', body: attachmentSpec, status: 200 },
-    { route: 'DELETE /v1/nodes/n1', status: 409 },
-    { route: 'DELETE /v1/volumes/a.pvc-1', status: 409 },
-    { route: 'DELETE /v1/volumes/a.pvc-1/attachments/n1', status: 204 },
-    { route: 'DELETE /v1/volumes/a.pvc-1/attachments', status: 204 },
-    { route: 'DELETE /v1/volumes/a.pvc-1', status: 204 },
-    { route: 'DELETE /v1/volumes/a.pvc-1', status: 204 },
-    { route: 'GET /v1/volumes/a.pvc-1', status: 404 },
-    { route: 'DELETE /v1/nodes/n1', status: 204 },
-    { route: 'DELETE /v1/nodes/n1', status: 204 },
-    { route: 'GET /v1/nodes/n1', status: 404 },
+  const [node, volume] = ['/v1/nodes/n1', '/v1/volumes/a.pvc-1'];
+  const steps: readonly (readonly [route: string, status: number, body?: unknown])[] = [
+    [`PUT ${node}`, 201, { maxVolumes: 8 }],
+    [`PUT ${node}`, 200, { maxVolumes: 9, topology: { zone: 'z1' } }],
+    [`GET ${node}`, 200],
+    [`PUT ${volume}`, 201, volumeSpec('pvc-1')],
+    [`PUT ${volume}`, 200, volumeSpec('pvc-1')],
+    [`GET ${volume}`, 200],
+    ['GET /v1/volumes?limit=1', 200],
+    [`POST ${volume}/validate`, 200, { capabilities: [mounted] }],
+    [`PUT ${volume}/attachments/n1`, 201, attachmentSpec],
+    [`PUT ${volume}/attachments/n1`, 200, attachmentSpec],
+    [`DELETE ${node}`, 409],
+    [`DELETE ${volume}`, 409],
+    [`DELETE ${volume}/attachments/n1`, 204],
+    [`DELETE ${volume}/attachments`, 204],
+    [`DELETE ${volume}`, 204],
+    [`DELETE ${volume}`, 204],
+    [`GET ${volume}`, 404],
+    [`DELETE ${node}`, 204],
+    [`DELETE ${node}`, 204],
+    [`GET ${node}`, 404],
   ];
-  for (const { route, body, status } of steps)
-    assert.equal((await ask(route, { body })).status, status, route);
+  for (const [route, status, body] of steps) assert.equal((await ask(route, { body })).status, status, route);
 });
 
 test('the capabilities are those of the backend', async t => {
@@ -69,53 +69,34 @@ test('the capacity is told, is 0 for what is not offered, and UNIMPLEMENTED wher
   assertProblem(await other.ask('POST /v1/capacity', { body: {} }), 501, 'UNIMPLEMENTED');
 });
 
-test('work that takes longer than the caller waits is 202 with the resource, and the same call joins it', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const { ask } = await makeGateway(t, { backend });
-  const route = 'PUT /v1/volumes/a.pvc-1';
-  const body = volumeSpec('pvc-1');
-  const release = backend.hold('create');
-  const early = await ask(route, { body, headers: { prefer: 'respond-async, wait=0' } });
-  assert.equal(early.status, 202);
-  assert.equal(early.body['state'], 'creating');
-  assert.equal((await ask('GET /v1/volumes/a.pvc-1')).body['state'], 'creating');
-  assert.equal((await ask(route, { body, headers: { prefer: 'wait=0' } })).status, 202);
-  release();
-  assert.equal((await ask(route, { body })).body['state'], 'ready');
-  assert.deepEqual(backend.calls, ['create a.pvc-1']);
-});
-
-test('attach, detach and delete that take long are 202 with what there is', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const { ask } = await makeGateway(t, { backend });
-  const headers = { prefer: 'wait=0' };
+test('work that takes longer than the caller waits is 202 with what there is, and the same call joins it', async t => {
+  const { ask, backend } = await makeGateway(t);
   await ask('PUT /v1/nodes/n1', { body: {} });
-  await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') });
+  const volume = '/v1/volumes/a.pvc-1';
   const steps = [
-    {
-      method: 'attach',
-      route: 'PUT /v1/volumes/a.pvc-1/attachments/n1',
-      body: attachmentSpec,
-      state: 'attaching',
-    },
-    { method: 'detach', route: 'DELETE /v1/volumes/a.pvc-1/attachments/n1', state: 'detaching' },
-    { method: 'delete', route: 'DELETE /v1/volumes/a.pvc-1', state: 'deleting' },
+    ['create', `PUT ${volume}`, 'creating', volumeSpec('pvc-1')],
+    ['attach', `PUT ${volume}/attachments/n1`, 'attaching', attachmentSpec],
+    ['detach', `DELETE ${volume}/attachments/n1`, 'detaching'],
+    ['delete', `DELETE ${volume}`, 'deleting'],
   ] as const;
-  for (const step of steps) {
-    const body = 'body' in step ? step.body : undefined;
-    const release = backend.hold(step.method);
-    const early = await ask(step.route, { body, headers });
-    assert.equal(early.status, 202, step.route);
-    assert.equal(early.body['state'], step.state);
+  for (const [method, route, state, body] of steps) {
+    const release = backend.hold(method);
+    for (const prefer of ['respond-async, wait=0', 'wait=0']) {
+      const early = await ask(route, { body, headers: { prefer } });
+      assert.deepEqual([early.status, early.body['state']], [202, state], route);
+    }
     release();
-    const done = await ask(step.route, { body });
-    assert.ok([200, 201, 204].includes(done.status), `${step.route} ${done.status}`);
+    const { status } = await ask(route, { body });
+    assert.ok([200, 201, 204].includes(status), `${route} ${status}`);
   }
+  assert.deepEqual(
+    backend.calls,
+    steps.map(([method]) => `${method} a.pvc-1`),
+  );
 });
 
 test('a failure after 202 is logged, and the same call tries again', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const { ask, logLines, operations } = await makeGateway(t, { backend });
+  const { ask, backend, logLines, operations } = await makeGateway(t);
   const release = backend.hold('create');
   backend.failNext('create', 'before', new Error('unreachable'));
   await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1'), headers: { prefer: 'wait=0' } });
@@ -125,6 +106,22 @@ test('a failure after 202 is logged, and the same call tries again', async t => 
   const look = () => logLines.find(line => line.includes('UNAVAILABLE'));
   assert.ok(await poll(look, { everyMs: 5, timeoutMs: 10_000 }));
   assert.equal((await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') })).status, 201);
+});
+
+test('Prefer says how long to wait, within bounds', () => {
+  const waits = {
+    'wait=5': 5_000,
+    'wait=0': 0,
+    'Wait = "7"': 7_000,
+    'respond-async, wait=10': 10_000,
+    'wait=10; note=x, handling=lenient': 10_000,
+    'wait=100000': 60_000,
+    'wait=-1': 30_000,
+    'wait=soon': 30_000,
+    'await=3': 30_000,
+  };
+  assert.equal(readWaitMs(undefined), 30_000);
+  for (const [prefer, waitMs] of Object.entries(waits)) assert.equal(readWaitMs(prefer), waitMs, prefer);
 });
 
 test('a sane request id is kept, another one is replaced', async t => {
@@ -138,8 +135,7 @@ test('a sane request id is kept, another one is replaced', async t => {
 
 test('no secret that a request carries comes out in the log or an answer', async t => {
   const canary = 'canary-7f3a';
-  const backend = createFaultyBackend(await openMemory());
-  const { ask, logLines } = await makeGateway(t, { backend });
+  const { ask, backend, logLines } = await makeGateway(t);
   backend.failNext('create', 'before', new Error(`password ${canary}`));
   const mountFlags = [`password=${canary}`];
   const body = volumeSpec('pvc-1', { capabilities: [{ ...mounted, mountFlags }] });

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { z } from 'zod';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { createFaultyBackend, type FaultyBackend, type Method } from '../faulty-backend.ts';
+import type { FaultyBackend, Method } from '../faulty-backend.ts';
 import {
   clusters,
   endClaims,
   makeGateway,
   mounted,
-  openMemory,
-  temporaryDirectory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
@@ -24,47 +21,45 @@ const create = ({ volumes }: Gateway): Promise<unknown> =>
   volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
 const attach = ({ attachments }: Gateway): Promise<unknown> => attachments.attach(key, writing);
 
+type Ask = (gateway: Gateway) => Promise<unknown>;
 type Crash = {
   readonly method: Method;
-  readonly before: readonly ((gateway: Gateway) => Promise<unknown>)[];
-  readonly run: (gateway: Gateway) => Promise<unknown>;
-  /** What is there once the work was finished. */
-  readonly state: string | undefined;
-  readonly attachments: readonly string[];
+  readonly before: readonly Ask[];
+  readonly run: Ask;
+  /** The volume's state and its attachments once the work was finished. */
+  readonly end: readonly string[];
 };
 
 const crashes: readonly Crash[] = [
-  { method: 'create', before: [], run: create, state: 'ready', attachments: [] },
+  { method: 'create', before: [], run: create, end: ['ready'] },
   {
     method: 'delete',
     before: [create],
     run: ({ volumes }) => volumes.delete(clusters.a, 'a.pvc-1'),
-    state: undefined,
-    attachments: [],
+    end: [],
   },
-  { method: 'attach', before: [create], run: attach, state: 'ready', attachments: ['n1 attached'] },
+  { method: 'attach', before: [create], run: attach, end: ['ready', 'n1 attached'] },
   {
     method: 'detach',
     before: [create, attach],
     run: ({ attachments }) => attachments.detach(key),
-    state: 'ready',
-    attachments: [],
+    end: ['ready'],
   },
 ];
 
 for (const crash of crashes) {
   test(`a gateway that dies in ${crash.method} is taken over by the next start`, async t => {
-    const { next, backend } = await crashIn(t, crash);
+    const next = await crashIn(t, crash);
     assert.equal(await next.recovery.sweep(), 0);
     await endClaims(next);
     assert.equal(await next.recovery.sweep(), 1);
     await assertFinished(next, crash);
     assert.equal(await next.recovery.sweep(), 0);
-    assert.ok((await Array.fromAsync(backend.list?.() ?? [])).length <= 1);
+    assert.ok((await Array.fromAsync(next.backend.list?.() ?? [])).length <= 1);
   });
 
   test(`a gateway that dies in ${crash.method} is taken over by the next same call, once its claim has ended`, async t => {
-    const { next } = await crashIn(t, crash);
+    const next = await crashIn(t, crash);
     await assert.rejects(crash.run(next), isProblem('ABORTED'));
     await endClaims(next);
     await crash.run(next);
@@ -73,33 +68,27 @@ for (const crash of crashes) {
 }
 
 test('a gateway that dies before it recorded an intent has changed nothing', async t => {
-  const { backend, store } = await shared(t);
-  const dying = await makeGateway(t, { backend, store });
+  const dying = await makeGateway(t);
   const attempt = create(dying);
   await dying.engine.close();
   await attempt.catch(() => undefined);
-  const next = await makeGateway(t, { backend, store });
+  const next = await dying.replica();
   await endClaims(next);
   await next.recovery.sweep();
   await create(next);
-  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.pvc-1']);
+  assert.deepEqual(await Array.fromAsync(next.backend.list?.() ?? []), ['a.pvc-1']);
 });
 
-test('a claim is kept for as long as the storage works', async t => {
-  const { backend, store } = await shared(t);
-  const leaseMs = 3_000;
-  const [slow, other] = [
-    await makeGateway(t, { backend, store, leaseMs }),
-    await makeGateway(t, { backend, store, leaseMs }),
-  ];
+test('a claim holds for as long as the storage works', async t => {
+  const slow = await makeGateway(t, { leaseMs: 3_000 });
+  const other = await slow.replica();
+  const { backend } = slow;
   const release = backend.hold('create');
   const creating = create(slow);
   await backend.entered('create');
   const firstMs = await claimedUntil(slow);
-  await poll(async () => ((await claimedUntil(slow)) > firstMs ? true : undefined), {
-    everyMs: 20,
-    timeoutMs: 60_000,
-  });
+  const renewed = async () => (await claimedUntil(slow)) > firstMs || undefined;
+  await poll(renewed, { everyMs: 20, timeoutMs: 60_000 });
   await assert.rejects(create(other), isProblem('ABORTED'));
   assert.equal(await other.recovery.sweep(), 0);
   release();
@@ -109,11 +98,10 @@ test('a claim is kept for as long as the storage works', async t => {
 });
 
 test('a gateway whose claim was taken over records nothing and does not say that all is well', async t => {
-  const { backend, store } = await shared(t);
-  const stalled = await makeGateway(t, { backend, store });
-  const release = backend.hold('create');
+  const stalled = await makeGateway(t);
+  const release = stalled.backend.hold('create');
   const creating = create(stalled);
-  await backend.entered('create');
+  await stalled.backend.entered('create');
   await stalled.engine.transaction(sql => sql.run("update claims set owner = 'another'"));
   release();
   await assert.rejects(creating, isProblem('ABORTED'));
@@ -121,12 +109,10 @@ test('a gateway whose claim was taken over records nothing and does not say that
 });
 
 test('what newer settings refuse is undone, and nothing of it is left', async t => {
-  const { backend, store } = await shared(t);
   const raw = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
-  const [old, next] = [
-    await makeGateway(t, { backend, store }),
-    await makeGateway(t, { backend: { ...backend, accessTypes: ['mount'] }, store }),
-  ];
+  const old = await makeGateway(t);
+  const { backend } = old;
+  const next = await old.replica({ backend: { ...backend, accessTypes: ['mount'] } });
   const spec = volumeSpec('pvc-1', { capabilities: [raw] });
   await old.volumes.create(clusters.a, 'a.kept', { ...spec, name: 'kept' });
   backend.failNext('attach', 'after', new Error('unreachable'));
@@ -143,15 +129,12 @@ test('what newer settings refuse is undone, and nothing of it is left', async t 
 });
 
 test('snapshots and groups that newer settings refuse are undone, and hold up their volume no more', async t => {
-  const { backend, store } = await shared(t);
+  const old = await makeGateway(t);
+  const { backend } = old;
   const { snapshots } = backend;
   assert.ok(snapshots);
   const parameters = z.strictObject({ tier: z.string() });
-  const stricter = { ...backend, snapshots: { ...snapshots, parameters } };
-  const [old, next] = [
-    await makeGateway(t, { backend, store }),
-    await makeGateway(t, { backend: stricter, store }),
-  ];
+  const next = await old.replica({ backend: { ...backend, snapshots: { ...snapshots, parameters } } });
   await create(old);
   backend.failNext('cut', 'after', new Error('unreachable'));
   const cut = old.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.pvc-1' });
@@ -166,8 +149,8 @@ test('snapshots and groups that newer settings refuse are undone, and hold up th
 });
 
 test('what failed before is tried again, and a failure of one holds up no other', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await makeGateway(t);
+  const { backend } = gateway;
   for (const name of ['one', 'two', 'three']) {
     backend.failNext('create', 'before', new Error('unreachable'));
     await assert.rejects(gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name)));
@@ -181,8 +164,8 @@ test('what failed before is tried again, and a failure of one holds up no other'
 });
 
 test('many volumes that are unfinished are all finished, page after page', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await makeGateway(t);
+  const { backend } = gateway;
   const names = Array.from({ length: 230 }, (_, index) => `pvc-${index}`);
   for (const _ of names) backend.failNext('create', 'before', new Error('unreachable'));
   await Promise.allSettled(
@@ -194,8 +177,8 @@ test('many volumes that are unfinished are all finished, page after page', async
 });
 
 test('what was finished and made anew while a sweep was busy with others is left alone', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await makeGateway(t);
+  const { backend } = gateway;
   const names = ['one', 'two', 'three', 'four', 'zlast'];
   for (const name of names) {
     await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
@@ -213,23 +196,16 @@ test('what was finished and made anew while a sweep was busy with others is left
   assert.equal((await gateway.volumes.get(clusters.a, 'a.zlast')).state, 'ready');
 });
 
-async function shared(t: TestContext): Promise<{ backend: FaultyBackend; store: string }> {
-  return {
-    backend: createFaultyBackend(await openMemory()),
-    store: join(temporaryDirectory(t), 'store.sqlite'),
-  };
-}
-
-/** A gateway that is gone while the storage works: the storage does the work, nobody records the outcome. */
 /** When the one claim in the store ends, in milliseconds since the epoch. */
 async function claimedUntil({ engine }: Gateway): Promise<number> {
   const [row] = await engine.reader.all('select until_ms from claims');
   return Number(row?.['until_ms']);
 }
 
-async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; backend: FaultyBackend }> {
-  const { backend, store } = await shared(t);
-  const dying = await makeGateway(t, { backend, store });
+/** A gateway that dies while the storage works: the storage does the work, and nobody records the outcome. */
+async function crashIn(t: TestContext, crash: Crash): Promise<Gateway<FaultyBackend>> {
+  const dying = await makeGateway(t);
+  const { backend } = dying;
   for (const step of crash.before) await step(dying);
   const release = backend.hold(crash.method);
   const lost = assert.rejects(crash.run(dying), isProblem('UNAVAILABLE'));
@@ -237,13 +213,13 @@ async function crashIn(t: TestContext, crash: Crash): Promise<{ next: Gateway; b
   await dying.engine.close();
   release();
   await lost;
-  return { next: await makeGateway(t, { backend, store }), backend };
+  return dying.replica();
 }
 
-async function assertFinished({ volumes }: Gateway, crash: Crash): Promise<void> {
-  const all = await volumes.list(clusters.a, { limit: 9 });
-  const volume = all.volumes.find(({ id }) => id === 'a.pvc-1');
-  assert.equal(volume?.state, crash.state);
-  const attachments = volume?.attachments.map(({ nodeId, state }) => `${nodeId} ${state}`);
-  assert.deepEqual(attachments ?? [], crash.attachments);
+async function assertFinished({ volumes }: Gateway, { end }: Crash): Promise<void> {
+  const {
+    volumes: [volume],
+  } = await volumes.list(clusters.a, { limit: 9 });
+  const attached = volume?.attachments.map(({ nodeId, state }) => `${nodeId} ${state}`) ?? [];
+  assert.deepEqual(volume ? [volume.state, ...attached] : [], end);
 }

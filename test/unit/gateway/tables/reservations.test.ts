@@ -16,9 +16,8 @@ import { isProblem } from '../../../harness/gateway-problems.ts';
 const mebibyte = 2 ** 20;
 const { a, b } = clusters;
 
-async function open(t: TestContext): Promise<Gateway & { readonly backend: FaultyBackend }> {
-  const backend = createFaultyBackend(await openMemory(10 * mebibyte));
-  return { ...(await makeGateway(t, { backend })), backend };
+async function open(t: TestContext): Promise<Gateway<FaultyBackend>> {
+  return makeGateway(t, { backend: createFaultyBackend(await openMemory(10 * mebibyte)) });
 }
 
 async function left({ capacities }: Gateway): Promise<number> {
