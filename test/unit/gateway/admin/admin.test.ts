@@ -5,14 +5,11 @@ import {
   assertProblem,
   clusters,
   makeGateway,
-  volumeSpec,
   type Answer,
   type AskOptions,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
-import { newVolume } from './fixtures.ts';
-
-const hour = 3_600_000;
+import { hour, newVolume, openWith, stored } from './fixtures.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });
@@ -29,23 +26,17 @@ test('an operator may call the admin operations and nothing else, a cluster all 
   }
 });
 
-test('an audit shows what does not agree in all pools', async t => {
-  const gateway = await makeGateway(t);
-  await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
-  assert.deepEqual((await askAsOperator(gateway, 'GET /v1/admin/audit')).body, { findings: [], total: 0 });
+test('an audit shows what does not agree, and a repair mends it only when it is asked to', async t => {
+  const gateway = await openWith(t, { names: ['one'] });
+  const look = (query = ''): Promise<Answer> => askAsOperator(gateway, `GET /v1/admin/audit${query}`);
+  assert.deepEqual((await look()).body, { findings: [], total: 0 });
   await gateway.backend.create(newVolume('a.orphan'));
-  const { status, body } = await askAsOperator(gateway, 'GET /v1/admin/audit?stuckAfterMs=0');
+  const { status, body: found } = await look('?stuckAfterMs=0');
   assert.equal(status, 200);
-  assert.partialDeepStrictEqual(body, {
+  assert.partialDeepStrictEqual(found, {
     findings: [{ pool: 'main', kind: 'volume', id: 'a.orphan', problem: 'unknown' }],
     total: 1,
   });
-});
-
-test('a repair shows what it would do, and does it only when it is told so', async t => {
-  const gateway = await makeGateway(t);
-  await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
-  await gateway.backend.create(newVolume('a.orphan'));
   const repair = async (body: object): Promise<readonly unknown[]> => {
     const { steps } = (await askAsOperator(gateway, 'PUT /v1/admin/repair', { body })).body as {
       steps: { id: string; action: string; outcome?: string }[];
@@ -55,15 +46,13 @@ test('a repair shows what it would do, and does it only when it is told so', asy
   assert.deepEqual(await repair({ safetyAgeMs: 0 }), [['a.orphan', 'remove', undefined]]);
   assert.deepEqual(await repair({ dryRun: false }), [['a.orphan', 'none', 'left']]);
   assert.deepEqual(await repair({ dryRun: false, safetyAgeMs: 0 }), [['a.orphan', 'remove', 'done']]);
-  assert.deepEqual(await Array.fromAsync(gateway.backend.list?.() ?? []), ['a.one']);
+  assert.deepEqual(await stored(gateway), ['a.one']);
 });
 
 test('soft-deleted volumes are listed in pages and restored, again and again', async t => {
-  const gateway = await makeGateway(t, { keepDeletedMs: hour });
-  for (const name of ['one', 'two', 'three']) {
-    await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
-    await gateway.volumes.delete(clusters.a, `a.${name}`);
-  }
+  const names = ['one', 'two', 'three'];
+  const gateway = await openWith(t, { names }, { keepDeletedMs: hour });
+  for (const name of names) await gateway.volumes.delete(clusters.a, `a.${name}`);
   const route = 'GET /v1/admin/deleted-volumes?limit=2';
   const { volumes, nextPageToken } = (await askAsOperator(gateway, route)).body as {
     volumes: { id: string; restorableUntilMs: number }[];

@@ -1,86 +1,70 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { audit } from '../../../../gateway/admin/audit.ts';
 import { reclaim } from '../../../../gateway/admin/reclaim.ts';
 import { plan, repair } from '../../../../gateway/admin/repair.ts';
 import type { RepairStep } from '../../../../src/api/admin.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
 import {
   clusters,
   makeGateway,
   openMemory,
-  temporaryDirectory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import { newVolume } from './fixtures.ts';
+import { create, hour, newVolume, openWith, snapshot, stored } from './fixtures.ts';
 
-const hour = 3_600_000;
-
-async function steps(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
+async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
   return plan(await audit({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);
 }
 
 async function mend(gateway: Gateway): Promise<readonly RepairStep[]> {
-  return repair({ ...gateway, stuckAfterMs: 0 }, await steps(gateway));
+  return repair({ ...gateway, stuckAfterMs: 0 }, await planned(gateway));
 }
 
-async function there({ backend }: Gateway): Promise<readonly string[]> {
-  return (await Array.fromAsync(backend.list?.() ?? [])).toSorted();
+async function outcomes(gateway: Gateway): Promise<readonly string[]> {
+  return (await mend(gateway)).map(({ id, outcome }) => `${outcome} ${id}`).toSorted();
 }
 
-function create({ volumes }: Gateway, name: string): Promise<unknown> {
-  return volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+function rows({ engine }: Gateway): Promise<readonly unknown[]> {
+  return engine.reader.all('select * from volumes');
 }
 
 test('a plan changes nothing', async t => {
-  const gateway = await makeGateway(t);
-  await create(gateway, 'known');
-  await gateway.backend.create(newVolume('a.orphan'));
-  const rows = await gateway.engine.reader.all('select * from volumes');
-  const planned = await steps(gateway);
-  assert.deepEqual(
-    planned.map(({ id, action }) => `${action} ${id}`),
-    ['remove a.orphan'],
-  );
-  assert.deepEqual(await there(gateway), ['a.known', 'a.orphan']);
-  assert.deepEqual(await gateway.engine.reader.all('select * from volumes'), rows);
+  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const before = await rows(gateway);
+  const [step, ...others] = await planned(gateway);
+  assert.deepEqual([step?.action, step?.id, others.length], ['remove', 'a.orphan', 0]);
+  assert.deepEqual(await stored(gateway), ['a.known', 'a.orphan']);
+  assert.deepEqual(await rows(gateway), before);
 });
 
 test('a repair removes what carries an id of ours and is unknown, and nothing else', async t => {
-  const gateway = await makeGateway(t, { keepDeletedMs: hour });
-  for (const name of ['known', 'kept']) await create(gateway, name);
+  const unknown = ['a.orphan', 'other-system'];
+  const gateway = await openWith(t, { names: ['known', 'kept'], orphans: unknown }, { keepDeletedMs: hour });
   await gateway.volumes.delete(clusters.a, 'a.kept');
-  for (const id of ['a.orphan', 'somebody-elses']) await gateway.backend.create(newVolume(id));
   const volume = { id: 'a.orphan', sizeBytes: 2 ** 20, parameters: {} };
-  const cut = { volume, attachedForWriting: false, parameters: {} };
-  await gateway.backend.snapshots?.create({ id: 'a.orphaned-snapshot', ...cut });
-  const done = await mend(gateway);
-  assert.deepEqual(done.map(({ id, outcome }) => `${outcome} ${id}`).toSorted(), [
+  const taken = { id: 'a.orphaned-snapshot', volume, attachedForWriting: false, parameters: {} };
+  await gateway.backend.snapshots?.create(taken);
+  assert.deepEqual(await outcomes(gateway), [
     'done a.orphan',
     'done a.orphaned-snapshot',
-    'left somebody-elses',
+    'left other-system',
   ]);
-  assert.deepEqual(await there(gateway), ['a.kept', 'a.known', 'somebody-elses']);
+  assert.deepEqual(await stored(gateway), ['a.kept', 'a.known', 'other-system']);
   assert.deepEqual(await Array.fromAsync(gateway.backend.snapshots?.list?.() ?? []), []);
-  assert.deepEqual((await steps(gateway)).map(({ id }) => id).toSorted(), ['somebody-elses']);
+  assert.deepEqual(await outcomes(gateway), ['left other-system']);
 });
 
 test('what is not known for long enough is left', async t => {
-  const gateway = await makeGateway(t);
-  await create(gateway, 'known');
-  await gateway.backend.create(newVolume('a.orphan'));
-  const [step] = await steps(gateway, hour);
+  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const [step] = await planned(gateway, hour);
   assert.deepEqual([step?.action, step?.note], ['none', 'not known for long enough']);
 });
 
 test('a store that knows nothing of what the storage has is taken for the wrong one', async t => {
-  const gateway = await makeGateway(t);
-  await gateway.backend.create(newVolume('a.orphan'));
-  const [step] = await steps(gateway);
+  const [step] = await planned(await openWith(t, { orphans: ['a.orphan'] }));
   assert.equal(step?.action, 'none');
   assert.match(step?.note ?? '', /is it the right store\?$/);
 });
@@ -90,113 +74,86 @@ test('a pool of which the store knows nothing is left alone, whatever it knows o
   const gateway = await makeGateway(t, { pools: { main, other } });
   await gateway.volumes.create(clusters.a, 'a.known', volumeSpec('known', { parameters: { pool: 'main' } }));
   await main.create(newVolume('a.orphan'));
-  await other.create(newVolume('a.anothers'));
-  const done = await mend(gateway);
-  assert.deepEqual(done.map(({ id, outcome }) => `${outcome} ${id}`).toSorted(), [
-    'done a.orphan',
-    'left a.anothers',
-  ]);
-  assert.deepEqual(await Array.fromAsync(other.list?.() ?? []), ['a.anothers']);
+  await other.create(newVolume('a.others'));
+  assert.deepEqual(await outcomes(gateway), ['done a.orphan', 'left a.others']);
+  assert.deepEqual(await Array.fromAsync(other.list?.() ?? []), ['a.others']);
 });
 
-test('what is missing is told and left as it is', async t => {
-  const gateway = await makeGateway(t);
-  for (const name of ['one', 'two']) await create(gateway, name);
+test('what is missing is reported and left as it is', async t => {
+  const gateway = await openWith(t, { names: ['one', 'two'] });
   await gateway.backend.delete({ id: 'a.one' });
-  const rows = await gateway.engine.reader.all('select * from volumes');
-  assert.deepEqual(
-    (await mend(gateway)).map(({ id, outcome }) => `${outcome} ${id}`),
-    ['left a.one'],
-  );
-  assert.deepEqual(await gateway.engine.reader.all('select * from volumes'), rows);
+  const before = await rows(gateway);
+  assert.deepEqual(await outcomes(gateway), ['left a.one']);
+  assert.deepEqual(await rows(gateway), before);
 });
 
-test('a repair finishes what is stuck, and tells what it could not finish', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend });
-  for (const name of ['gone', 'held']) await create(gateway, name);
-  const lose = (): void => backend.failNext('delete', 'before', new Error('lost'));
-  for (const id of ['a.gone', 'a.held']) {
+test('a repair finishes what is stuck, and reports what it could not finish', async t => {
+  const gateway = await openWith(t, { names: ['one', 'two'] });
+  const lose = (): void => gateway.backend.failNext('delete', 'before', new Error('lost'));
+  for (const id of ['a.one', 'a.two']) {
     lose();
     await assert.rejects(gateway.volumes.delete(clusters.a, id));
   }
-  const planned = await steps(gateway);
-  backend.failNext('delete', 'before', new Error('lost'));
-  const done = await repair({ ...gateway, stuckAfterMs: 0 }, planned);
+  lose();
+  const done = await mend(gateway);
   assert.deepEqual(done.map(({ outcome }) => outcome).toSorted(), ['done', 'failed']);
-  assert.deepEqual(
-    (await mend(gateway)).map(({ outcome }) => outcome),
-    ['done'],
-  );
-  assert.deepEqual(await there(gateway), []);
+  assert.equal((await outcomes(gateway)).length, 1);
+  assert.deepEqual(await stored(gateway), []);
 });
 
 test('what the storage says is in use is left, and leaves no row behind', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend });
-  await create(gateway, 'known');
-  await backend.create(newVolume('a.orphan'));
-  backend.failNext('delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use by "/dev/loop0"'));
+  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const inUse = new Problem('FAILED_PRECONDITION', 'it is in use by "/dev/loop0"');
+  gateway.backend.failNext('delete', 'before', inUse);
   const [done] = await mend(gateway);
   assert.deepEqual([done?.outcome, done?.note], ['failed', 'it is in use by "/dev/loop0"']);
-  assert.deepEqual(await there(gateway), ['a.known', 'a.orphan']);
-  assert.equal((await gateway.engine.reader.all('select * from volumes')).length, 1);
+  assert.deepEqual(await stored(gateway), ['a.known', 'a.orphan']);
+  assert.equal((await rows(gateway)).length, 1);
 });
 
 test('a removal whose answer is lost is finished by any gateway', async t => {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend });
-  await create(gateway, 'known');
-  await backend.create(newVolume('a.orphan'));
-  backend.failNext('delete', 'after', new Error('lost'));
-  assert.equal((await mend(gateway))[0]?.outcome, 'failed');
+  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  gateway.backend.failNext('delete', 'after', new Error('lost'));
+  assert.deepEqual(await outcomes(gateway), ['failed a.orphan']);
   assert.equal(await gateway.recovery.sweep(), 1);
-  assert.deepEqual(await steps(gateway), []);
+  assert.deepEqual(await planned(gateway), []);
 });
 
-for (const kind of ['volume', 'snapshot'] as const) {
-  test(`a ${kind} that another process is just making is never removed`, async t => {
-    const store = join(temporaryDirectory(t), 'store.sqlite');
-    const backend = createFaultyBackend(await openMemory());
-    const [maker, mender] = [
-      await makeGateway(t, { backend, store }),
-      await makeGateway(t, { backend, store }),
-    ];
-    await create(maker, 'known');
-    const method = kind === 'volume' ? 'create' : 'cut';
-    const release = backend.hold(method);
-    const making =
-      kind === 'volume'
-        ? create(maker, 'new')
-        : maker.snapshots.create(clusters.a, 'a.new', { name: 'new', volumeId: 'a.known' });
-    await backend.entered(method);
-    await assert.rejects(reclaim(mender, { pool: 'main', kind, id: 'a.new' }), isProblem('ABORTED'));
+const kinds = [
+  { kind: 'volume', making: 'create', removing: 'delete', make: create },
+  {
+    kind: 'snapshot',
+    making: 'cut',
+    removing: 'uncut',
+    make: (gateway: Gateway, name: string) => snapshot(gateway, name, 'known'),
+  },
+] as const;
+for (const { kind, making, removing, make } of kinds) {
+  const orphan = { pool: 'main', kind, id: 'a.new' };
+
+  test(`a ${kind} that another process is just creating is never removed`, async t => {
+    const maker = await openWith(t, { names: ['known'] });
+    const [mender, { backend }] = [await maker.replica(), maker];
+    const release = backend.hold(making);
+    const made = make(maker, 'new');
+    await backend.entered(making);
+    await assert.rejects(reclaim(mender, orphan), isProblem('ABORTED'));
     release();
-    await making;
-    await assert.rejects(reclaim(mender, { pool: 'main', kind, id: 'a.new' }), isProblem('ABORTED'));
-    assert.ok(!backend.calls.some(call => /^(delete|uncut) /.test(call)));
+    await made;
+    await assert.rejects(reclaim(mender, orphan), isProblem('ABORTED'));
+    assert.ok(!backend.calls.some(call => call.startsWith(`${removing} `)));
   });
 
-  test(`while a ${kind} nobody knows is removed, nobody makes it`, async t => {
-    const store = join(temporaryDirectory(t), 'store.sqlite');
-    const backend = createFaultyBackend(await openMemory());
-    const [maker, mender] = [
-      await makeGateway(t, { backend, store }),
-      await makeGateway(t, { backend, store }),
-    ];
-    await create(maker, 'known');
-    const make = (): Promise<unknown> =>
-      kind === 'volume'
-        ? create(maker, 'new')
-        : maker.snapshots.create(clusters.a, 'a.new', { name: 'new', volumeId: 'a.known' });
-    const method = kind === 'volume' ? 'delete' : 'uncut';
-    const release = backend.hold(method);
-    const removing = reclaim(mender, { pool: 'main', kind, id: 'a.new' });
-    await backend.entered(method);
-    await assert.rejects(make(), isProblem('ABORTED'));
+  test(`while a ${kind} that no gateway knows is removed, none creates it`, async t => {
+    const maker = await openWith(t, { names: ['known'] });
+    const [mender, { backend }] = [await maker.replica(), maker];
+    const release = backend.hold(removing);
+    const removed = reclaim(mender, orphan);
+    await backend.entered(removing);
+    await assert.rejects(make(maker, 'new'), isProblem('ABORTED'));
     release();
-    await removing;
-    await make();
-    assert.deepEqual(await steps(maker), []);
+    await removed;
+    await make(maker, 'new');
+    assert.deepEqual(await planned(maker), []);
   });
 }
