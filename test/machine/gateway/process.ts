@@ -12,7 +12,6 @@ import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
 
 const signer = await createSigner('a');
-const cli = join(import.meta.dirname, '../../../src/fairlead.mjs');
 const fakeGateway = join(import.meta.dirname, '../../fakes/gateway.ts');
 /** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
 const lease = '1s';
@@ -46,7 +45,7 @@ export function prepareDirectory(t: TestContext): string {
 export async function startProcess(
   t: TestContext,
   directory: string,
-  rules?: readonly Rule[],
+  rules: readonly Rule[] = [],
 ): Promise<GatewayProcess> {
   const flags = {
     '--listen': '127.0.0.1:0',
@@ -56,17 +55,8 @@ export async function startProcess(
     '--log-level': 'error',
   };
   const argv = Object.entries(flags).flat();
-  const child =
-    rules === undefined
-      ? fork(cli, ['gateway', ...argv], { silent: true })
-      : fork(fakeGateway, argv, {
-          silent: true,
-          env: {
-            ...process.env,
-            FAULT_RULES: JSON.stringify(rules),
-            FAULT_JOURNAL: join(directory, 'journal'),
-          },
-        });
+  const faults = { FAULT_RULES: JSON.stringify(rules), FAULT_JOURNAL: join(directory, 'journal') };
+  const child = fork(fakeGateway, argv, { silent: true, env: { ...process.env, ...faults } });
   const problems: string[] = [];
   child.stderr?.on('data', chunk => problems.push(String(chunk)));
   t.after(() => killProcess(child));

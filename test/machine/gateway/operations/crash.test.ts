@@ -20,25 +20,23 @@ import {
 
 const mebibyte = 2 ** 20;
 const copyOf = (volumeId: string): Partial<VolumeSpec> => ({ source: { kind: 'volume', volumeId } });
-const create =
-  (name: string, spec: Partial<VolumeSpec> = {}): Ask =>
-  (client, call) =>
-    client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, spec) }, call);
-const attach =
-  (name: string): Ask =>
-  (client, call) =>
-    client.attachVolume(
-      { volumeId: `a.${name}`, nodeId: 'n1', body: { capability: mounted, readonly: false } },
-      call,
-    );
-const snapshot =
-  (name: string): Ask =>
-  (client, call) =>
-    client.createSnapshot({ snapshotId: `a.${name}`, body: { name, volumeId: 'a.source' } }, call);
-const group =
-  (name: string): Ask =>
-  (client, call) =>
-    client.createGroup({ groupId: `a.${name}`, body: { name, volumeIds: ['a.source', 'a.tuned'] } }, call);
+const create = (name: string, spec: Partial<VolumeSpec> = {}): Ask => {
+  return (client, call) => client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, spec) }, call);
+};
+const attach = (name: string): Ask => {
+  const body = { capability: mounted, readonly: false };
+  return (client, call) => client.attachVolume({ volumeId: `a.${name}`, nodeId: 'n1', body }, call);
+};
+const snapshot = (name: string): Ask => {
+  const body = { name, volumeId: 'a.source' };
+  return (client, call) => client.createSnapshot({ snapshotId: `a.${name}`, body }, call);
+};
+const group = (name: string): Ask => {
+  const body = { name, volumeIds: ['a.source', 'a.tuned'] };
+  return (client, call) => client.createGroup({ groupId: `a.${name}`, body }, call);
+};
+const grown = { requiredBytes: 3 * mebibyte };
+const tuned = { mutableParameters: { preallocate: 'true' } };
 
 /** What is there before anything goes wrong. */
 const fixtures: readonly Ask[] = [
@@ -49,32 +47,18 @@ const fixtures: readonly Ask[] = [
 ];
 
 /** One of each kind of mutation. No two neighbours have one method, so that a retry does not meet the next crash. */
-const mutations: readonly { readonly method: Target; readonly ask: Ask }[] = [
-  { method: 'create', ask: create('made') },
-  { method: 'delete', ask: (client, call) => client.deleteVolume({ volumeId: 'a.gone' }, call) },
-  { method: 'create', ask: create('copy', copyOf('a.source')) },
-  { method: 'attach', ask: attach('plain') },
-  {
-    method: 'detach',
-    ask: (client, call) => client.detachVolume({ volumeId: 'a.held', nodeId: 'n1' }, call),
-  },
-  { method: 'snapshot', ask: snapshot('cut') },
-  { method: 'snapshot-delete', ask: (client, call) => client.deleteSnapshot({ snapshotId: 'a.old' }, call) },
-  {
-    method: 'expand',
-    ask: (client, call) =>
-      client.expandVolume({ volumeId: 'a.grown', body: { requiredBytes: 3 * mebibyte } }, call),
-  },
-  {
-    method: 'modify',
-    ask: (client, call) =>
-      client.modifyVolume(
-        { volumeId: 'a.tuned', body: { mutableParameters: { preallocate: 'true' } } },
-        call,
-      ),
-  },
-  { method: 'group', ask: group('both') },
-  { method: 'group-delete', ask: (client, call) => client.deleteGroup({ groupId: 'a.pair' }, call) },
+const mutations: readonly (readonly [Target, Ask])[] = [
+  ['create', create('made')],
+  ['delete', (client, call) => client.deleteVolume({ volumeId: 'a.gone' }, call)],
+  ['create', create('copy', copyOf('a.source'))],
+  ['attach', attach('plain')],
+  ['detach', (client, call) => client.detachVolume({ volumeId: 'a.held', nodeId: 'n1' }, call)],
+  ['snapshot', snapshot('cut')],
+  ['snapshot-delete', (client, call) => client.deleteSnapshot({ snapshotId: 'a.old' }, call)],
+  ['expand', (client, call) => client.expandVolume({ volumeId: 'a.grown', body: grown }, call)],
+  ['modify', (client, call) => client.modifyVolume({ volumeId: 'a.tuned', body: tuned }, call)],
+  ['group', group('both')],
+  ['group-delete', (client, call) => client.deleteGroup({ groupId: 'a.pair' }, call)],
 ];
 
 test('a gateway that is killed in any mutation, at any step, loses nothing and doubles nothing', async t => {
@@ -95,14 +79,14 @@ async function crashInEach(t: TestContext, point: (typeof crashPoints)[number]):
   await killProcess(first.child);
 
   let unfinished: Ask | undefined;
-  for (const { method, ask } of mutations) {
+  for (const [method, ask] of mutations) {
     const running = await startProcess(t, directory, [{ on: [method], call: 1, fault: 'crash', point }]);
     if (unfinished) await askPatiently(running, unfinished);
     await askAndLose(running, ask);
     unfinished = ask;
   }
   const last = await startProcess(t, directory);
-  for (const { ask } of mutations) {
+  for (const [, ask] of mutations) {
     const answer = await askPatiently(last, ask);
     assert.deepEqual(await askPatiently(last, ask), answer);
   }
