@@ -65,9 +65,8 @@ export const fieldKinds = {
 
 /** A kind of field. */
 export type FieldKind = keyof typeof fieldKinds;
-type NumberKind = 'port' | 'lun' | 'bytes';
 type FieldType = Record<'text' | 'text?' | 'path' | 'host', string> &
-  Record<NumberKind, number> & { addresses: readonly string[]; flag: boolean };
+  Record<'port' | 'lun' | 'bytes', number> & { addresses: readonly string[]; flag: boolean };
 type Fields = Readonly<Record<string, FieldKind>>;
 type OptionalKeys<T extends Fields> = { [K in keyof T]: T[K] extends `${string}?` ? K : never }[keyof T];
 type FieldsOf<T extends Fields> = {
@@ -77,19 +76,16 @@ type FieldsOf<T extends Fields> = {
 /** The name of an attach protocol. */
 export type Protocol = keyof typeof attachmentFields;
 
+type ReachOf<P extends Protocol> = { readonly protocol: P } & FieldsOf<(typeof attachmentFields)[P]>;
+
 /** How a node reaches a volume over protocol `P`. */
-export type AttachmentOf<P extends Protocol> = { readonly protocol: P } & FieldsOf<
-  (typeof attachmentFields)[P]
-> &
-  FieldsOf<typeof commonAttachmentFields>;
+export type AttachmentOf<P extends Protocol> = ReachOf<P> & FieldsOf<typeof commonAttachmentFields>;
 
 /** How a node reaches a volume: a union over all protocols, distinguished by `protocol`. */
 export type Attachment = { [P in Protocol]: AttachmentOf<P> }[Protocol];
 
 /** What a backend decides of an attachment; the gateway adds the rest. */
-export type Reach = {
-  [P in Protocol]: { readonly protocol: P } & FieldsOf<(typeof attachmentFields)[P]>;
-}[Protocol];
+export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol];
 
 /** The attachment as the CSI publish_context: flat strings, at most 4 KiB (CSI spec, "Size Limits"). */
 export function toPublishContext(attachment: Attachment): Record<string, string> {
@@ -154,8 +150,8 @@ export function areAddresses(values: readonly string[]): boolean {
   const { pattern, most } = fieldKinds.addresses;
   const isAddress = (value: string): boolean =>
     pattern.test(value) && Number(value.slice(value.lastIndexOf(':') + 1)) <= fieldKinds.port.most;
-  const isCounted = values.length > 0 && values.length <= most;
-  return isCounted && new Set(values).size === values.length && values.every(isAddress);
+  const different = new Set(values).size;
+  return different > 0 && different <= most && different === values.length && values.every(isAddress);
 }
 
 function invalidProblem(found: string): Problem {

@@ -64,35 +64,23 @@ export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOp
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith(prefix)));
 }
 
-/**
- * INVALID_ARGUMENT that names the option which is not known or not right; without a filesystem, when no filesystem
- * takes all of them.
- */
+/** INVALID_ARGUMENT that says what is wrong with the options for the filesystem; without one, for each of them. */
 export function requireFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
   const names = filesystem === undefined ? filesystemNames : [filesystem];
   const faults = names.map(name => findFault(name, options));
-  const [first] = faults;
-  if (first === undefined || faults.includes(undefined)) return;
-  const key = Object.keys(options).find(option =>
-    names.every(name => !(option in filesystemRules[name].options)),
-  );
-  throw new Problem('INVALID_ARGUMENT', key === undefined ? first : unknownOption(key, names));
+  if (!faults.includes(undefined)) throw new Problem('INVALID_ARGUMENT', faults.join('; '));
 }
 
 function findFault(name: FilesystemName, options: FormatOptions): string | undefined {
   const rules: FilesystemRules = filesystemRules[name];
+  const known = Object.keys(rules.options);
   for (const [key, value] of Object.entries(options)) {
-    const rule = Object.hasOwn(rules.options, key) ? rules.options[key] : undefined;
-    if (!rule) return unknownOption(key, [name]);
+    const rule = known.includes(key) ? rules.options[key] : undefined;
+    if (!rule) return `parameter "${key}" is not known for ${name}; there are ${known.join(', ')}`;
     if (!rule.accepts(value)) return `parameter "${key}" for ${name} is not ${rule.says}`;
   }
   const conflict = rules.conflict?.(options);
-  return conflict === undefined ? undefined : `parameters for ${name}: ${conflict}`;
-}
-
-function unknownOption(key: string, names: readonly FilesystemName[]): string {
-  const known = new Set(names.flatMap(name => Object.keys(filesystemRules[name].options)));
-  return `parameter "${key}" is not known for ${names.join(', ')}; there are ${[...known].join(', ')}`;
+  return conflict && `parameters for ${name}: ${conflict}`;
 }
 
 function oneOf(...words: readonly string[]): OptionRule {

@@ -22,32 +22,24 @@ export const accessTypes = ['mount', 'block'] as const;
 /** One of `accessTypes`. */
 export type AccessType = (typeof accessTypes)[number];
 
-/** What a storage may do beyond creating, deleting, attaching and detaching volumes; absent means UNIMPLEMENTED. */
-export const features = [
-  /** It reports its capacity. */
-  'capacity',
-  /** Volumes grow. */
-  'expand',
-  /** Volumes have parameters that can be changed. */
-  'modify',
-  /** Volumes have snapshots. */
-  'snapshots',
-  /** Volumes can be made from snapshots. */
-  'restore',
-  /** Volumes can be made from volumes. */
-  'clone',
-  /** Several volumes can be snapshotted at one point in time. */
-  'groups',
-  /** It lists the allocated and the changed blocks of snapshots. */
-  'changes',
-  /** It reports what is wrong with a volume. */
-  'health',
-  /** Volumes and snapshots have a topology, and are not reached from everywhere. */
-  'topology',
-] as const;
+const featureMeanings = {
+  capacity: 'it reports its capacity',
+  expand: 'volumes grow',
+  modify: 'volumes have parameters that can be changed',
+  snapshots: 'volumes have snapshots',
+  restore: 'volumes can be created from snapshots',
+  clone: 'volumes can be created from volumes',
+  groups: 'several volumes can be snapshotted at one point in time',
+  changes: 'it lists the allocated and the changed blocks of snapshots',
+  health: 'it reports what is wrong with a volume',
+  topology: 'volumes and snapshots have a topology, and are not reached from everywhere',
+} as const;
 
 /** One of `features`. */
-export type Feature = (typeof features)[number];
+export type Feature = keyof typeof featureMeanings;
+
+/** What a storage may do beyond creating, deleting, attaching and detaching volumes; absent means UNIMPLEMENTED. */
+export const features = Object.keys(featureMeanings) as readonly Feature[];
 
 /** Most terms of a requirement: a cluster may name each of its nodes. */
 const maxTerms = 8_192;
@@ -132,12 +124,13 @@ export const capabilitySchema = z
 /** The ways in which a volume is to be used, all of them at once. */
 export const capabilityList = z.array(capabilitySchema).min(1).max(64);
 
+const meanings = Object.entries(featureMeanings).map(([feature, meaning]) => `\`${feature}\`: ${meaning}`);
 const offers = {
   accessModes: z.array(z.enum(accessModes)),
   accessTypes: z.array(z.enum(accessTypes)),
   features: z
     .array(text('expand'))
-    .describe(`Of ${features.join(', ')}; other words are of a newer version and mean nothing.`),
+    .describe(`${meanings.join('; ')}; other words are of a newer version and mean nothing.`),
 };
 
 /** What the storage behind the API can do; a controller advertises from it. */

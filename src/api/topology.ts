@@ -14,8 +14,7 @@ export const segmentValuePattern = new RegExp(`^(${namePattern})?$`);
 
 /** True when no two keys differ in case alone: CSI does not distinguish such keys. */
 export function hasDistinctKeys(segments: Segments): boolean {
-  const keys = Object.keys(segments);
-  return new Set(keys.map(key => key.toLowerCase())).size === keys.length;
+  return byLowerKey(segments).size === Object.keys(segments).length;
 }
 
 /** The segments that say something. */
@@ -49,16 +48,16 @@ export function formatSegments(segments: Segments): string {
 
 /** Reads `zone=a,rack=r1`: at least one segment, none without a value. */
 export function parseSegments(text: string): Segments {
-  const segments: Record<string, string> = {};
-  for (const part of text.split(',').map(piece => piece.trim())) {
-    const [key = '', value = '', ...more] = part.split('=');
-    if (value === '' || more.length > 0) throw new Error(`"${part}" is not key=value`);
-    if (!segmentKeyPattern.test(key)) throw new Error(`"${key}" is not a topology key`);
-    if (!segmentValuePattern.test(value)) throw new Error(`"${value}" is not a topology value`);
-    if (Object.hasOwn(segments, key)) throw new Error(`"${key}" is given twice`);
-    segments[key] = value;
-  }
-  if (!hasDistinctKeys(segments)) throw new Error('has keys that differ in case alone');
+  const parts = text.split(',').map(part => part.trim());
+  const segments = Object.fromEntries(
+    parts.map(part => {
+      const [key = '', value = '', ...more] = part.split('=');
+      const isSegment = segmentKeyPattern.test(key) && value !== '' && segmentValuePattern.test(value);
+      if (!isSegment || more.length > 0) throw new Error(`"${part}" is no topology key with its value`);
+      return [key, value];
+    }),
+  );
+  if (byLowerKey(segments).size < parts.length) throw new Error('has a key twice');
   return segments;
 }
 

@@ -45,15 +45,6 @@ export type ObserveRpc = (rpc: string) => (code: string) => void;
 /** Which RPC, where it is logged, and who observes it. */
 export type Edge = { readonly rpc: string; readonly log: Log; readonly observe: ObserveRpc | undefined };
 
-/** A call that runs. Exactly one of the functions is called, at its end. */
-type OpenCall = UnaryCall & {
-  succeed(): void;
-  /** The caller went away before the end. */
-  leave(): void;
-  /** Logs what was thrown, once, where it leaves the program, and returns it as a status. */
-  fail(error: unknown): ServiceError;
-};
-
 const unaryTimeoutMs = 30_000;
 /** A stream without a deadline goes on for as long as its caller listens, within what a timer can count. */
 const streamTimeoutMs = 24 * 60 * 60 * 1_000;
@@ -70,7 +61,7 @@ export function toGrpcHandler<Request, Response>(
     const opened = openCall(edge, call, unaryTimeoutMs);
     try {
       callback(null, await handler(call.request, opened));
-      opened.succeed();
+      opened.end('OK');
     } catch (error) {
       callback(opened.fail(error));
     }
@@ -91,20 +82,20 @@ export function toGrpcStream<Request, Response>(
         if (!call.write(response)) await once(call, 'drain', { signal });
       }
       call.end();
-      opened.succeed();
+      opened.end('OK');
     } catch (error) {
-      if (signal.aborted) opened.leave();
+      if (signal.aborted) opened.end('CANCELLED');
       else call.emit('error', opened.fail(error));
     }
   };
 }
 
-/** Begins a call; one without a deadline ends after `defaultTimeoutMs`. */
+/** Begins a call; one without a deadline ends after `defaultTimeoutMs`. `end` or `fail` is called once, at its end. */
 function openCall(
   { rpc, log, observe }: Edge,
   call: ServerUnaryCall<unknown, unknown>,
   defaultTimeoutMs: number,
-): OpenCall {
+) {
   const startMs = performance.now();
   const ended = observe?.(rpc);
   const abort = new AbortController();
@@ -123,22 +114,18 @@ function openCall(
     deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
     requestId,
     signal: abort.signal,
-    succeed() {
-      ended?.('OK');
-      log.debug('answered', describe());
+    end(code: 'OK' | 'CANCELLED') {
+      ended?.(code);
+      if (code === 'OK') log.debug('answered', describe());
     },
-    leave: () => ended?.('CANCELLED'),
-    fail(error) {
+    /** Logs what was thrown, once, where it leaves the program, and returns it as a status. */
+    fail(error: unknown): ServiceError {
       const problem = asProblem(error);
       const { code, detail, cause } = problem;
       ended?.(code);
       const stack = code === 'UNAVAILABLE' ? framesOf(cause) : undefined;
-      log.warn('refused', {
-        ...describe(),
-        code,
-        detail: shorten(detail),
-        ...(stack !== undefined && { stack }),
-      });
+      const found = { code, detail: shorten(detail), ...(stack !== undefined && { stack }) };
+      log.warn('refused', { ...describe(), ...found });
       return toStatus(problem, requestId);
     },
   };

@@ -50,15 +50,6 @@ export const advertisedSetting = {
   default: formatAdvertised(advertisedByDefault),
 } as const;
 
-/** In CSI's words, with what every installation has. */
-function toPluginCapabilities(advertised: Advertised): readonly PluginCapability[] {
-  return [
-    { service: { type: 'CONTROLLER_SERVICE' } },
-    ...advertised.map(word => ({ service: { type: services[word] } })),
-    { volume_expansion: { type: 'ONLINE' } },
-  ];
-}
-
 /** The version of a plugin that advertises this: each set of capabilities has its own (CSI spec, "GetPluginCapabilities"). */
 export function toVendorVersion(release: string, advertised: Advertised): string {
   const shown = formatAdvertised(advertised);
@@ -84,10 +75,15 @@ export function createIdentity({
   advertised = advertisedByDefault,
   isReady,
 }: IdentityOptions): Handlers<IdentityHandlers> {
-  const vendor_version = toVendorVersion(version, advertised);
+  const capabilities: PluginCapability[] = [
+    { service: { type: 'CONTROLLER_SERVICE' } },
+    ...advertised.map(word => ({ service: { type: services[word] } })),
+    { volume_expansion: { type: 'ONLINE' } },
+  ];
+  const info = { name: driverName, vendor_version: toVendorVersion(version, advertised) };
   return {
-    GetPluginInfo: async () => ({ name: driverName, vendor_version }),
-    GetPluginCapabilities: async () => ({ capabilities: [...toPluginCapabilities(advertised)] }),
+    GetPluginInfo: async () => info,
+    GetPluginCapabilities: async () => ({ capabilities }),
     Probe: async () => ({ ready: { value: isReady() } }),
   };
 }

@@ -1,17 +1,11 @@
 import { createRequire } from 'node:module';
 import { makeClientConstructor, type Client, type ServiceDefinition } from '@grpc/grpc-js';
-import type { ControllerClient, ControllerDefinition } from './generated/csi/v1/Controller.ts';
-import type { GroupControllerClient, GroupControllerDefinition } from './generated/csi/v1/GroupController.ts';
-import type { IdentityClient, IdentityDefinition } from './generated/csi/v1/Identity.ts';
-import type { NodeClient, NodeDefinition } from './generated/csi/v1/Node.ts';
-import type {
-  SnapshotMetadataClient,
-  SnapshotMetadataDefinition,
-} from './generated/csi/v1/SnapshotMetadata.ts';
-import type {
-  RegistrationClient,
-  RegistrationDefinition,
-} from './generated/pluginregistration/Registration.ts';
+import type * as controller from './generated/csi/v1/Controller.ts';
+import type * as groups from './generated/csi/v1/GroupController.ts';
+import type * as identity from './generated/csi/v1/Identity.ts';
+import type * as node from './generated/csi/v1/Node.ts';
+import type * as metadata from './generated/csi/v1/SnapshotMetadata.ts';
+import type * as registration from './generated/pluginregistration/Registration.ts';
 
 /** A service's methods, and what makes clients of it. */
 type Service<ServiceClient, Methods> = {
@@ -21,11 +15,11 @@ type Service<ServiceClient, Methods> = {
 
 /** The CSI services by name, with their client constructors. */
 export type Csi = {
-  readonly Controller: Service<ControllerClient, ControllerDefinition>;
-  readonly GroupController: Service<GroupControllerClient, GroupControllerDefinition>;
-  readonly Identity: Service<IdentityClient, IdentityDefinition>;
-  readonly Node: Service<NodeClient, NodeDefinition>;
-  readonly SnapshotMetadata: Service<SnapshotMetadataClient, SnapshotMetadataDefinition>;
+  readonly Controller: Service<controller.ControllerClient, controller.ControllerDefinition>;
+  readonly GroupController: Service<groups.GroupControllerClient, groups.GroupControllerDefinition>;
+  readonly Identity: Service<identity.IdentityClient, identity.IdentityDefinition>;
+  readonly Node: Service<node.NodeClient, node.NodeDefinition>;
+  readonly SnapshotMetadata: Service<metadata.SnapshotMetadataClient, metadata.SnapshotMetadataDefinition>;
 };
 
 /** One type of message as the generated code reads and writes it. */
@@ -75,7 +69,10 @@ export function loadNodeCsi(): Pick<Csi, 'Identity' | 'Node'> {
 }
 
 /** The service by which a plugin on a node makes itself known to kubelet. */
-export function loadRegistration(): Service<RegistrationClient, RegistrationDefinition> {
+export function loadRegistration(): Service<
+  registration.RegistrationClient,
+  registration.RegistrationDefinition
+> {
   return load<{ Registration: ReturnType<typeof loadRegistration> }>('pluginregistration').Registration;
 }
 

@@ -1,5 +1,5 @@
 import { Problem } from '../api/problem.ts';
-import { mapByteLength, maxIdBytes, maxMapBytes } from '../api/ids.ts';
+import { byteLength, mapByteLength, maxIdBytes, maxMapBytes } from '../api/ids.ts';
 import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
 import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
@@ -28,13 +28,8 @@ export function readNodeId(value: string): string {
 }
 
 /** A map of at most 4 KiB. */
-export function readMap(
-  map: Readonly<Record<string, string>>,
-  field: string,
-): Readonly<Record<string, string>> {
-  const size = mapByteLength(map);
-  if (size > maxMapBytes)
-    throw invalidProblem(`${field} has ${size} bytes, more than the ${maxMapBytes} allowed`);
+export function readMap(map: Readonly<Record<string, string>>, field: string): typeof map {
+  requireSize(mapByteLength(map), maxMapBytes, field);
   return map;
 }
 
@@ -48,20 +43,14 @@ export function readCapability(
   if (capability.access_type === 'block') return { accessType: 'block', accessMode };
   if (capability.access_type !== 'mount')
     throw invalidProblem(`${field} has no access type: neither block nor mount`);
-  const {
-    fs_type: fsType = '',
-    mount_flags: mountFlags = [],
-    volume_mount_group: group = '',
-  } = capability.mount ?? {};
-  if (group !== '')
+  const { fs_type = '', mount_flags: mountFlags = [], volume_mount_group = '' } = capability.mount ?? {};
+  if (volume_mount_group !== '')
     throw invalidProblem(`${field} has a volume_mount_group, which this driver does not offer`);
-  const size = mountFlags.reduce((sum, flag) => sum + Buffer.byteLength(flag), 0);
-  if (size > maxMapBytes)
-    throw invalidProblem(`${field} has mount_flags of ${size} bytes, more than the ${maxMapBytes} allowed`);
+  requireSize(byteLength(mountFlags.join('')), maxMapBytes, `${field}.mount.mount_flags`);
   return {
     accessType: 'mount',
     accessMode,
-    ...(fsType !== '' && { fsType: readShort(fsType, `${field}.mount.fs_type`, maxIdBytes) }),
+    ...(fs_type !== '' && { fsType: readShort(fs_type, `${field}.mount.fs_type`, maxIdBytes) }),
     ...(mountFlags.length > 0 && { mountFlags }),
   };
 }
@@ -79,22 +68,16 @@ export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: 
 export function readCapacityRange(range: CapacityRange__Output | null | undefined): SizeBounds {
   if (!range) return { requiredBytes: 0, limitBytes: 0 };
   const requiredBytes = readSize(range.required_bytes, 'capacity_range.required_bytes');
-  if (!Number.isSafeInteger(requiredBytes)) {
-    throw new Problem(
-      'OUT_OF_RANGE',
-      `capacity_range requires ${range.required_bytes} bytes, more than any volume can have`,
-    );
+  const limitBytes = readSize(range.limit_bytes, 'capacity_range.limit_bytes');
+  if (requiredBytes > Number.MAX_SAFE_INTEGER) {
+    const detail = `capacity_range requires ${range.required_bytes} bytes, more than any volume can have`;
+    throw new Problem('OUT_OF_RANGE', detail);
   }
-  const limitBytes = Math.min(
-    readSize(range.limit_bytes, 'capacity_range.limit_bytes'),
-    Number.MAX_SAFE_INTEGER,
-  );
   if (requiredBytes === 0 && limitBytes === 0)
     throw invalidProblem('capacity_range has neither required_bytes nor limit_bytes');
-  if (limitBytes > 0 && requiredBytes > limitBytes) {
+  if (limitBytes > 0 && requiredBytes > limitBytes)
     throw invalidProblem(`capacity_range requires ${requiredBytes} bytes but limits them to ${limitBytes}`);
-  }
-  return { requiredBytes, limitBytes };
+  return { requiredBytes, limitBytes: Math.min(limitBytes, Number.MAX_SAFE_INTEGER) };
 }
 
 function readSize(value: string | number, field: string): number {
@@ -103,17 +86,21 @@ function readSize(value: string | number, field: string): number {
   return number;
 }
 
-function readAccessMode(capability: VolumeCapability__Output, field: string): AccessMode {
-  const mode = capability.access_mode?.mode;
-  if (mode === undefined || mode === 'UNKNOWN') throw invalidProblem(`${field} has no access mode`);
+function readAccessMode({ access_mode }: VolumeCapability__Output, field: string): AccessMode {
+  const mode = access_mode?.mode ?? 'UNKNOWN';
+  if (mode === 'UNKNOWN') throw invalidProblem(`${field} has no access mode`);
   if (typeof mode !== 'string') throw invalidProblem(`${field} has the unknown access mode ${String(mode)}`);
   return mode;
 }
 
 function readShort(value: string, field: string, maxBytes: number): string {
-  const size = Buffer.byteLength(value);
-  if (size > maxBytes) throw invalidProblem(`${field} has ${size} bytes, more than the ${maxBytes} allowed`);
+  requireSize(byteLength(value), maxBytes, field);
   return value;
+}
+
+function requireSize(bytes: number, maxBytes: number, field: string): void {
+  if (bytes > maxBytes)
+    throw invalidProblem(`${field} has ${bytes} bytes, more than the ${maxBytes} allowed`);
 }
 
 function invalidProblem(detail: string): Problem {

@@ -54,25 +54,16 @@ test('segments are read as they are shown', () => {
   assert.deepEqual(parseSegments(' zone=a , x.example/rack=r1 '), { zone: 'a', 'x.example/rack': 'r1' });
 });
 
-const bad = [
-  ['', /"" is not key=value/],
-  ['zone', /"zone" is not key=value/],
-  ['zone=', /"zone=" is not key=value/],
-  ['zone=a=b', /"zone=a=b" is not key=value/],
-  ['zone=a,', /"" is not key=value/],
-  ['-zone=a', /"-zone" is not a topology key/],
-  ['X.example/zone=a', /"X.example\/zone" is not a topology key/],
-  ['a/b/zone=a', /"a\/b\/zone" is not a topology key/],
-  [`${'p'.repeat(64)}/zone=a`, /is not a topology key/],
-  [`${'z'.repeat(64)}=a`, /is not a topology key/],
-  ['zone=-a', /"-a" is not a topology value/],
-  [`zone=${'v'.repeat(64)}`, /is not a topology value/],
-  ['zone=a,zone=b', /"zone" is given twice/],
-  ['zone=a,Zone=b', /differ in case alone/],
-] as const;
-for (const [text, says] of bad) {
-  test(`"${text.slice(0, 20)}" is no topology`, () => assert.throws(() => parseSegments(text), says));
-}
+test('what is no topology is refused', () => {
+  const long = ['p', 'z', 'v'].map(letter => letter.repeat(64));
+  const parts = ['', 'zone', 'zone=', 'zone=a=b', '-zone=a', 'X.example/zone=a', 'a/b/zone=a', 'zone=-a'];
+  for (const part of [...parts, `${long[0]}/zone=a`, `${long[1]}=a`, `zone=${long[2]}`])
+    assert.throws(() => parseSegments(`rack=r1,${part}`), {
+      message: `"${part}" is no topology key with its value`,
+    });
+  for (const twice of ['zone=a,zone=b', 'zone=a,Zone=b'])
+    assert.throws(() => parseSegments(twice), { message: 'has a key twice' });
+});
 
 test('the API accepts the same segments, and values that are empty', () => {
   assert.ok(segmentsSchema.safeParse({ zone: '', 'x.example/rack': 'r1' }).success);
