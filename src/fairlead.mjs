@@ -7,15 +7,9 @@ import { setFlagsFromString } from 'node:v8';
 
 // Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
 // for what is done at the start.
-const thinFlags = [
-  '--optimize-for-size',
-  '--no-opt',
-  '--no-maglev',
-  '--no-sparkplug',
-  '--semi-space-growth-factor=4',
-];
+const thinFlags = '--optimize-for-size --no-opt --no-maglev --no-sparkplug --semi-space-growth-factor=4';
 // Requests leave garbage that lives for a moment: a young generation that stays small keeps the process small.
-const serverFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=30'];
+const serverFlags = '--semi-space-growth-factor=1 --heap-growing-percent=30';
 const flags = { node: thinFlags, controller: serverFlags, gateway: serverFlags };
 
 if (!process.features.typescript) {
@@ -27,7 +21,7 @@ if (!process.features.typescript) {
 // The tools of an administrator lie where not every root shell looks.
 process.env['PATH'] = [process.env['PATH'] ?? '/usr/bin:/bin', '/usr/sbin', '/sbin'].join(':');
 const program = process.argv[2] ?? '';
-for (const flag of Object.hasOwn(flags, program) ? flags[program] : []) setFlagsFromString(flag);
+if (Object.hasOwn(flags, program)) setFlagsFromString(flags[program]);
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
 hushExperiments();
 await import('./cli/main.ts');

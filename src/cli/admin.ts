@@ -27,15 +27,8 @@ const stuckAfter = {
 /** What is printed, as JSON or as a table (or one sentence), and the exit status: 2 when something is left that should not be. */
 type Result = { readonly data: unknown; readonly table: string; readonly status?: number };
 
-/** One admin command. */
-export type AdminCommand = {
-  readonly doc: string;
-  readonly settings: SettingsTable;
-  run(settings: never): Promise<number>;
-};
-
 /** Every admin command by its name. */
-export const adminCommands: Readonly<Record<string, AdminCommand>> = {
+export const adminCommands = {
   audit: command({
     doc: 'shows what the storage and the store do not agree on',
     settings: { ...shared, ...stuckAfter },
@@ -107,7 +100,7 @@ type Command<T extends SettingsTable> = {
   readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
 };
 
-function command<T extends typeof shared>({ doc, settings, ask }: Command<T>): AdminCommand {
+function command<T extends typeof shared>({ doc, settings, ask }: Command<T>) {
   return {
     doc,
     settings,

@@ -5,69 +5,60 @@ import {
   type SettingsOf,
   type SettingsTable,
 } from '../lib/settings.ts';
-import { describeStartFault, runProgram, type Running } from '../lib/lifecycle.ts';
+import { describeStartFault, runProgram, type ProgramRun, type Running } from '../lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from '../lib/log.ts';
 
-/** One command, loaded only when it is asked for. */
-type Command = {
-  readonly doc: string;
-  readonly load: () => Promise<Loaded>;
+/** What a command needs and does: `run` gets the settings, read and checked, and returns the exit status, or nothing when it goes on. */
+type Runnable = {
+  readonly settings: SettingsTable;
+  readonly run: (values: never) => Promise<number | void>;
 };
 
-/**
- * What a command needs and does: `run` gets the settings, read and checked, and returns the exit status, or nothing when
- * it goes on. Or the commands below it.
- */
-type Loaded =
-  | { readonly settings: SettingsTable; readonly run: (values: never) => Promise<number | void> }
-  | { readonly commands: Commands };
-
+/** One command, or the commands below it; most are loaded only when they are asked for. */
+type Loaded = Runnable | { readonly commands: Commands };
+type Command = { readonly doc: string } & (Loaded | { readonly load: () => Promise<Loaded> });
 type Commands = Readonly<Record<string, Command>>;
 
 const commands: Commands = {
   gateway: {
     doc: 'the hosted storage API: remembers, decides, drives pools',
     async load() {
-      const { gatewaySettings } = await import('../../gateway/config.ts');
-      const { startGateway } = await import('../../gateway/main.ts');
-      return program('gateway', { settings: gatewaySettings, start: startGateway });
+      const { gatewaySettings: settings } = await import('../../gateway/config.ts');
+      const { startGateway: start } = await import('../../gateway/main.ts');
+      return program('gateway', { settings, start });
     },
   },
   controller: {
     doc: 'CSI Identity and Controller for one cluster, translated into storage API calls',
     async load() {
-      const { controllerSettings } = await import('../controller/config.ts');
-      const { startController } = await import('../controller/main.ts');
-      return program('controller', { settings: controllerSettings, start: startController });
+      const { controllerSettings: settings } = await import('../controller/config.ts');
+      const { startController: start } = await import('../controller/main.ts');
+      return program('controller', { settings, start });
     },
   },
   node: {
     doc: 'CSI Identity and Node for this machine: attaches, formats, mounts',
     async load() {
-      const { nodeSettings } = await import('../../node-agent/config.ts');
-      const { startNodeAgent } = await import('../../node-agent/main.ts');
-      return program('node', { settings: nodeSettings, start: startNodeAgent });
+      const { nodeSettings: settings } = await import('../../node-agent/config.ts');
+      const { startNodeAgent: start } = await import('../../node-agent/main.ts');
+      return program('node', { settings, start });
     },
   },
   admin: {
     doc: 'what operators do: finds and repairs what the storage and the store do not agree on, restores',
     async load() {
-      const { adminCommands } = await import('./admin.ts');
-      const loaded = Object.entries(adminCommands).map(([name, command]): [string, Command] => [
-        name,
-        { doc: command.doc, load: async () => command },
-      ]);
-      return { commands: Object.fromEntries(loaded) };
+      return { commands: (await import('./admin.ts')).adminCommands };
     },
   },
   dev: {
     doc: 'all three for one machine, with image files as volumes or pools of your own',
     async load() {
-      const { devSettings } = await import('../dev/config.ts');
+      const { devSettings: settings } = await import('../dev/config.ts');
       const { startDev } = await import('../dev/dev.ts');
-      const start = (config: SettingsOf<typeof devSettings>): Promise<Running> =>
-        startDev(config, how => failWith([how], { path: 'fairlead dev' }));
-      return program('dev', { settings: devSettings, start, announce: printReady });
+      const start = (config: SettingsOf<typeof settings>): Promise<Running> =>
+        startDev(config, how => failWith([how], 'fairlead dev'));
+      const announce = ({ ready }: Running): void => print(JSON.stringify(ready));
+      return program('dev', { settings, start, announce });
     },
   },
   demo: {
@@ -94,45 +85,41 @@ async function main(
   const command = Object.hasOwn(level.commands, name) ? level.commands[name] : undefined;
   if (!command) {
     const known = Object.keys(level.commands);
-    return failWith(
-      [`unknown command "${name}"${suggest(name, known)}; there are ${known.join(', ')}`],
-      level,
-    );
+    const fault = `unknown command "${name}"${suggest(name, known)}; there are ${known.join(', ')}`;
+    return failWith([fault], level.path);
   }
   const path = `${level.path} ${name}`;
-  const loaded = await command.load();
+  const loaded = 'load' in command ? await command.load() : command;
   if ('commands' in loaded) return main(argv, { path, commands: loaded.commands });
   if (argv.some(isHelp))
     return print(
       `${path}: ${command.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(loaded.settings)}`,
     );
   const { values, faults } = readSettings(loaded.settings, { argv, env: process.env });
-  if (faults) return failWith(faults, { path });
+  if (faults) return failWith(faults, path);
   const status = await loaded
     .run(values as never)
-    .catch((error: unknown) => failWith([describeStartFault(error)], { path }));
+    .catch((error: unknown) => failWith([describeStartFault(error)], path));
   if (typeof status === 'number') process.exitCode = status;
 }
 
-type Startable<T extends SettingsTable> = {
+type Startable<T extends SettingsTable> = Pick<ProgramRun, 'announce'> & {
   readonly settings: T;
   readonly start: (config: SettingsOf<T>, log: Log) => Promise<Running>;
-  readonly announce?: (running: Running) => void;
 };
 
 /** A program that runs until it is asked to end. */
-function program<T extends SettingsTable>(name: string, { settings, start, announce }: Startable<T>): Loaded {
+function program<T extends SettingsTable>(
+  name: string,
+  { settings, start, ...more }: Startable<T>,
+): Runnable {
   return {
     settings,
     async run(config: SettingsOf<T>) {
       const log = createLog(name, config['log-level'] as LogLevel);
-      await runProgram({ name, log, start: () => start(config, log), ...(announce && { announce }) });
+      await runProgram({ ...more, name, log, start: () => start(config, log) });
     },
   };
-}
-
-function printReady({ ready }: Running): void {
-  print(JSON.stringify(ready));
 }
 
 function help({ path, commands: known }: { readonly path: string; readonly commands: Commands }): string {
@@ -149,7 +136,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function failWith(faults: readonly string[], { path }: { readonly path: string }): never {
+function failWith(faults: readonly string[], path: string): never {
   for (const fault of faults) process.stderr.write(`${path}: ${fault}\n`);
   process.exit(1);
 }

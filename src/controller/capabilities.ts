@@ -104,20 +104,12 @@ export function unofferedProblem(field: string): Problem {
   return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
 }
 
-/** What a storage must have for what is advertised, and what clusters lose when it is not advertised. */
-const needs: Readonly<
-  Record<Advertisable, { readonly features: readonly Feature[]; readonly loss: string }>
-> = {
-  'group-snapshots': { features: ['groups'], loss: 'clusters cannot use its groups of snapshots' },
-  'changed-blocks': { features: ['changes'], loss: 'clusters cannot ask which blocks of a snapshot changed' },
-  topology: {
-    features: ['topology'],
-    loss: 'pods may be scheduled to nodes that do not reach their volumes, where attaching fails',
-  },
-  'snapshot-topology': {
-    features: ['topology', 'snapshots'],
-    loss: 'snapshots may be restored where they cannot be, which fails',
-  },
+/** What a storage must have for what is advertised. */
+const needs: Readonly<Record<Advertisable, readonly Feature[]>> = {
+  'group-snapshots': ['groups'],
+  'changed-blocks': ['changes'],
+  topology: ['topology'],
+  'snapshot-topology': ['topology', 'snapshots'],
 };
 
 /**
@@ -126,10 +118,10 @@ const needs: Readonly<
  */
 export function findDisagreements(advertised: Advertised, storage: Capabilities): readonly string[] {
   return advertisable.flatMap(word => {
-    const has = needs[word].features.every(feature => hasFeature(storage, feature));
+    const has = needs[word].every(feature => hasFeature(storage, feature));
     if (has === advertised.includes(word)) return [];
     return has
-      ? [`the storage has "${word}", and --plugin-capabilities does not: ${needs[word].loss}`]
+      ? [`the storage has "${word}", and --plugin-capabilities does not: clusters do without it`]
       : [`--plugin-capabilities has "${word}", and the storage does not: clusters count on it in vain`];
   });
 }

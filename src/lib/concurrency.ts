@@ -37,23 +37,19 @@ export async function withinTime<T>(
 }
 
 /** How often to look, and for how long; both in milliseconds. The last look comes after the time has passed. */
-export type PollOptions = {
-  readonly everyMs: number;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-};
+export type PollOptions = { readonly everyMs: number; readonly timeoutMs: number };
 
 /** Looks until there is something to see; undefined when there was nothing in time, however the machine's clock is set meanwhile. */
 export async function poll<T>(
   look: () => Promise<T | undefined> | T | undefined,
-  { everyMs, timeoutMs, signal }: PollOptions,
+  { everyMs, timeoutMs }: PollOptions,
 ): Promise<T | undefined> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     const isLast = performance.now() >= deadlineMs;
     const seen = await look();
     if (seen !== undefined || isLast) return seen;
-    await pause(everyMs, signal);
+    await pause(everyMs);
   }
 }
 

@@ -27,12 +27,9 @@ const written = ['level', 'time', 'program', ...Object.keys(fieldKinds), 'msg'];
 export type LogFields = { readonly [K in keyof typeof fieldKinds]?: Kinds[(typeof fieldKinds)[K]] };
 
 /** Writes JSON lines to standard error. */
-export interface Log {
-  debug(message: string, fields?: LogFields): void;
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  error(message: string, fields?: LogFields): void;
-}
+export type Log = Readonly<
+  Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>
+>;
 
 /** The levels that a log can be set to, quietest last. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;

@@ -24,28 +24,29 @@ export function integer(least: number, most: number): (value: string) => number 
   };
 }
 
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** A duration such as 250ms, 30s, 5m or 1h, given back in milliseconds. */
 export function durationMs(value: string): number {
-  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(value);
-  if (!match) throw new Error(`"${value}" is not a duration such as 250ms, 30s, 5m or 1h`);
-  const ms = Number(match[1]) * unitMs[match[2] as keyof typeof unitMs];
+  const ms = readAmount(value, unitMs);
   if (ms > longestTimerMs) throw new Error(`"${value}" is longer than 24 days`);
+  if (Number.isNaN(ms)) throw new Error(`"${value}" is not a duration such as 250ms, 30s, 5m or 1h`);
   return ms;
 }
 
-const unitBytes = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 } as const;
+const unitBytes = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 
 /** A number of bytes such as 4096, 512Mi or 10Gi. */
 export function bytes(value: string): number {
-  const match = /^(\d{1,15})(Ki|Mi|Gi|Ti)?$/.exec(value);
-  const number = match
-    ? Number(match[1]) * unitBytes[(match[2] ?? '') as keyof typeof unitBytes]
-    : Number.NaN;
-  if (!Number.isSafeInteger(number))
-    throw new Error(`"${value}" is not a number of bytes such as 4096, 512Mi or 10Gi`);
-  return number;
+  const number = readAmount(value, unitBytes);
+  if (Number.isSafeInteger(number)) return number;
+  throw new Error(`"${value}" is not a number of bytes such as 4096, 512Mi or 10Gi`);
+}
+
+/** A whole number of units; not a number for what is none. */
+function readAmount(value: string, units: Readonly<Record<string, number>>): number {
+  const [, digits, unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(value) ?? [];
+  return Object.hasOwn(units, unit) ? Number(digits) * (units[unit] ?? Number.NaN) : Number.NaN;
 }
 
 /** One of a few words. */

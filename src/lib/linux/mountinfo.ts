@@ -19,10 +19,7 @@ export type Mount = {
 
 /** Reads the text of a mountinfo file; a line that is not one is an error, since guessing would hide a mount. */
 export function parseMountinfo(text: string): readonly Mount[] {
-  return text
-    .split('\n')
-    .filter(line => line !== '')
-    .map(parseLine);
+  return createMountReader(() => text)();
 }
 
 /**
@@ -30,14 +27,15 @@ export function parseMountinfo(text: string): readonly Mount[] {
  */
 export function createMountReader(read: () => string): () => readonly Mount[] {
   let known: ReadonlyMap<string, Mount> = new Map();
-  let last: { readonly text: string; readonly mounts: readonly Mount[] } = { text: '', mounts: [] };
+  let last = { text: '', mounts: new Array<Mount>() };
   return () => {
     const text = read();
     if (text === last.text) return last.mounts;
     const lines = text.split('\n').filter(line => line !== '');
-    known = new Map(lines.map(line => [line, known.get(line) ?? parseLine(line)]));
-    last = { text, mounts: lines.flatMap(line => known.get(line) ?? []) };
-    return last.mounts;
+    const mounts = lines.map(line => known.get(line) ?? parseLine(line));
+    known = new Map(mounts.map((mount, index) => [lines[index] ?? '', mount]));
+    last = { text, mounts };
+    return mounts;
   };
 }
 
@@ -68,10 +66,10 @@ export function nearestMount(mounts: readonly Mount[], path: string): Mount | un
   return above.findLast(mount => mount.path.length === longest);
 }
 
-/** A place in a filesystem: its device, and the path from the filesystem's own root. */
+/** A directory of a filesystem: the filesystem's device, and the path from its own root. */
 export type Origin = Pick<Mount, 'device' | 'root'>;
 
-/** Which place a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
+/** Which directory a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
 export function originOf(mounts: readonly Mount[], path: string): Origin | undefined {
   const nearest = nearestMount(mounts, path);
   if (!nearest) return undefined;
@@ -79,15 +77,14 @@ export function originOf(mounts: readonly Mount[], path: string): Origin | undef
   return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` || '/' };
 }
 
+/** Fields of mountinfo (proc_pid_mountinfo(5)); those of propagation are optional, and a source may be empty. */
+const linePattern = /^(\d+) (\d+) (\S+) (\S+) (\S+) (\S+) (?:(\S.*) )?- (\S+) (\S*) (\S+)$/;
+
 function parseLine(line: string): Mount {
-  const fields = line.split(' ');
-  const dash = fields.indexOf('-', 6);
-  const [id, parentId, device, root, path, options] = fields;
-  const propagation = fields.slice(6, dash);
-  const [type, source, superOptions] = fields.slice(dash + 1);
-  if (dash < 0 || !device || !root || !path || !options || !type || superOptions === undefined) {
-    throw new Error(`not a mountinfo line: "${line}"`);
-  }
+  const fields = linePattern.exec(line);
+  if (!fields) throw new Error(`not a mountinfo line: "${line}"`);
+  const [, id, parentId, device = '', root = '', path = '', options = ''] = fields;
+  const [propagation, type = '', source = '', superOptions = ''] = fields.slice(7);
   return {
     id: Number(id),
     parentId: Number(parentId),
@@ -95,9 +92,9 @@ function parseLine(line: string): Mount {
     root: unescapeOctal(root),
     path: unescapeOctal(path),
     options: options.split(','),
-    ...(propagation.length > 0 && { propagation }),
+    ...(propagation && { propagation: propagation.split(' ') }),
     type,
-    source: unescapeOctal(source ?? ''),
+    source: unescapeOctal(source),
     superOptions: superOptions.split(','),
   };
 }
