@@ -2,41 +2,28 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { countAbandoned, exec } from '../../../src/lib/exec.ts';
+import { countAbandoned, exec, type ExecResult } from '../../../src/lib/exec.ts';
 
 const timeoutMs = 10_000;
-const script = (source: string): readonly string[] => ['-e', source];
 
-test('a command that succeeds has status 0 and its output', async () => {
-  const result = await exec('echo', ['hello'], { timeoutMs });
-  assert.deepEqual(result, { status: 0, stdout: 'hello\n', stderr: '', timedOut: false, missing: false });
-});
-
-test('a command that fails has its exit status and what it said', async () => {
-  const result = await exec('sh', ['-c', 'echo why >&2; exit 3'], { timeoutMs });
-  assert.deepEqual(result, { status: 3, stdout: '', stderr: 'why\n', timedOut: false, missing: false });
-});
-
-test('a command that a signal ended has no status', async () => {
-  const { status, timedOut } = await exec('sh', ['-c', 'kill -9 $$'], { timeoutMs });
-  assert.deepEqual({ status, timedOut }, { status: undefined, timedOut: false });
-});
-
-test('a command that is not installed is missing', async () => {
-  const { status, missing, fault } = await exec('no-such-command-fairlead', [], { timeoutMs });
-  assert.deepEqual({ status, missing, fault }, { status: undefined, missing: true, fault: 'ENOENT' });
-});
-
-test('a file that may not be run is not missing, and the result tells why', async () => {
-  const { status, missing, fault } = await exec('/etc', [], { timeoutMs });
-  assert.deepEqual({ status, missing, fault }, { status: undefined, missing: false, fault: 'EACCES' });
-});
-
-test('an argument that no command line can hold is a failure and not an exception', async () => {
-  const { status, missing, fault } = await exec('echo', ['a\0b'], { timeoutMs });
-  assert.deepEqual({ status, missing, fault }, { status: undefined, missing: false, fault: 'EINVAL' });
-});
+const outcomes: readonly (readonly [
+  name: string,
+  command: readonly string[],
+  result: Partial<ExecResult>,
+])[] = [
+  ['succeeds', ['echo', 'hello'], { status: 0, stdout: 'hello\n', stderr: '' }],
+  ['fails', ['sh', '-c', 'echo why >&2; exit 3'], { status: 3, stdout: '', stderr: 'why\n' }],
+  ['a signal ended', ['sh', '-c', 'kill -9 $$'], { status: undefined, timedOut: false, missing: false }],
+  ['is not installed', ['no-such-command-fairlead'], { status: undefined, missing: true, fault: 'ENOENT' }],
+  ['may not be run', ['/etc'], { status: undefined, missing: false, fault: 'EACCES' }],
+  ['no command line can hold', ['echo', 'a\0b'], { status: undefined, missing: false, fault: 'EINVAL' }],
+  ['closes its output and goes on', ['sh', '-c', 'exec >&- 2>&-; sleep 0.3; exit 4'], { status: 4 }],
+];
+for (const [name, [command = '', ...args], result] of outcomes)
+  test(`the result of a command that ${name}`, async () =>
+    assert.partialDeepStrictEqual(await exec(command, args, { timeoutMs }), result));
 
 test('arguments never meet a shell', async () => {
   const args = ['$(id)', '`id`', ';id', '|id', '*', '"', "'", '\\', '\n', '$HOME'];
@@ -47,11 +34,8 @@ test('arguments never meet a shell', async () => {
 test('standard input is what was given, and empty otherwise', async () => {
   assert.equal((await exec('cat', [], { timeoutMs, stdin: 'secret' })).stdout, 'secret');
   assert.equal((await exec('cat', [], { timeoutMs })).stdout, '');
-});
-
-test('a command that does not read its input is no failure', async () => {
-  const { status } = await exec('true', [], { timeoutMs, stdin: 'x'.repeat(1_000_000) });
-  assert.equal(status, 0);
+  // One that does not read it is no failure.
+  assert.equal((await exec('true', [], { timeoutMs, stdin: 'x'.repeat(1_000_000) })).status, 0);
 });
 
 test('the environment is this process’s as it is now', async t => {
@@ -90,11 +74,6 @@ test('a hundred commands at once each have their own output and status', async (
   );
 });
 
-test('a command that closes its output and goes on is waited for', async () => {
-  const { status } = await exec('sh', ['-c', 'exec >&- 2>&-; sleep 0.3; exit 4'], { timeoutMs });
-  assert.equal(status, 4);
-});
-
 test('no command leaves an open file or a dead process behind', async () => {
   await exec('true', [], { timeoutMs });
   const before = countOpen();
@@ -111,7 +90,7 @@ test('no command leaves an open file or a dead process behind', async () => {
 
 test('of each stream no more than 64 KiB is kept, and the command still ends', async () => {
   const source = 'process.stdout.write("x".repeat(1e6)); process.stderr.write("y".repeat(1e6))';
-  const { status, stdout, stderr } = await exec(process.execPath, script(source), { timeoutMs });
+  const { status, stdout, stderr } = await exec(process.execPath, ['-e', source], { timeoutMs });
   assert.deepEqual([status, stdout.length, stderr.length], [0, 65_536, 65_536]);
 });
 
@@ -124,19 +103,45 @@ test('at the deadline the command and its grandchildren are killed', async () =>
   for (const pid of pids) assert.ok(await isGone(pid), `process ${pid} is still there`);
 });
 
-test('a child that ignores SIGTERM is killed too', async () => {
-  const { timedOut } = await exec('sh', ['-c', 'trap "" TERM; while :; do sleep 0.05; done'], {
-    timeoutMs: 300,
-  });
-  assert.equal(timedOut, true);
-});
-
 test('a grandchild that left the group and holds the output open does not hold up the result', async () => {
   const source = 'setsid sh -c "echo \\$\\$; exec sleep 600" & wait';
   const { timedOut, stdout } = await exec('sh', ['-c', source], { timeoutMs: 500 });
   assert.equal(timedOut, true);
   assert.equal(countAbandoned(), 0, 'what is dead counts as stuck');
   process.kill(Number(stdout.trim()), 'SIGKILL');
+});
+
+/** Takes all descriptors but a few, tries to start commands, gives all back, and tells how many are open then. */
+const shortage = `
+  const { closeSync, openSync, readdirSync } = require('node:fs');
+  (async () => {
+    const { exec } = await import(process.argv[1]);
+    const count = () => readdirSync('/proc/self/fd').length;
+    const run = () => exec('echo', ['x'], { timeoutMs: 20_000, stdin: '' });
+    await run();
+    const before = count();
+    const faults = [];
+    for (let tries = 0; tries < 20; tries++) {
+      const taken = [];
+      try {
+        for (;;) taken.push(openSync('/dev/null', 'r'));
+      } catch {}
+      for (const descriptor of taken.splice(0, 6)) closeSync(descriptor);
+      faults.push((await run()).fault);
+      for (const descriptor of taken) closeSync(descriptor);
+    }
+    console.log(JSON.stringify({ faults, lost: count() - before, status: (await run()).status }));
+  })();`;
+
+test('commands that cannot be started for want of descriptors do not use up those that are left', async () => {
+  const path = fileURLToPath(new URL('../../../src/lib/exec.ts', import.meta.url));
+  const args = ['-c', 'ulimit -n 80 && exec "$0" -e "$1" "$2"', process.execPath, shortage, path];
+  const { stdout, stderr } = await exec('sh', args, { timeoutMs: 120_000 });
+  assert.match(stdout, /^\{/, stderr);
+  const { faults, lost, status } = JSON.parse(stdout) as { faults: string[]; lost: number; status: number };
+  assert.deepEqual(new Set(faults), new Set(['EMFILE']));
+  assert.ok(lost <= 3, `${lost} are lost`);
+  assert.equal(status, 0);
 });
 
 function countOpen(): number {

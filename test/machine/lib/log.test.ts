@@ -13,52 +13,34 @@ function run(level: string, statements: string): Promise<ExecResult> {
   return exec(process.execPath, ['--input-type=module', '-e', source], { timeoutMs: 20_000 });
 }
 
-const all = "log.debug('d'); log.info('i'); log.warn('w'); log.error('e');";
-
 for (const [level, messages] of [
   ['debug', 'diwe'],
-  ['info', 'iwe'],
   ['warn', 'we'],
-  ['error', 'e'],
   ['silent', ''],
-] as const) {
+] as const)
   test(`at level ${level} the lines written are "${messages}", on standard error alone`, async () => {
+    const all = "log.debug('d'); log.info('i'); log.warn('w'); log.error('e');";
     const { status, stdout, stderr } = await run(level, all);
     assert.deepEqual([status, stdout], [0, '']);
-    assert.equal(
-      linesOf(stderr)
-        .map(line => line['msg'])
-        .join(''),
-      messages,
-    );
+    const found = linesOf(stderr).map(line => line['msg']);
+    assert.equal(found.join(''), messages);
   });
-}
 
-test('a line is JSON with level, time, program and its fields', async () => {
-  const { stderr } = await run('info', "log.warn('refused', { rpc: 'Probe', status: 5 })");
-  const [line = {}] = linesOf(stderr);
-  const { time, ...rest } = line;
+test('a line is JSON with level, time, program and the fields on the list, whatever it is given', async () => {
+  const fields = "{ rpc: 'Probe', status: 5, detail: 'c\\nd', token: 'canary', err: new Error('canary') }";
+  const { stderr } = await run('info', `log.warn('a\\nb', ${fields})`);
+  const [{ time, ...rest } = {}, ...more] = linesOf(stderr);
+  assert.equal(more.length, 0);
   assert.ok(!Number.isNaN(Date.parse(String(time))));
-  assert.deepEqual(rest, { level: 'warn', program: 'controller', rpc: 'Probe', status: 5, msg: 'refused' });
-});
-
-test('what is not on the list of fields is dropped, whatever the types say', async () => {
-  const fields =
-    "{ rpc: 'Probe', token: 'canary', headers: { authorization: 'canary' }, err: new Error('canary') }";
-  const { stderr } = await run(
-    'debug',
-    ['debug', 'info', 'warn', 'error'].map(level => `log.${level}('m', ${fields});`).join(''),
-  );
-  assert.equal(linesOf(stderr).length, 4);
-  assert.doesNotMatch(stderr, /canary/);
-});
-
-test('a line is one line, whatever it tells', async () => {
-  const { stderr } = await run('info', "log.info('a\\nb', { detail: 'c\\nd' })");
-  assert.deepEqual(
-    linesOf(stderr).map(({ msg, detail }) => [msg, detail]),
-    [['a\nb', 'c\nd']],
-  );
+  const expected = {
+    level: 'warn',
+    program: 'controller',
+    rpc: 'Probe',
+    status: 5,
+    detail: 'c\nd',
+    msg: 'a\nb',
+  };
+  assert.deepEqual(rest, expected);
 });
 
 test('a program whose standard error nobody reads any more goes on', async () => {

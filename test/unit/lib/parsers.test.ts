@@ -106,30 +106,16 @@ const table: Readonly<Record<string, Row>> = {
   },
 };
 
-for (const [name, { parse, good, bad }] of Object.entries(table)) {
-  for (const [value, expected] of good) {
-    test(`${name} reads "${value.slice(0, 40)}"`, () => assert.deepEqual(parse(value), expected));
-  }
-  for (const value of bad) {
-    test(`${name} refuses "${value.slice(0, 40)}" (${value.length} characters) and says what it is`, () => {
-      assert.throws(() => parse(value), value === '' ? Error : /"/);
-    });
-  }
-}
-
-for (const value of [
-  'https://user:pa55word@host',
-  'ftp://user:pa55word@host',
-  'user:pa55word@host',
-  'http:// user:pa55word@host',
-]) {
-  test(`an address with credentials is refused without showing them (${value.split('user')[0]})`, () => {
-    assert.throws(
-      () => httpUrl(value),
-      error => {
-        assert.doesNotMatch(String(error), /pa55word/);
-        return true;
-      },
-    );
+for (const [name, { parse, good, bad }] of Object.entries(table))
+  test(`${name} reads what is one, and says of anything else what it is`, () => {
+    for (const [value, expected] of good) assert.deepEqual(parse(value), expected, value);
+    for (const value of bad) assert.throws(() => parse(value), value === '' ? Error : /"/, value);
   });
-}
+
+test('an address with credentials is refused without showing them', () => {
+  for (const before of ['https://', 'ftp://', '', 'http:// '])
+    assert.throws(
+      () => httpUrl(`${before}user:pa55word@host`),
+      error => !String(error).includes('pa55word'),
+    );
+});
