@@ -57,8 +57,7 @@ const commands: Commands = {
       const { startDev } = await import('../dev/dev.ts');
       const start = (config: SettingsOf<typeof settings>): Promise<Running> =>
         startDev(config, how => failWith([how], 'fairlead dev'));
-      const announce = ({ ready }: Running): void => print(JSON.stringify(ready));
-      return program('dev', { settings, start, announce });
+      return program('dev', { settings, start, announce: ({ ready }) => print(JSON.stringify(ready)) });
     },
   },
   demo: {
