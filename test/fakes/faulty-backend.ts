@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../../src/api/problem.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { Step } from '../../gateway/operations/operation.ts';
-import { createDice, type Dice, type Timed } from './faulty-backend/dice.ts';
+import { createDice, type Dice } from './faulty-backend/dice.ts';
 import type { Fault, Rule, Target } from './faulty-backend/rules.ts';
 import { wrapBackend, type Around, type Called } from './faulty-backend/wrap.ts';
 
-/** What goes wrong, by which random numbers, and where it is told. */
+/** What goes wrong, by which random numbers, and where calls are recorded. */
 export type FaultOptions = {
   readonly rules: readonly Rule[];
   readonly seed: number;
@@ -24,7 +24,8 @@ export function layFaults<T extends Backend>(inner: T, { rules, seed, journal }:
 export function crashAtSteps({ rules, seed }: FaultOptions): (step: Step) => void {
   const dice = createDice(rules, seed);
   return ({ point, kind, operation }) => {
-    if (dice.diesAt(targetOf(kind, operation), point)) process.kill(process.pid, 'SIGKILL');
+    const fallen = dice(targetOf(kind, operation), rule => rule.fault === 'crash' && rule.point === point);
+    if (fallen.length > 0) process.kill(process.pid, 'SIGKILL');
   };
 }
 
@@ -39,7 +40,7 @@ type Journal = (
   entry: { readonly fault: string | undefined; readonly done: boolean },
 ) => void;
 
-/** `done` is written after the storage has done its work and before anybody is told. */
+/** `done` is written after the storage has done its work and before it answers. */
 function createJournal(path: string | undefined): Journal {
   if (path === undefined) return () => undefined;
   return ({ target, id }, { fault, done }) =>
@@ -52,35 +53,35 @@ function createJournal(path: string | undefined): Journal {
 function createFaults(dice: Dice, journal: Journal): Around {
   return {
     async call(called, run) {
-      const end = await enter(called, dice.fateOf(called.target), journal);
+      const end = await enter(called, dice, journal);
       const value = await run();
-      journal(called, { fault: end?.fault, done: true });
-      if (end?.fault === 'wrong-size') return tellWrongSize(value);
-      if (end) throw endOf(end.fault, called);
+      journal(called, { fault: end, done: true });
+      if (end === 'wrong-size') return halveSize(value);
+      if (end) throw endOf(end, called);
       return value;
     },
     async *stream(called, run) {
-      const end = await enter(called, dice.fateOf(called.target), journal);
-      let left = end?.fault === 'partial-page' ? 1 : Number.POSITIVE_INFINITY;
+      const end = await enter(called, dice, journal);
+      let left = end === 'partial-page' ? 1 : Number.POSITIVE_INFINITY;
       for await (const entry of run()) {
         if (left-- <= 0) return;
         yield entry;
       }
-      if (end && end.fault !== 'partial-page') throw endOf(end.fault, called);
+      if (end && end !== 'partial-page') throw endOf(end, called);
     },
   };
 }
 
-const before: ReadonlySet<Fault['fault']> = new Set(['fail', 'locked', 'busy']);
-
-/** What comes before the storage is asked; what is left is for after it has answered. */
-async function enter(called: Called, fate: readonly Timed[], journal: Journal): Promise<Fault | undefined> {
-  for (const { delayMs } of fate) if (delayMs > 0) await sleep(delayMs);
-  const end = fate.find(({ fault }) => fault.fault !== 'latency')?.fault;
-  if (end?.fault !== 'hang' && !(end && before.has(end.fault))) return end;
-  journal(called, { fault: end.fault, done: false });
-  if (end.fault === 'hang') await new Promise<never>(() => undefined);
-  throw endOf(end.fault, called);
+/** What comes before the storage is asked; what is returned is for after it has answered. */
+async function enter(called: Called, dice: Dice, journal: Journal): Promise<Fault['fault'] | undefined> {
+  const fallen = dice(called.target, ({ fault }) => fault !== 'crash');
+  for (const { rule, random } of fallen)
+    if (rule.fault === 'latency') await sleep(rule.leastMs + random() * (rule.mostMs - rule.leastMs));
+  const end = fallen.find(({ rule }) => rule.fault !== 'latency')?.rule.fault;
+  if (end === undefined || !['hang', 'fail', 'locked', 'busy'].includes(end)) return end;
+  journal(called, { fault: end, done: false });
+  if (end === 'hang') await new Promise<never>(() => undefined);
+  throw endOf(end, called);
 }
 
 function endOf(kind: Fault['fault'], { target, id }: Called): Error {
@@ -93,7 +94,7 @@ function endOf(kind: Fault['fault'], { target, id }: Called): Error {
   return new Problem('UNAVAILABLE', `${what}: the storage failed (injected)`);
 }
 
-function tellWrongSize<T>(value: T): T {
+function halveSize<T>(value: T): T {
   const { sizeBytes } = value as { readonly sizeBytes: number };
   return { ...value, sizeBytes: Math.floor(sizeBytes / 2) };
 }

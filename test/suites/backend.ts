@@ -1,17 +1,32 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { Backend, NewVolume } from '../../gateway/backend.ts';
 import { chooseSize } from '../../gateway/volumes/size.ts';
-
-/** Opens a backend that holds nothing; what it needs is removed when the test ends. */
-export type OpenBackend = (t: TestContext) => Promise<Backend>;
+import {
+  assertHolds,
+  createCheck,
+  idsOf,
+  makeVolume,
+  newVolume,
+  sourceOf,
+  type Check,
+  type OpenBackend,
+} from './backend-fixtures.ts';
+import { testChanges, testSnapshots } from './backend-snapshots.ts';
 
 const mebibyte = 2 ** 20;
 
-/** Everything that a backend must do whatever its storage is. */
+/** Everything that a backend must do of what it offers: a test whose member is absent is skipped. */
 export function testBackend(open: OpenBackend): void {
-  test('a volume has the size that the gateway chose, or one within what was asked', async t => {
-    const backend = await open(t);
+  const check = createCheck(open);
+  testVolumes(check);
+  testSources(check);
+  testOptions(check);
+  testSnapshots(check);
+  testChanges(check);
+}
+
+function testVolumes(check: Check): void {
+  check('a volume has the size that the gateway chose, or one within what was asked', [], async opened => {
+    const { sizes } = opened.backend;
     const rows = [
       { requiredBytes: 0, limitBytes: 0 },
       { requiredBytes: 1, limitBytes: 0 },
@@ -20,99 +35,128 @@ export function testBackend(open: OpenBackend): void {
       { requiredBytes: 2 * mebibyte + 1, limitBytes: 8 * mebibyte },
     ];
     for (const [index, row] of rows.entries()) {
-      const requiredBytes = backend.sizes ? chooseSize(row, backend.sizes) : row.requiredBytes;
-      const { sizeBytes } = await backend.create(newVolume({ id: `a.size-${index}`, ...row, requiredBytes }));
-      const told = `${sizeBytes} for ${JSON.stringify(row)}`;
-      if (backend.sizes) assert.equal(sizeBytes, requiredBytes, told);
-      assert.ok(sizeBytes > 0 && sizeBytes >= row.requiredBytes, told);
-      assert.ok(row.limitBytes === 0 || sizeBytes <= row.limitBytes, told);
+      const requiredBytes = sizes ? chooseSize(row, sizes) : row.requiredBytes;
+      const wanted = newVolume({ id: `a.size-${index}`, ...row, requiredBytes });
+      const { sizeBytes } = await opened.backend.create(wanted);
+      const found = `${sizeBytes} for ${JSON.stringify(row)}`;
+      if (sizes) assert.equal(sizeBytes, requiredBytes, found);
+      assert.ok(sizeBytes > 0 && sizeBytes >= row.requiredBytes, found);
+      assert.ok(row.limitBytes === 0 || sizeBytes <= row.limitBytes, found);
     }
   });
 
-  test('creating again gives the same volume', async t => {
-    const backend = await open(t);
+  check('creating again gives the same volume, deleting again is fine', ['list'], async ({ backend }) => {
     const volume = newVolume({ requiredBytes: 4 * mebibyte });
     const first = await backend.create(volume);
     assert.deepEqual(await backend.create(volume), first);
-    assert.deepEqual(await listed(backend), [volume.id]);
-  });
-
-  test('deleting removes the volume; deleting again or one that never was is fine', async t => {
-    const backend = await open(t);
-    const volume = newVolume();
-    await backend.create(volume);
+    assert.deepEqual(await idsOf(backend), [volume.id]);
     await backend.delete(volume);
     await backend.delete(volume);
     await backend.delete({ id: 'a.never' });
-    assert.deepEqual(await listed(backend), []);
+    assert.deepEqual(await idsOf(backend), []);
   });
 
-  test('a volume is attached as often as asked, in the same way, and detached as often', async t => {
-    const backend = await open(t);
-    const volume = newVolume();
-    const { sizeBytes } = await backend.create(volume);
-    const known = { id: volume.id, sizeBytes, parameters: {} };
+  check('a volume is attached in the same way and detached as often as asked', [], async ({ backend }) => {
+    const volume = await makeVolume(backend);
     const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
     const access = { nodeId: 'n1', attachmentId: 'x1', capability, readonly: false };
-    const reach = await backend.attach(known, access);
-    assert.deepEqual(await backend.attach(known, access), reach);
-    await backend.detach(known, 'n1');
-    await backend.detach(known, 'n1');
-    await backend.detach({ id: 'a.never' }, 'n1');
+    const reach = await backend.attach(volume, access);
+    assert.deepEqual(await backend.attach(volume, access), reach);
+    for (const id of [volume.id, volume.id, 'a.never']) await backend.detach({ id }, 'n1');
   });
 
-  test('the capacity is what there is in all, reserved or not', async t => {
-    const backend = await open(t);
-    const capacity = memberOf(t, backend, 'capacity');
-    if (!capacity) return;
-    const { totalBytes } = await capacity();
+  check('the capacity is what there is in all, reserved or not', ['capacity'], async ({ backend }) => {
+    const { totalBytes } = await backend.capacity();
     assert.ok(totalBytes > 0);
     await backend.create(newVolume({ requiredBytes: 8 * mebibyte }));
-    assert.equal((await capacity()).totalBytes, totalBytes);
+    assert.equal((await backend.capacity()).totalBytes, totalBytes);
   });
 
-  test('an unknown parameter is refused by name', async t => {
-    const backend = await open(t);
-    const parsed = backend.parameters.safeParse({ 'no-such-parameter': 'x' });
-    assert.equal(parsed.success, false);
-    assert.match(String(parsed.error), /no-such-parameter/);
-  });
-
-  test('volumes that are made at the same time are all there', async t => {
-    const backend = await open(t);
-    const volumes = Array.from({ length: 16 }, (_, index) =>
-      newVolume({ id: `a.many-${index}`, requiredBytes: mebibyte }),
-    );
+  check('volumes that are made at the same time are all there', ['list'], async ({ backend }) => {
+    const volumes = Array.from({ length: 16 }, (_, index) => newVolume({ id: `a.many-${index}` }));
     await Promise.all(volumes.map(volume => backend.create(volume)));
-    assert.deepEqual(await listed(backend), volumes.map(({ id }) => id).sort());
+    assert.deepEqual(await idsOf(backend), volumes.map(({ id }) => id).sort());
     await Promise.all(volumes.map(volume => backend.delete(volume)));
-    assert.deepEqual(await listed(backend), []);
+    assert.deepEqual(await idsOf(backend), []);
   });
 }
 
-/** A member of the backend; where it is absent the test is skipped. */
-export function memberOf<Name extends keyof Backend>(
-  t: TestContext,
-  backend: Backend,
-  name: Name,
-): NonNullable<Backend[Name]> | undefined {
-  const member = backend[name];
-  if (member === undefined) t.skip(`backend "${backend.name}" has no ${name}`);
-  return member ?? undefined;
+function testSources(check: Check): void {
+  for (const kind of ['snapshot', 'volume'] as const) {
+    check(`a volume made from a ${kind} has its bytes, and each goes its own way`, [kind], async opened => {
+      const { backend, content } = opened;
+      const volume = await makeVolume(backend, { id: 'a.source' });
+      content.write(volume.id, 5_000, Buffer.from('old'));
+      const source = await sourceOf(backend, kind, volume);
+      const clone = await makeVolume(backend, { id: 'a.clone', source });
+      assert.equal(clone.sizeBytes, volume.sizeBytes);
+      content.write(volume.id, 5_000, Buffer.from('new'));
+      content.write(clone.id, 9_000, Buffer.from('own'));
+      assertHolds(content, clone.id, 5_000, 'old');
+      assertHolds(content, volume.id, 9_000, '\0\0\0');
+    });
+
+    check(`a larger volume from a ${kind} is empty at its end, and filled once`, [kind], async opened => {
+      const { backend, content } = opened;
+      const volume = await makeVolume(backend, { id: 'a.source' });
+      content.write(volume.id, 0, Buffer.from('old'));
+      const source = await sourceOf(backend, kind, volume);
+      const wanted = newVolume({ id: 'a.clone', source, requiredBytes: 3 * mebibyte });
+      const clone = await backend.create(wanted);
+      assert.ok(clone.sizeBytes >= 3 * mebibyte);
+      assertHolds(content, 'a.clone', 0, 'old');
+      assertHolds(content, 'a.clone', volume.sizeBytes, '\0\0\0');
+      content.write('a.clone', 0, Buffer.from('own'));
+      assert.deepEqual(await backend.create(wanted), clone);
+      assertHolds(content, 'a.clone', 0, 'own');
+    });
+  }
 }
 
-/** A volume to make, of one mebibyte when nothing else is said. */
-export function newVolume(volume: Partial<NewVolume> = {}): NewVolume {
-  return {
-    id: 'a.volume',
-    requiredBytes: mebibyte,
-    limitBytes: 0,
-    parameters: {},
-    capabilities: [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }],
-    ...volume,
-  };
-}
+function testOptions(check: Check): void {
+  check('an unknown parameter is refused by name', [], async ({ backend }) => {
+    for (const { parameters } of [backend, backend.modification ?? backend]) {
+      const parsed = parameters.safeParse({ 'no-such-parameter': 'x' });
+      assert.equal(parsed.success, false);
+      assert.match(String(parsed.error), /no-such-parameter/);
+    }
+  });
 
-async function listed(backend: Backend): Promise<readonly string[]> {
-  return backend.list ? (await Array.fromAsync(backend.list())).sort() : [];
+  check('mutable parameters are applied at the start and later', ['modification'], async opened => {
+    const { modification } = opened.backend;
+    const mutableParameters = modification.parameters.parse(opened.mutableParameters);
+    const volume = await makeVolume(opened.backend, { mutableParameters });
+    for (const parameters of [mutableParameters, mutableParameters, {}])
+      await modification.apply(volume, parameters);
+  });
+
+  check('a volume grows as often as asked, never shrinks, and keeps its bytes', ['expand'], async opened => {
+    const { backend, content } = opened;
+    const volume = await makeVolume(backend);
+    content.write(volume.id, 0, Buffer.from('old'));
+    const bounds = { requiredBytes: 4 * mebibyte, limitBytes: 0 };
+    const { sizeBytes, nodeExpansionRequired } = await backend.expand(volume, bounds);
+    assert.ok(sizeBytes >= bounds.requiredBytes);
+    assert.equal((await backend.expand(volume, bounds)).sizeBytes, sizeBytes);
+    assert.equal(typeof nodeExpansionRequired, 'boolean');
+    const less = { requiredBytes: mebibyte, limitBytes: 0 };
+    assert.equal((await backend.expand({ ...volume, sizeBytes }, less)).sizeBytes, sizeBytes);
+    assertHolds(content, volume.id, 0, 'old');
+    assertHolds(content, volume.id, sizeBytes - 3, '\0\0\0');
+  });
+
+  check(
+    'what is wrong with a volume is listed once: nothing, or that it is missing',
+    ['volumeHealth'],
+    async opened => {
+      const { backend } = opened;
+      const volume = await makeVolume(backend);
+      assert.deepEqual(await backend.volumeHealth(volume), []);
+      await backend.delete(volume);
+      const entries = await backend.volumeHealth(volume);
+      assert.ok(entries.length > 0);
+      assert.equal(new Set(entries.map(({ status, reason }) => `${status} ${reason}`)).size, entries.length);
+      for (const { reason } of entries) assert.match(reason, /^[A-Z][A-Za-z0-9]*$/);
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fsync, mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs';
-import { readdir, stat, unlink } from 'node:fs/promises';
+import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ignore, isId, requireId } from '../local/files.ts';
@@ -49,9 +49,9 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
   return {
     pathOf,
     sync,
-    /** The size of a file in bytes; undefined when it is missing. */
+    /** The size of a file in bytes, of a link itself and not its target; undefined when it is missing. */
     sizeOf: async (id: string): Promise<number | undefined> =>
-      (await stat(pathOf(id)).catch(ignore('ENOENT')))?.size,
+      (await lstat(pathOf(id)).catch(ignore('ENOENT')))?.size,
     async *list(): AsyncGenerator<string> {
       const names = (await readdir(directory)).filter(name => name.endsWith(suffix));
       yield* names.map(name => name.slice(0, -suffix.length)).filter(isId);

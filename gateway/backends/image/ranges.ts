@@ -9,7 +9,7 @@ export function* unsharedRanges(
   base: readonly MappedExtent[],
   target: readonly MappedExtent[],
   sizeBytes: number,
-): Iterable<Extent> {
+): Generator<Extent> {
   let [baseIndex, targetIndex, position] = [0, 0, 0];
   while (position < sizeBytes) {
     while (endOf(base[baseIndex]) <= position) baseIndex++;

@@ -1,51 +1,26 @@
-import { targetsOf, type Fault, type Rule, type Target } from './rules.ts';
+import { targetsOf, type Rule, type Target } from './rules.ts';
 
-/** Decides what happens to each call; the same calls in the same order have the same fate. */
-export interface Dice {
-  /** What happens to this call, in the order of the rules: delays, and at most one fault that ends it. */
-  fateOf(target: Target): readonly Timed[];
-  /** True when the process is to die now. */
-  diesAt(target: Target, point: string): boolean;
-}
+/** A rule whose fault happens now, with its random numbers. */
+type Fallen = { readonly rule: Rule; random(): number };
 
-/** A fault that happens now, with the time that a delay takes. */
-export type Timed = { readonly fault: Fault; readonly delayMs: number };
-
-type Die = {
-  readonly rule: Rule;
-  readonly targets: ReadonlySet<Target>;
-  falls(): boolean;
-  random(): number;
-};
+/** What happens to a call, of the rules that suit; the same calls in the same order have the same fate. */
+export type Dice = (target: Target, suits: (rule: Rule) => boolean) => readonly Fallen[];
 
 /** Makes the dice of one process: each rule counts its own calls and has its own random numbers. */
 export function createDice(rules: readonly Rule[], seed: number): Dice {
   const dice = rules.map((rule, index) => createDie(rule, seed + index * 0x9e37_79b9));
-  const falling = (target: Target, suits: (rule: Rule) => boolean): readonly Die[] =>
+  return (target, suits) =>
     dice.filter(({ rule, targets, falls }) => targets.has(target) && suits(rule) && falls());
-  return {
-    fateOf(target) {
-      const fallen = falling(target, ({ fault }) => fault !== 'crash');
-      const delays = fallen.filter(({ rule }) => rule.fault === 'latency');
-      const end = fallen.find(({ rule }) => rule.fault !== 'latency');
-      return [...delays, ...(end ? [end] : [])].map(({ rule, random }) => ({
-        fault: rule,
-        delayMs: rule.fault === 'latency' ? rule.leastMs + random() * (rule.mostMs - rule.leastMs) : 0,
-      }));
-    },
-    diesAt: (target, point) =>
-      falling(target, rule => rule.fault === 'crash' && rule.point === point).length > 0,
-  };
 }
 
-function createDie(rule: Rule, seed: number): Die {
+function createDie(rule: Rule, seed: number) {
   const random = mulberry32(seed);
   let calls = 0;
   return {
     rule,
     targets: targetsOf(rule),
     random,
-    falls() {
+    falls(): boolean {
       calls++;
       if ('chance' in rule) return random() < rule.chance;
       return 'every' in rule ? calls % rule.every === 0 : calls === rule.call;

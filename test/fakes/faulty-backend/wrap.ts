@@ -1,4 +1,4 @@
-import type { Backend, Changes, Modification, Snapshots } from '../../../gateway/backend.ts';
+import type { Backend, Changes, NewSnapshot, Snapshots } from '../../../gateway/backend.ts';
 import type { Target } from './rules.ts';
 
 /** One call of a backend: which method, and the id of what it is about (for a group its volumes' ids). */
@@ -12,61 +12,55 @@ export interface Around {
 
 /** The backend with something around each of its calls. Its members are there or absent as they were. */
 export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
-  const { call, stream } = around;
-  const { expand, modification, snapshots, changes, volumeHealth, capacity, list, health } = inner;
+  const { create, attach, detach, expand, modification, snapshots, changes } = inner;
+  const { volumeHealth, capacity, list, health } = inner;
+  const wrap = createWrap(around);
   return {
     ...inner,
-    create: volume => call({ target: 'create', id: volume.id }, () => inner.create(volume)),
-    delete: volume => call({ target: 'delete', id: volume.id }, () => inner.delete(volume)),
-    attach: (volume, access) => call({ target: 'attach', id: volume.id }, () => inner.attach(volume, access)),
-    detach: (volume, nodeId) => call({ target: 'detach', id: volume.id }, () => inner.detach(volume, nodeId)),
-    ...(expand && {
-      expand: (volume, bounds) => call({ target: 'expand', id: volume.id }, () => expand(volume, bounds)),
-    }),
-    ...(modification && { modification: wrapModification(modification, around) }),
+    create: wrap('create', create),
+    delete: wrap('delete', volume => inner.delete(volume)),
+    attach: wrap('attach', attach),
+    detach: wrap('detach', detach),
+    ...(expand && { expand: wrap('expand', expand) }),
+    ...(modification && { modification: { ...modification, apply: wrap('modify', modification.apply) } }),
     ...(snapshots && { snapshots: wrapSnapshots(snapshots, around) }),
     ...(changes && { changes: wrapChanges(changes, around) }),
-    ...(volumeHealth && {
-      volumeHealth: volume => call({ target: 'volume-health', id: volume.id }, () => volumeHealth(volume)),
-    }),
-    ...(capacity && {
-      capacity: segments => call({ target: 'capacity', id: '' }, () => capacity(segments)),
-    }),
-    ...(list && { list: () => stream({ target: 'list', id: '' }, () => list()) }),
-    ...(health && { health: () => call({ target: 'health', id: '' }, () => health()) }),
+    ...(volumeHealth && { volumeHealth: wrap('volume-health', volumeHealth) }),
+    ...(capacity && { capacity: wrap('capacity', capacity) }),
+    ...(list && { list: () => around.stream({ target: 'list', id: '' }, list) }),
+    ...(health && { health: wrap('health', health) }),
   } satisfies Backend as T;
 }
 
-function wrapModification(modification: Modification, { call }: Around): Modification {
-  return {
-    ...modification,
-    apply: (volume, parameters) =>
-      call({ target: 'modify', id: volume.id }, () => modification.apply(volume, parameters)),
-  };
+function createWrap({ call }: Around) {
+  return <Args extends readonly unknown[], T>(target: Target, run: (...args: Args) => Promise<T>) =>
+    (...args: Args): Promise<T> =>
+      call({ target, id: (args[0] as { readonly id?: string } | undefined)?.id ?? '' }, () => run(...args));
 }
 
-function wrapSnapshots(snapshots: Snapshots, { call, stream }: Around): Snapshots {
+function wrapSnapshots(snapshots: Snapshots, around: Around): Snapshots {
   const { createGroup, list } = snapshots;
+  const wrap = createWrap(around);
   return {
     ...snapshots,
-    create: snapshot => call({ target: 'snapshot', id: snapshot.id }, () => snapshots.create(snapshot)),
-    delete: snapshot =>
-      call({ target: 'snapshot-delete', id: snapshot.id }, () => snapshots.delete(snapshot)),
+    create: wrap('snapshot', snapshots.create),
+    delete: wrap('snapshot-delete', snapshot => snapshots.delete(snapshot)),
     ...(createGroup && {
-      createGroup: members =>
-        call({ target: 'group', id: members.map(({ volume }) => volume.id).join(' ') }, () =>
-          createGroup(members),
-        ),
+      createGroup: members => around.call({ target: 'group', id: idOf(members) }, () => createGroup(members)),
     }),
-    ...(list && { list: () => stream({ target: 'snapshot-list', id: '' }, () => list()) }),
+    ...(list && { list: () => around.stream({ target: 'snapshot-list', id: '' }, list) }),
   };
 }
 
-function wrapChanges(changes: Changes, { stream }: Around): Changes {
+function idOf(members: readonly NewSnapshot[]): string {
+  return members.map(({ volume }) => volume.id).join(' ');
+}
+
+function wrapChanges({ allocated, changed }: Changes, { stream }: Around): Changes {
   return {
     allocated: (snapshot, fromOffset) =>
-      stream({ target: 'blocks', id: snapshot.id }, () => changes.allocated(snapshot, fromOffset)),
+      stream({ target: 'blocks', id: snapshot.id }, () => allocated(snapshot, fromOffset)),
     changed: (pair, fromOffset) =>
-      stream({ target: 'blocks', id: pair.target.id }, () => changes.changed(pair, fromOffset)),
+      stream({ target: 'blocks', id: pair.target.id }, () => changed(pair, fromOffset)),
   };
 }

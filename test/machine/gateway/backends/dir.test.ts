@@ -7,7 +7,7 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
-import { newVolume } from '../../../suites/backend.ts';
+import { newVolume } from '../../../suites/backend-fixtures.ts';
 
 test('a volume that is mounted, in whole or in part, is not deleted; nor what is mounted in it', async t => {
   if (noRoot !== false) return t.skip(noRoot);

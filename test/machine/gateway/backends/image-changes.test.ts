@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import {
   array,
   assert as assertProperty,
@@ -14,101 +13,77 @@ import {
   record,
 } from 'fast-check';
 import type { Extent } from '../../../../gateway/backend.ts';
-import { makeVolume } from '../../../suites/backend-members.ts';
-import { cutSnapshot, MiB, openPool, poolFilesystems, sharing, whyNoPool } from './image-pool.ts';
+import { makeVolume, newSnapshot, takeSnapshot } from '../../../suites/backend-fixtures.ts';
+import { MiB, sharing, testPool } from './image-pool.ts';
 
-/** Somewhat more than one window. */
+/** Somewhat more than what is joined. */
 const sizeBytes = 66 * MiB;
 const write = record({
   offset: oneof(
-    nat(sizeBytes - 1),
-    nat(16_800).map(block => block * 4_096),
+    nat(sizeBytes + MiB),
+    nat(17_200).map(block => block * 4_096),
   ),
   length: oneof(integer({ min: 1, max: 20_000 }), constantFrom(4_096, 65_536, MiB)),
   kind: constantFrom('random', 'zeros', 'same'),
 });
 const history = record({
   before: array(write, { maxLength: 12 }),
+  growBytes: constantFrom(0, 2 * MiB),
   after: array(write, { maxLength: 12 }),
   fromOffset: nat(sizeBytes),
 });
 const seed = Math.floor(Math.random() * 2 ** 31);
 
-for (const filesystem of poolFilesystems) {
-  const skip = whyNoPool(filesystem);
-  const options = skip === undefined ? {} : { skip };
+testPool(
+  'the base with the changed blocks is the target, whatever was written',
+  { sizeBytes: 1024 * MiB },
+  async ({ backend, directory }, t) => {
+    t.diagnostic(`seed ${seed}`);
+    const { changes, snapshots } = backend;
+    let round = 0;
+    const property = asyncProperty(history, async ({ before, growBytes, after, fromOffset }) => {
+      round++;
+      const volume = await makeVolume(backend, { id: `a.v${round}`, requiredBytes: sizeBytes });
+      const path = join(directory, `a.v${round}.img`);
+      applyWrites(path, before);
+      const base = await takeSnapshot(backend, newSnapshot(`a.base${round}`, volume));
+      await backend.expand(volume, { requiredBytes: sizeBytes + growBytes, limitBytes: 0 });
+      applyWrites(path, after);
+      const target = await takeSnapshot(backend, newSnapshot(`a.target${round}`, volume));
+      const read = ({ id }: typeof base) => readFileSync(join(directory, 'snapshots', `${id}.snap`));
+      const now = read(target);
+      const old = Buffer.concat([read(base), Buffer.alloc(growBytes)]);
+      const changed = await Array.fromAsync(changes.changed({ base, target }, 0));
+      assertApplies({ from: old, to: now, extents: changed });
+      for (const extent of changed) assertTight(old, now, extent);
+      const allocated = await Array.fromAsync(changes.allocated(target, 0));
+      assertApplies({ from: Buffer.alloc(now.length), to: now, extents: allocated });
+      const rest = await Array.fromAsync(changes.changed({ base, target }, fromOffset));
+      for (const { offset, length } of rest) assert.ok(offset + length > fromOffset);
+      const from = Buffer.concat([now.subarray(0, fromOffset), old.subarray(fromOffset)]);
+      assertApplies({ from, to: now, extents: rest });
+      for (const { id } of [base, target]) await snapshots.delete({ id });
+      await backend.delete(volume);
+    });
+    await assertProperty(property, { numRuns: 8, seed });
+  },
+);
 
-  test(
-    `${filesystem}: the base with the changed blocks is the target, whatever was written`,
-    options,
-    async t => {
-      t.diagnostic(`seed ${seed}`);
-      const pool = await openPool(t, filesystem, { sizeBytes: 1024 * MiB, capacityBytes: 2 ** 40 });
-      const { changes } = pool.backend;
-      assert.ok(changes);
-      let round = 0;
-      const property = asyncProperty(history, async ({ before, after, fromOffset }) => {
-        round++;
-        const volume = await makeVolume(pool.backend, { id: `a.v${round}`, requiredBytes: sizeBytes });
-        const path = join(pool.directory, `a.v${round}.img`);
-        applyWrites(path, before);
-        const base = await cutSnapshot(pool, `a.base${round}`, { volume });
-        applyWrites(path, after);
-        const target = await cutSnapshot(pool, `a.target${round}`, { volume });
-        const [old, now] = [base, target].map(({ id }) =>
-          readFileSync(join(pool.directory, 'snapshots', `${id}.snap`)),
-        );
-        assert.ok(old && now);
-        const changed = await Array.fromAsync(changes.changed({ base, target }, 0));
-        assertApplies({ from: old, to: now, extents: changed });
-        for (const { offset, length } of changed) assertTight(old, now, { offset, length });
-        const allocated = await Array.fromAsync(changes.allocated(target, 0));
-        assertApplies({ from: Buffer.alloc(now.length), to: now, extents: allocated });
-        const rest = await Array.fromAsync(changes.changed({ base, target }, fromOffset));
-        for (const { offset, length } of rest) assert.ok(offset + length > fromOffset);
-        const from = Buffer.concat([now.subarray(0, fromOffset), old.subarray(fromOffset)]);
-        assertApplies({ from, to: now, extents: rest });
-        for (const { id } of [base, target]) await pool.snapshots.delete({ id });
-        await pool.backend.delete(volume);
-      });
-      await assertProperty(property, { numRuns: 8, seed });
-    },
-  );
-
-  test(
-    `${filesystem}: a target that is larger than its base has all of its new blocks changed`,
-    options,
-    async t => {
-      const pool = await openPool(t, filesystem);
-      const volume = await makeVolume(pool.backend, { requiredBytes: 2 * MiB });
-      const base = await cutSnapshot(pool, 'a.base', { volume });
-      await pool.backend.expand?.(volume, { requiredBytes: 4 * MiB, limitBytes: 0 });
-      await pool.content.write(volume.id, 3 * MiB, randomBytes(8_192));
-      const target = await cutSnapshot(pool, 'a.target', { volume });
-      const changed = await Array.fromAsync(pool.backend.changes?.changed({ base, target }, 0) ?? []);
-      assert.deepEqual(changed, [{ offset: 3 * MiB, length: 8_192 }]);
-      const back = await Array.fromAsync(
-        pool.backend.changes?.changed({ base: target, target: base }, 0) ?? [],
-      );
-      assert.deepEqual(back, []);
-    },
-  );
-}
-
-test('where blocks are shared, those that were not written are not read', async t => {
-  const filesystem = poolFilesystems.find(name => sharing.has(name) && whyNoPool(name) === undefined);
-  if (!filesystem) return t.skip('needs xfs or btrfs');
-  const pool = await openPool(t, filesystem, { sizeBytes: 1024 * MiB, capacityBytes: 2 ** 40 });
-  const volume = await makeVolume(pool.backend, { requiredBytes: 512 * MiB });
-  await pool.content.write(volume.id, 0, randomBytes(256 * MiB));
-  const base = await cutSnapshot(pool, 'a.base', { volume });
-  await pool.content.write(volume.id, 100 * MiB, randomBytes(4_096));
-  const target = await cutSnapshot(pool, 'a.target', { volume });
-  const before = readCharacters();
-  const changed = await Array.fromAsync(pool.backend.changes?.changed({ base, target }, 0) ?? []);
-  assert.deepEqual(changed, [{ offset: 100 * MiB, length: 4_096 }]);
-  assert.ok(readCharacters() - before < 16 * MiB);
-});
+testPool(
+  'where blocks are shared, those that were not written are not read',
+  { on: sharing, sizeBytes: 1024 * MiB },
+  async ({ backend, content }) => {
+    const volume = await makeVolume(backend, { requiredBytes: 512 * MiB });
+    content.write(volume.id, 0, randomBytes(256 * MiB));
+    const base = await takeSnapshot(backend, newSnapshot('a.base', volume));
+    content.write(volume.id, 100 * MiB, randomBytes(4_096));
+    const target = await takeSnapshot(backend, newSnapshot('a.target', volume));
+    const before = readCharacters();
+    const changed = await Array.fromAsync(backend.changes.changed({ base, target }, 0));
+    assert.deepEqual(changed, [{ offset: 100 * MiB, length: 4_096 }]);
+    assert.ok(readCharacters() - before < 16 * MiB);
+  },
+);
 
 /** What this process has read from files so far, in bytes. */
 function readCharacters(): number {
@@ -122,9 +97,9 @@ function applyWrites(
   const content = readFileSync(path);
   const fd = openSync(path, 'r+');
   for (const { offset, length, kind } of writes) {
-    const end = Math.min(offset + length, sizeBytes);
-    const bytes = { random: randomBytes(end - offset), zeros: Buffer.alloc(end - offset) }[kind];
-    writeSync(fd, bytes ?? content.subarray(offset, end), 0, end - offset, offset);
+    const same = content.subarray(offset, offset + length);
+    const bytes = { random: randomBytes(same.length), zeros: Buffer.alloc(same.length) }[kind];
+    writeSync(fd, bytes ?? same, 0, same.length, offset);
   }
   closeSync(fd);
 }

@@ -12,12 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { TestContext } from 'node:test';
-import type { Backend, KnownSnapshot, KnownVolume, Snapshots } from '../../../../gateway/backend.ts';
+import { test, type TestContext } from 'node:test';
+import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
-import { contentOf, type Content } from '../../../suites/backend-members.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
+import { contentOf, type Offered } from '../../../suites/backend-fixtures.ts';
 
 /** Filesystems that a pool of images is tested on. */
 export const poolFilesystems = ['ext4', 'xfs', 'btrfs'] as const;
@@ -26,18 +26,21 @@ export const poolFilesystems = ['ext4', 'xfs', 'btrfs'] as const;
 export type PoolFilesystem = (typeof poolFilesystems)[number];
 
 /** Those that copy by sharing blocks, at one instant. */
-export const sharing: ReadonlySet<PoolFilesystem> = new Set(['xfs', 'btrfs']);
+export const sharing: readonly PoolFilesystem[] = ['xfs', 'btrfs'];
 
 export const MiB = 2 ** 20;
 
-/** Why a pool on this filesystem cannot be had here; undefined when it can. */
-export function whyNoPool(filesystem: PoolFilesystem): string | undefined {
+/** Why a pool on a filesystem cannot be had here, or false when it can. */
+export const whyNoPool = Object.fromEntries(
+  poolFilesystems.map(filesystem => [filesystem, findReason(filesystem)]),
+) as Readonly<Record<PoolFilesystem, string | false>>;
+
+function findReason(filesystem: PoolFilesystem): string | false {
   if (noRoot !== false) return noRoot;
-  const [image, place] = ['disk', 'mounted'];
   const directory = makeTemporaryDirectory();
   try {
-    mountPool(directory, filesystem, { image, place, sizeBytes: 320 * MiB });
-    return undefined;
+    mountPool(directory, filesystem, 320 * MiB);
+    return false;
   } catch (error) {
     return `cannot make and mount ${filesystem}: ${String(error).split('\n', 1)[0]}`;
   } finally {
@@ -45,10 +48,8 @@ export function whyNoPool(filesystem: PoolFilesystem): string | undefined {
   }
 }
 
-type Disk = { readonly image: string; readonly place: string; readonly sizeBytes: number };
-
-function mountPool(directory: string, filesystem: PoolFilesystem, { image, place, sizeBytes }: Disk): string {
-  const [file, mounted] = [join(directory, image), join(directory, place)];
+function mountPool(directory: string, filesystem: PoolFilesystem, sizeBytes: number): string {
+  const [file, mounted] = [join(directory, 'disk'), join(directory, 'mounted')];
   writeFileSync(file, '');
   truncateSync(file, sizeBytes);
   execFileSync(`mkfs.${filesystem}`, ['-q', file], { stdio: 'pipe' });
@@ -58,25 +59,34 @@ function mountPool(directory: string, filesystem: PoolFilesystem, { image, place
 }
 
 /** A pool on a filesystem of its own. */
-export interface Pool {
-  readonly backend: Backend;
-  readonly snapshots: Required<Snapshots>;
+export type Pool = Offered & {
+  readonly filesystem: PoolFilesystem;
   /** Where the images lie. */
   readonly directory: string;
-  readonly content: Content;
-  readonly mutableParameters: Readonly<Record<string, string>>;
   /** Opens the same directory again, as a restarted gateway does. */
   reopen(): Promise<Backend>;
+};
+
+/** On which filesystems (all), and how large they are (512 MiB). */
+export type PoolOptions = { readonly on?: readonly PoolFilesystem[]; readonly sizeBytes?: number };
+
+/** Declares a test on each filesystem; it is skipped where that cannot be had. */
+export function testPool(
+  title: string,
+  { on = poolFilesystems, sizeBytes }: PoolOptions,
+  work: (pool: Pool, t: TestContext) => Promise<void>,
+): void {
+  for (const filesystem of on)
+    test(`${filesystem}: ${title}`, { skip: whyNoPool[filesystem] }, async t =>
+      work(await openPool(t, filesystem, sizeBytes), t),
+    );
 }
 
-/** What a pool is made with; the disk has 512 MiB and the pool any number when nothing else is said. */
-export type PoolOptions = { readonly sizeBytes?: number; readonly capacityBytes?: number };
-
-/** Makes a filesystem, mounts it and opens the image backend on it; all of it is gone when the test ends. */
+/** Makes a filesystem, mounts it and opens the image backend on it; all of it is removed when the test ends. */
 export async function openPool(
   t: TestContext,
   filesystem: PoolFilesystem,
-  { sizeBytes = 512 * MiB, capacityBytes }: PoolOptions = {},
+  sizeBytes = 512 * MiB,
 ): Promise<Pool> {
   const temporary = realpathSync(makeTemporaryDirectory());
   const opened: Backend[] = [];
@@ -84,18 +94,16 @@ export async function openPool(
     for (const backend of opened) await backend.close?.();
     removeTemporaryDirectory(temporary);
   });
-  const mounted = mountPool(temporary, filesystem, { image: 'disk', place: 'mounted', sizeBytes });
-  const directory = mkdtempSync(join(mounted, 'images-'));
+  const directory = mkdtempSync(join(mountPool(temporary, filesystem, sizeBytes), 'images-'));
   const reopen = async (): Promise<Backend> => {
     await opened.pop()?.close?.();
-    const backend = await openPlugin(backends.image, { dir: directory, capacity: capacityBytes });
+    const backend = await openPlugin(backends.image, { dir: directory, capacity: 2 ** 40 });
     opened.push(backend);
     return backend;
   };
-  const backend = await reopen();
   return {
-    backend,
-    snapshots: backend.snapshots as Required<Snapshots>,
+    backend: (await reopen()) as Offered['backend'],
+    filesystem,
     directory,
     content: contentOf(id => join(directory, `${id}.img`)),
     mutableParameters: { preallocate: 'true' },
@@ -110,16 +118,6 @@ export function imagesIn(directory: string): readonly string[] {
     .toSorted();
 }
 
-/** Cuts a snapshot and tells what the gateway would know of it. */
-export async function cutSnapshot(
-  { snapshots }: Pick<Pool, 'snapshots'>,
-  id: string,
-  cut: { readonly volume: KnownVolume; readonly attachedForWriting?: boolean },
-): Promise<KnownSnapshot> {
-  const made = await snapshots.create({ id, attachedForWriting: false, parameters: {}, ...cut });
-  return { id, volumeId: cut.volume.id, sizeBytes: made.sizeBytes };
-}
-
 /** The hash of all bytes of a file. */
 export function hashOf(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -130,13 +128,12 @@ export function allocatedOf(path: string): number {
   return statSync(path).blocks * 512;
 }
 
-/** Connects a loop device to a file; it is let go when the test's directory is removed. */
-export function connectLoop(path: string, ...flags: readonly string[]): string {
-  const args = ['--find', '--show', ...flags, '--', path];
-  return execFileSync('losetup', args, { encoding: 'utf8' }).trim();
+/** Connects a loop device to a file; it is disconnected when the test's directory is removed. */
+export function connectLoop(path: string): string {
+  return execFileSync('losetup', ['--find', '--show', '--', path], { encoding: 'utf8' }).trim();
 }
 
-/** Lets a loop device go, and waits until it has: whoever looks at it at this moment holds it a little longer. */
+/** Disconnects a loop device, and waits until it is: whoever looks at it at this moment holds it a little longer. */
 export function disconnectLoop(device: string): void {
   const file = backingOf(device);
   execFileSync('losetup', ['--detach', device]);
