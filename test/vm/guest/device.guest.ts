@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { device } from '../../../node-agent/connectors/device.ts';
-import { createMachine } from '../../../node-agent/host/linux.ts';
-import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import {
+  bringUp,
+  expand,
+  host,
+  MiB,
+  readText,
+  startGuestNode,
+  takeDown,
+  untilSeen,
+  volumeAt,
+  writeText,
+} from './agent.ts';
 import { config } from '../targets/configfs.ts';
 import { makeGroup, openStores, resizeStore, type Group, type Store } from '../targets/scsi-target.ts';
-
-const MiB = 2 ** 20;
-const host = createMachine({ timeoutMs: 60_000 });
-const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
 
 /** A SCSI bus of this machine's own, on which disks are plugged in and out as a cloud does. */
 function openBus(t: TestContext): Group {
@@ -32,33 +36,25 @@ function disks(): readonly string[] {
 }
 
 function attachmentTo({ serial }: Pick<Store, 'serial'>): AttachmentOf<'device'> {
-  return {
-    protocol: 'device',
-    serial,
-    attachmentId: `attachment-${serial}`,
-    sizeBytes: 64 * MiB,
-    readonly: false,
-    mayFormat: true,
-  };
+  const common = { sizeBytes: 64 * MiB, readonly: false, mayFormat: true };
+  return { protocol: 'device', serial, attachmentId: `attachment-${serial}`, ...common };
 }
 
 test('a disk that is plugged in is found by its serial, written, grown, and taken away', async t => {
   const store = openStores(t)('vol1', 64 * MiB);
   const bus = openBus(t);
   const node = await startGuestNode(t);
-  const attachment = attachmentTo(store);
-  const fields = volumeAt(node, { name: 'one', attachment, capability });
+  const fields = volumeAt(node, { name: 'one', attachment: attachmentTo(store) });
   bus.addUnit(0, store);
   await bringUp(node, fields);
-  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
+  writeText(fields);
   resizeStore(store, 128 * MiB);
-  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
-  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
+  await expand(node, fields, 128 * MiB);
   await takeDown(node, fields);
   bus.dropUnit(0);
   bus.addUnit(3, store);
   await bringUp(node, fields);
-  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
+  assert.equal(readText(fields), 'data');
   await takeDown(node, fields);
 });
 
@@ -89,7 +85,7 @@ test('vol1 is neither vol10, nor a partition of its own, nor one of two disks th
   execFileSync('delpart', [first.path, '1']);
   const count = disks().length;
   bus.addUnit(2, one);
-  while (disks().length === count) await sleep(100);
+  await untilSeen(() => disks().length > count);
   await assert.rejects(device.connect(attachmentTo(one), host), { code: 'FAILED_PRECONDITION' });
 });
 

@@ -1,79 +1,77 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, test, type TestContext } from 'node:test';
+import type { Problem } from '../../../src/api/problem.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { iscsi } from '../../../node-agent/connectors/iscsi.ts';
-import { createMachine } from '../../../node-agent/host/linux.ts';
-import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import {
+  bringUp,
+  cutConnections,
+  filesWith,
+  host,
+  MiB,
+  readEach,
+  readText,
+  requireLife,
+  requireSharing,
+  requireUnwritable,
+  startGuestNode,
+  takeDown,
+  untilSeen,
+  volumeAt,
+  writer,
+  writeText,
+} from './agent.ts';
+import { demandChap, type ChapAccount } from '../targets/chap-target.ts';
 import {
   openStores,
   resizeStore,
   startDaemons,
   startIscsiTarget,
   type Daemons,
-  type IscsiTarget,
   type Store,
 } from '../targets/scsi-target.ts';
 
 const name = 'iqn.2003-01.org.example:fairlead';
-const MiB = 2 ** 20;
-const host = createMachine({ timeoutMs: 60_000 });
-const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
+const [first, second] = ['127.0.0.1:3260', '127.0.0.2:3260'] as const;
+const both: readonly string[] = [first, second];
 
 let daemons: Daemons | undefined;
 before(async () => (daemons = await startDaemons()));
 after(() => daemons?.stop());
 
-type Ways = { readonly portals?: readonly string[]; readonly lun?: number };
+function attachmentTo({ wwid, serial }: Store, portals = both, lun = 0): AttachmentOf<'iscsi'> {
+  const common = { attachmentId: `attachment-${serial}`, readonly: false, mayFormat: true };
+  return { protocol: 'iscsi', portals, target: name, lun, wwid, serial, ...common, sizeBytes: 64 * MiB };
+}
 
-function attachmentTo(
-  target: IscsiTarget,
-  store: Store,
-  { portals = target.portals, lun = 0 }: Ways = {},
-): AttachmentOf<'iscsi'> {
-  const { wwid, serial } = store;
-  return {
-    protocol: 'iscsi',
-    portals,
-    target: target.target,
-    lun,
-    wwid,
-    serial,
-    attachmentId: `attachment-${serial}`,
-    sizeBytes: 64 * MiB,
-    readonly: false,
-    mayFormat: true,
-  };
+/** A target with one unit. */
+function open(t: TestContext, sizeBytes = 64 * MiB) {
+  const makeStore = openStores(t);
+  const store = makeStore('a1', sizeBytes);
+  const target = startIscsiTarget(t, name);
+  target.addUnit(0, store);
+  return { makeStore, store, target, attachment: attachmentTo(store) };
 }
 
 /** The portals that there are sessions with. */
-function sessions(): readonly string[] {
-  const place = '/sys/class/iscsi_connection';
-  return (existsSync(place) ? readdirSync(place) : [])
-    .map(entry => readFileSync(`${place}/${entry}/persistent_address`, 'utf8').trim())
+const sessions = () => readEach('/sys/class/iscsi_connection', 'persistent_address');
+const areUp = () => readEach('/sys/class/iscsi_session', 'state').every(state => state === 'LOGGED_IN');
+const disks = () => readdirSync('/sys/block').filter(entry => /^(sd|dm-)/.test(entry));
+
+/** The files of open-iscsi's records. */
+function records(): readonly string[] {
+  const directory = '/etc/iscsi/nodes';
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
     .toSorted();
 }
 
-function states(): readonly string[] {
-  const place = '/sys/class/iscsi_session';
-  return readdirSync(place).map(entry => readFileSync(`${place}/${entry}/state`, 'utf8').trim());
-}
-
-/** SCSI disks and multipath maps. */
-function disks(): readonly string[] {
-  return readdirSync('/sys/block').filter(entry => /^(sd|dm-)/.test(entry));
-}
-
-function assertNothingLeft(): void {
-  assert.deepEqual(sessions(), []);
-  assert.deepEqual(disks(), []);
-  const records = '/etc/iscsi/nodes';
-  assert.deepEqual(existsSync(records) ? readdirSync(records) : [], []);
-}
+const left = () => [...sessions(), ...disks(), ...records()];
 
 test('a node with these services says that it reaches volumes over iscsi', async () => {
   const all = await surveyProtocols(host);
@@ -81,150 +79,203 @@ test('a node with these services says that it reaches volumes over iscsi', async
 });
 
 test('a volume over two portals is one device, which is written, grows, and leaves no session', async t => {
-  const store = openStores(t)('a1', 64 * MiB);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, store);
+  const { store, attachment } = open(t);
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, { name: 'one', attachment: attachmentTo(target, store), capability });
-  await bringUp(node, fields);
-  assert.deepEqual(sessions(), ['127.0.0.1', '127.0.0.2']);
-  assert.equal(disks().filter(entry => entry.startsWith('dm-')).length, 1);
-  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
-  resizeStore(store, 128 * MiB);
-  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
-  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
-  await takeDown(node, fields);
-  assertNothingLeft();
-  await bringUp(node, fields);
-  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
-  await takeDown(node, fields);
-  assertNothingLeft();
+  await requireLife(node, volumeAt(node, { name: 'one', attachment }), {
+    grow: sizeBytes => resizeStore(store, sizeBytes),
+    look() {
+      assert.deepEqual(sessions(), ['127.0.0.1', '127.0.0.2']);
+      assert.equal(disks().filter(entry => entry.startsWith('dm-')).length, 1);
+    },
+    left,
+  });
 });
 
-test('a portal that does not answer is left out, and added by the next connect', async t => {
-  const store = openStores(t)('a1', 64 * MiB);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, store);
-  const attachment = attachmentTo(target, store);
-  target.stop('127.0.0.2:3260');
+test('a portal that does not answer is left out, and added by the next connect; none is an error', async t => {
+  const { target, attachment } = open(t);
+  for (const portal of both) target.stop(portal);
+  await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
+  await iscsi.disconnect(attachment, host);
+  assert.deepEqual(left(), []);
+  target.start(first);
   const device = await iscsi.connect(attachment, host);
   assert.deepEqual(sessions(), ['127.0.0.1']);
-  target.start('127.0.0.2:3260');
+  target.start(second);
   assert.deepEqual(await iscsi.connect(attachment, host), device);
   assert.deepEqual(sessions(), ['127.0.0.1', '127.0.0.2']);
   await iscsi.disconnect(attachment, host);
-  assertNothingLeft();
+  assert.deepEqual(left(), []);
 });
 
-test('I/O goes on while one of two portals is gone, and on its path again when it is back', async t => {
-  const store = openStores(t)('a1', 256 * MiB);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, store);
+test('I/O goes on while one of two portals is lost, and on its path again when it is back', async t => {
+  const { target, attachment } = open(t, 256 * MiB);
   const node = await startGuestNode(t);
-  const mount = { mount: { fs_type: 'btrfs' }, access_mode: capability.access_mode };
-  const attachment = attachmentTo(target, store);
-  const fields = volumeAt(node, { name: 'one', attachment, capability: mount });
+  const capability = { ...writer, mount: { fs_type: 'btrfs' } };
+  const fields = volumeAt(node, { name: 'one', attachment, capability });
   await bringUp(node, fields);
-  target.stop('127.0.0.2:3260');
-  execFileSync('ss', ['--kill', '--tcp', 'dst', '127.0.0.2', 'dport', '=', ':3260']);
-  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
-  target.start('127.0.0.2:3260');
-  while (states().some(state => state !== 'LOGGED_IN')) await sleep(100);
+  target.stop(second);
+  cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
+  writeText(fields);
+  target.start(second);
+  await untilSeen(areUp);
   await bringUp(node, fields);
-  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
+  assert.equal(readText(fields), 'data');
   await takeDown(node, fields);
-  assertNothingLeft();
+  assert.deepEqual(left(), []);
 });
 
-test('a target that is gone keeps nobody from letting go', async t => {
-  const store = openStores(t)('a1', 64 * MiB);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, store);
-  const attachment = attachmentTo(target, store);
+test('a volume can be disconnected whose target is lost', async t => {
+  const { target, attachment } = open(t);
   const { number } = await iscsi.connect(attachment, host);
-  for (const portal of target.portals) target.stop(portal);
-  execFileSync('ss', ['--kill', '--tcp', 'dport', '=', ':3260']);
-  while (states().includes('LOGGED_IN')) await sleep(100);
+  for (const portal of both) target.stop(portal);
+  cutConnections('dport', '=', ':3260');
+  await untilSeen(() => !readEach('/sys/class/iscsi_session', 'state').includes('LOGGED_IN'));
   assert.equal(await iscsi.owns(attachment, number, host), true);
   await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
   await iscsi.disconnect(attachment, host);
-  assertNothingLeft();
-});
-
-test('no portal that answers is an error to try again after, and leaves nothing', async t => {
-  const store = openStores(t)('a1', 64 * MiB);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, store);
-  for (const portal of target.portals) target.stop(portal);
-  const attachment = attachmentTo(target, store);
-  await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
-  await iscsi.disconnect(attachment, host);
-  assertNothingLeft();
+  assert.deepEqual(left(), []);
 });
 
 test('over one portal a volume is a plain disk, and read-only in the kernel where it is to be', async t => {
-  const store = openStores(t)('a1', 64 * MiB);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, store);
-  const attachment = attachmentTo(target, store, { portals: ['127.0.0.1:3260'] });
+  const { store } = open(t);
+  const attachment = attachmentTo(store, [first]);
   const { path, readonly } = await iscsi.connect({ ...attachment, readonly: true }, host);
   assert.match(path, /^\/dev\/sd/);
   assert.equal(readonly, true);
-  const args = ['if=/dev/zero', `of=${path}`, 'count=1', 'oflag=direct'];
-  assert.throws(() => execFileSync('dd', args, { stdio: 'ignore' }));
+  requireUnwritable(path);
   await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
   await iscsi.disconnect(attachment, host);
-  assertNothingLeft();
+  assert.deepEqual(left(), []);
 });
 
-test('two units of one target share its sessions until both are let go', async t => {
-  const makeStore = openStores(t);
-  const target = startIscsiTarget(t, name);
+test('two units of one target share its sessions until both are disconnected', async t => {
+  const { makeStore, store, target } = open(t);
+  const other = makeStore('a10', 64 * MiB);
+  target.addUnit(1, other);
   const node = await startGuestNode(t);
-  const [one, two] = ['a1', 'a10'].map((serial, lun) => {
-    const store = makeStore(serial, 64 * MiB);
-    target.addUnit(lun, store);
-    const attachment = attachmentTo(target, store, { portals: ['127.0.0.1:3260'], lun });
-    return volumeAt(node, { name: serial, attachment, capability });
-  });
-  assert.ok(one && two);
-  await bringUp(node, one);
-  assert.equal(disks().length, 1);
-  await bringUp(node, two);
-  assert.equal(disks().length, 2);
-  assert.deepEqual(sessions(), ['127.0.0.1']);
-  writeFileSync(join(one.target_path, 'file'), 'one', { flush: true });
-  await takeDown(node, one);
-  assert.equal(disks().length, 1);
-  assert.deepEqual(sessions(), ['127.0.0.1']);
-  assert.ok(!existsSync(join(two.target_path, 'file')));
-  writeFileSync(join(two.target_path, 'file'), 'two', { flush: true });
-  await takeDown(node, two);
-  assertNothingLeft();
-  await Promise.all([bringUp(node, one), bringUp(node, two)]);
-  assert.equal(readFileSync(join(two.target_path, 'file'), 'utf8'), 'two');
-  await Promise.all([takeDown(node, one), takeDown(node, two)]);
-  assertNothingLeft();
+  const one = volumeAt(node, { name: 'a1', attachment: attachmentTo(store, [first]) });
+  const ten = volumeAt(node, { name: 'a10', attachment: attachmentTo(other, [first], 1) });
+  await requireSharing(node, [one, ten], sessions);
+  assert.deepEqual(left(), []);
 });
 
-test('a unit that says something else of itself is refused, and a unit that is put in its place is noticed', async t => {
-  const makeStore = openStores(t);
-  const [first, second] = ['a1', 'a10'].map(serial => makeStore(serial, 64 * MiB));
-  assert.ok(first && second);
-  const target = startIscsiTarget(t, name);
-  target.addUnit(0, second);
-  const portals = ['127.0.0.1:3260'];
-  await assert.rejects(iscsi.connect(attachmentTo(target, first, { portals }), host), {
-    code: 'FAILED_PRECONDITION',
-  });
-  const attachment = attachmentTo(target, second, { portals });
-  const { number } = await iscsi.connect(attachment, host);
-  assert.equal(await iscsi.owns(attachment, number, host), true);
-  assert.equal(await iscsi.owns(attachmentTo(target, first), number, host), false);
+test('a unit that says something else of itself is refused, and one that is put in its place is noticed', async t => {
+  const { makeStore, store, target } = open(t);
+  const other = makeStore('a10', 64 * MiB);
+  const [one, ten] = [attachmentTo(store, [first]), attachmentTo(other, [first])];
+  await assert.rejects(iscsi.connect(ten, host), { code: 'FAILED_PRECONDITION' });
+  const { number } = await iscsi.connect(one, host);
+  assert.equal(await iscsi.owns(one, number, host), true);
+  assert.equal(await iscsi.owns(ten, number, host), false);
   target.dropUnit(0);
-  target.addUnit(0, first);
-  await assert.rejects(iscsi.connect(attachment, host));
-  assert.equal(await iscsi.owns(attachment, number, host), false);
-  await iscsi.disconnect(attachmentTo(target, first, { portals }), host);
-  assertNothingLeft();
+  target.addUnit(0, other);
+  await assert.rejects(iscsi.connect(one, host));
+  assert.equal(await iscsi.owns(one, number, host), false);
+  await iscsi.disconnect(ten, host);
+  assert.deepEqual(left(), []);
+});
+
+const account: ChapAccount = { userid: 'canary-user', password: 'canary # password' };
+const secrets = {
+  'node.session.auth.username': 'canary-user',
+  'node.session.auth.password': 'canary # password',
+};
+const mutualAccount = { ...account, useridMutual: 'canary-target', passwordMutual: 'canary-of-target' };
+const mutual = {
+  ...secrets,
+  'node.session.auth.username_in': 'canary-target',
+  'node.session.auth.password_in': 'canary-of-target',
+};
+
+/** A target with one unit that demands CHAP, and a node. */
+async function openChap(t: TestContext, known: ChapAccount) {
+  const { target, attachment } = open(t);
+  demandChap(t, target, known);
+  const node = await startGuestNode(t);
+  const fields = volumeAt(node, { name: 'one', attachment });
+  const filesWithSecrets = () => filesWith('canary', '/etc/iscsi', '/var/lib', '/run', node.bench.directory);
+  return {
+    node,
+    target,
+    fields,
+    filesWithSecrets,
+    left: () => [...left(), ...filesWithSecrets()],
+    async requireRefused(given: Readonly<Record<string, string>>, code: string, says: RegExp) {
+      const staging = node.client.node.NodeStageVolume({ ...fields, secrets: given });
+      await assert.rejects(staging, (problem: Problem) => {
+        assert.equal(problem.code, code, problem.detail);
+        assert.match(problem.detail, says);
+        assert.doesNotMatch(problem.detail, /canary/);
+        return true;
+      });
+      assert.deepEqual([...sessions(), ...filesWithSecrets()], []);
+    },
+  };
+}
+
+for (const [how, known, given] of [
+  ['its node proves itself', account, secrets],
+  ['both prove themselves', mutualAccount, mutual],
+] as const)
+  test(`a volume whose target demands CHAP is staged where ${how}, written, and leaves nothing`, async t => {
+    const chap = await openChap(t, known);
+    await requireLife(
+      chap.node,
+      { ...chap.fields, secrets: given },
+      {
+        look() {
+          assert.equal(sessions().length, 2);
+          assert.equal(records().length, 2);
+          for (const file of records()) assert.equal(statSync(file).mode & 0o777, 0o600);
+          assert.deepEqual(chap.filesWithSecrets(), records());
+        },
+        left: chap.left,
+      },
+    );
+  });
+
+test('secrets that the target does not accept are UNAUTHENTICATED, leave nothing, and are right the next time', async t => {
+  const chap = await openChap(t, account);
+  for (const given of [
+    { ...secrets, 'node.session.auth.password': 'canary-wrong-one' },
+    { ...secrets, 'node.session.auth.username': 'canary-nobody' },
+    {},
+  ]) {
+    await chap.requireRefused(given, 'UNAUTHENTICATED', /does not accept/);
+    assert.deepEqual(chap.left(), []);
+  }
+  await bringUp(chap.node, { ...chap.fields, secrets });
+  await takeDown(chap.node, chap.fields);
+  assert.deepEqual(chap.left(), []);
+});
+
+test('a target that does not prove itself as it should is not used', async t => {
+  const chap = await openChap(t, mutualAccount);
+  const wrong = { ...mutual, 'node.session.auth.password_in': 'canary-wrong-one' };
+  await chap.requireRefused(wrong, 'UNAVAILABLE', /may not have proved itself/);
+  await chap.node.client.node.NodeUnstageVolume(chap.fields);
+  assert.deepEqual(chap.left(), []);
+});
+
+test('a portal that was lost, or did not answer at first, is logged in to with CHAP, by an iscsid that was started since', async t => {
+  const chap = await openChap(t, mutualAccount);
+  const { node, target } = chap;
+  const fields = { ...chap.fields, secrets: mutual };
+  target.stop(second);
+  await bringUp(node, fields);
+  assert.equal(sessions().length, 1);
+  await takeDown(node, fields);
+  target.start(second);
+  await bringUp(node, fields);
+  assert.equal(sessions().length, 2);
+  await daemons?.restartIscsid();
+  target.stop(second);
+  cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
+  writeText(fields);
+  target.start(second);
+  await untilSeen(areUp);
+  await bringUp(node, fields);
+  assert.equal(readText(fields), 'data');
+  await takeDown(node, fields);
+  assert.deepEqual(chap.left(), []);
 });

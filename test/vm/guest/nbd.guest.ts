@@ -3,18 +3,30 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { nbd } from '../../../node-agent/connectors/nbd.ts';
-import { createMachine } from '../../../node-agent/host/linux.ts';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { openNode } from '../../harness/agent.ts';
-import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import {
+  bringUp,
+  expand,
+  host,
+  MiB,
+  readText,
+  startGuestNode,
+  takeDown,
+  volumeAt,
+  writer,
+  writeText,
+} from './agent.ts';
 import { openNbdServer } from '../targets/nbd-server.ts';
 
-const MiB = 2 ** 20;
-const host = createMachine({ timeoutMs: 60_000 });
-const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
+/** A server with one export, which is not started. */
+function open(t: TestContext) {
+  const server = openNbdServer(t);
+  return { server, attachment: server.makeVolume('one', 64 * MiB) };
+}
 
 /** What the kernel is connected to. */
 function backends(): readonly string[] {
@@ -24,29 +36,26 @@ function backends(): readonly string[] {
 }
 
 test('an export is written, has its new size when it is next staged, and leaves no connection', async t => {
-  const server = openNbdServer(t);
-  const attachment = server.makeVolume('one', 64 * MiB);
+  const { server, attachment } = open(t);
   await server.start();
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, { name: 'one', attachment, capability });
+  const fields = volumeAt(node, { name: 'one', attachment });
   await bringUp(node, fields);
-  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
+  writeText(fields);
   assert.deepEqual(backends(), ['nbd://127.0.0.1:10809/one']);
   server.resize(attachment, 128 * MiB);
-  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
-  await assert.rejects(node.client.node.NodeExpandVolume(grown), { code: 'FAILED_PRECONDITION' });
+  await assert.rejects(expand(node, fields, 128 * MiB), { code: 'FAILED_PRECONDITION' });
   await takeDown(node, fields);
   assert.deepEqual(backends(), []);
   await bringUp(node, fields);
-  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
-  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
+  assert.equal(readText(fields), 'data');
+  await expand(node, fields, 128 * MiB);
   await takeDown(node, fields);
   assert.deepEqual(backends(), []);
 });
 
-test('a server that is gone is an error to try again after, and keeps nobody from letting go', async t => {
-  const server = openNbdServer(t);
-  const attachment = server.makeVolume('one', 64 * MiB);
+test('a server that is gone is an error to try again after, and no obstacle to disconnecting', async t => {
+  const { server, attachment } = open(t);
   await assert.rejects(nbd.connect(attachment, host), { code: 'UNAVAILABLE' });
   await server.start();
   const unknown = { ...attachment, export: 'other' };
@@ -60,15 +69,12 @@ test('a server that is gone is an error to try again after, and keeps nobody fro
 });
 
 test('I/O that has lost its server goes on when the volume is connected again', async t => {
-  const server = openNbdServer(t);
-  const attachment = server.makeVolume('one', 64 * MiB);
+  const { server, attachment } = open(t);
   await server.start();
   const { path } = await nbd.connect(attachment, host);
   await server.stop();
-  const writer = spawn('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M', 'count=4', 'oflag=direct'], {
-    stdio: 'inherit',
-  });
-  const ended = once(writer, 'exit');
+  const writing = spawn('dd', ['if=/dev/zero', `of=${path}`, 'bs=1M', 'count=4', 'oflag=direct']);
+  const ended = once(writing, 'exit');
   await server.start();
   await nbd.connect(attachment, host);
   assert.deepEqual(await ended, [0, null]);
@@ -76,8 +82,8 @@ test('I/O that has lost its server goes on when the volume is connected again', 
 });
 
 test('what another has connected is left alone', async t => {
-  const server = openNbdServer(t);
-  const [attachment, other] = [server.makeVolume('one', 64 * MiB), server.makeVolume('two', 64 * MiB)];
+  const { server, attachment } = open(t);
+  const other = server.makeVolume('two', 64 * MiB);
   await server.start();
   execFileSync('nbd-client', ['-N', other.export, '127.0.0.1', '/dev/nbd0']);
   const { path, number } = await nbd.connect(attachment, host);
@@ -91,8 +97,7 @@ test('what another has connected is left alone', async t => {
 });
 
 test('an agent that is killed takes no I/O with it, and the next one brings back what was lost meanwhile', async t => {
-  const server = openNbdServer(t);
-  const attachment = server.makeVolume('one', 64 * MiB);
+  const { server, attachment } = open(t);
   await server.start();
   const node = openNode(t);
   const path = join(node.root, 'pods/one');
@@ -101,26 +106,25 @@ test('an agent that is killed takes no I/O with it, and the next one brings back
     publish_context: toPublishContext(attachment),
     staging_target_path: join(node.root, 'pods/staged'),
     target_path: path,
-    volume_capability: capability,
+    volume_capability: writer,
   };
-  const client = connectCsi(`unix://${node.socket}`);
-  t.after(() => client.close());
+  const connect = () => {
+    const client = connectCsi(`unix://${node.socket}`);
+    t.after(() => client.close());
+    return { client };
+  };
   const first = node.startAgent();
   await first.ready;
-  await client.node.NodeStageVolume(volume);
-  await client.node.NodePublishVolume(volume);
+  await bringUp(connect(), volume);
   await first.end('SIGKILL');
   writeFileSync(join(path, 'before'), 'kept', { flush: true });
   await server.stop();
-  const writer = spawn('dd', ['if=/dev/zero', `of=${path}/after`, 'bs=1M', 'count=4', 'conv=fsync']);
-  const ended = once(writer, 'exit');
+  const writing = spawn('dd', ['if=/dev/zero', `of=${path}/after`, 'bs=1M', 'count=4', 'conv=fsync']);
+  const ended = once(writing, 'exit');
   await server.start();
   await node.startAgent().ready;
   assert.deepEqual(await ended, [0, null]);
   assert.equal(readFileSync(join(path, 'before'), 'utf8'), 'kept');
-  const again = connectCsi(`unix://${node.socket}`);
-  t.after(() => again.close());
-  await again.node.NodeUnpublishVolume(volume);
-  await again.node.NodeUnstageVolume(volume);
+  await takeDown(connect(), volume);
   assert.deepEqual(backends(), []);
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
-import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
+import { topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../harness/machine.ts';
-import { startTrio, type TrioNode } from '../../harness/trio.ts';
+import { startTrio } from '../../harness/trio.ts';
+import { bringUp, host, takeDown } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
-const capability: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
+const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
 const server = await startNfsServer({ after }, 2);
 
 test('a volume of the dir backend goes over a real NFS server to two nodes, from create to delete', async t => {
@@ -18,60 +18,59 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
   t.after(() => removeTemporaryDirectory(dir));
   const root = join(server.root, 'volumes');
   mkdirSync(root);
-  const pool = {
-    backend: 'dir',
-    dir: root,
-    capacity: '1Ti',
-    nfs: { server: server.address, path: '/volumes' },
-  };
+  const nfs = { server: server.address, path: '/volumes' };
+  const pool = { backend: 'dir', dir: root, capacity: '1Ti', nfs };
   const shared = await startTrio(t, { dir, pool, nodeIds: ['n1', 'n2'] });
   const { controller } = connect(t, shared.controller);
   const { volume } = await controller.CreateVolume({
     name: 'shared',
     capacity_range: { required_bytes: 2 ** 20 },
-    volume_capabilities: [capability],
+    volume_capabilities: [volume_capability],
   });
   const volume_id = volume?.volume_id ?? '';
-  const place = join(root, volume_id);
+  const directory = join(root, volume_id);
 
   const uses: Use[] = [];
-  for (const { nodeId, endpoint, directory } of shared.nodes) {
+  for (const { nodeId, endpoint, directory: home } of shared.nodes) {
     const attached = { volume_id, node_id: nodeId };
-    const { publish_context } = await controller.ControllerPublishVolume({
-      ...attached,
-      volume_capability: capability,
-    });
-    assert.deepEqual(
-      [publish_context['protocol'], publish_context['server'], publish_context['path']],
-      ['nfs', server.address, `/volumes/${volume_id}`],
-    );
-    const use = { node: connect(t, endpoint), fields: fieldsAt(directory, { volume_id, publish_context }) };
-    const detach = (): Promise<unknown> => controller.ControllerUnpublishVolume(attached);
-    uses.push({ ...use, detach });
-    for (const _ of ['the first time', 'again']) await bringUp(use);
-    assertOverNfs(use.fields.target_path, volume_id);
+    const { publish_context } = await controller.ControllerPublishVolume({ ...attached, volume_capability });
+    const { protocol, server: name, path } = publish_context;
+    assert.deepEqual([protocol, name, path], ['nfs', server.address, `/volumes/${volume_id}`]);
+    const [staging_target_path, target_path] = [join(home, 'staging'), join(home, 'target')];
+    mkdirSync(staging_target_path);
+    const fields = { volume_id, publish_context, staging_target_path, target_path, volume_capability };
+    const use = { client: connect(t, endpoint), fields };
+    uses.push({ ...use, detach: () => controller.ControllerUnpublishVolume(attached) });
+    for (const _ of ['the first time', 'again']) await bringUp(use, fields);
+    const mount = topMount(await host.mounts(), target_path);
+    assert.deepEqual([mount?.type, mount?.source], ['nfs4', `${server.address}:/volumes/${volume_id}`]);
   }
 
   const data = randomBytes(8 * 2 ** 20);
-  const [first, second] = uses.map(({ fields }) => fields.target_path);
-  writeFileSync(join(first ?? '', 'data'), data, { flush: true });
-  for (const path of [second ?? '', place]) assert.equal(hashOf(join(path, 'data')), hash(data));
-  const [{ node, fields } = assert.fail()] = uses;
-  const { usage } = await node.node.NodeGetVolumeStats({ ...fields, volume_path: fields.target_path });
+  const [first = assert.fail(), second = assert.fail()] = uses;
+  writeFileSync(join(first.fields.target_path, 'data'), data, { flush: true });
+  for (const path of [second.fields.target_path, directory]) requireData(path, data);
+  const { usage } = await first.client.node.NodeGetVolumeStats({
+    ...first.fields,
+    volume_path: first.fields.target_path,
+  });
   assert.ok(Number(usage[0]?.total) > 0);
   await assert.rejects(controller.DeleteVolume({ volume_id }), { code: 'FAILED_PRECONDITION' });
 
-  for (const use of uses) await takeDown(use);
+  for (const { detach, ...use } of uses) {
+    await takeDown(use, use.fields);
+    await detach();
+  }
   assert.deepEqual(mountsBelow(dir), []);
-  assert.equal(hashOf(join(place, 'data')), hash(data));
+  requireData(directory, data);
   await controller.DeleteVolume({ volume_id });
-  assert.equal(existsSync(place), false);
+  assert.equal(existsSync(directory), false);
   assert.deepEqual(readdirSync(join(root, '.trash')), []);
 });
 
 type Use = {
-  readonly node: CsiClient;
-  readonly fields: ReturnType<typeof fieldsAt>;
+  readonly client: CsiClient;
+  readonly fields: Parameters<typeof bringUp>[1];
   readonly detach: () => Promise<unknown>;
 };
 
@@ -81,37 +80,6 @@ function connect(t: TestContext, endpoint: string): CsiClient {
   return client;
 }
 
-type Attached = { readonly volume_id: string; readonly publish_context: Record<string, string> };
-
-/** The fields of all Node calls about the volume, at paths of its node. */
-function fieldsAt(directory: TrioNode['directory'], attached: Attached) {
-  const staging_target_path = join(directory, 'staging');
-  mkdirSync(staging_target_path);
-  const target_path = join(directory, 'target');
-  return { ...attached, staging_target_path, target_path, volume_capability: capability };
-}
-
-async function bringUp({ node, fields }: Pick<Use, 'node' | 'fields'>): Promise<void> {
-  await node.node.NodeStageVolume(fields);
-  await node.node.NodePublishVolume(fields);
-}
-
-async function takeDown({ node, fields, detach }: Use): Promise<void> {
-  await node.node.NodeUnpublishVolume(fields);
-  await node.node.NodeUnstageVolume(fields);
-  await detach();
-}
-
-function assertOverNfs(target: string, volumeId: string): void {
-  const mounts = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'));
-  const mount = mounts.find(({ path }) => path === target);
-  assert.deepEqual([mount?.type, mount?.source], ['nfs4', `${server.address}:/volumes/${volumeId}`]);
-}
-
-function hash(data: Buffer): string {
-  return createHash('sha256').update(data).digest('hex');
-}
-
-function hashOf(path: string): string {
-  return hash(readFileSync(path));
+function requireData(directory: string, data: Buffer): void {
+  assert.ok(readFileSync(join(directory, 'data')).equals(data), directory);
 }

@@ -22,7 +22,6 @@ test('a server whose cable is cut stalls its own volume alone, which comes off b
   const disk = volumeAt(node, {
     name: 'disk',
     attachment: requestFor(bench, bench.makeImage('disk', { sizeBytes: 16 * 2 ** 20 })).attachment,
-    capability: { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' } },
   });
   await bringUp(node, share);
   writeFileSync(join(share.target_path, 'file'), 'data', { flush: true });

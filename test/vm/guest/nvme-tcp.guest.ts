@@ -1,25 +1,49 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { test } from 'node:test';
-import { createMachine } from '../../../node-agent/host/linux.ts';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import type { Problem } from '../../../src/api/problem.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { nvmeTcp } from '../../../node-agent/connectors/nvme-tcp.ts';
-import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
-import { startNvmeTarget } from '../targets/nvme-target.ts';
+import {
+  bringUp,
+  cutConnections,
+  filesWith,
+  host,
+  MiB,
+  readEach,
+  readText,
+  requireLife,
+  requireSharing,
+  requireUnwritable,
+  startGuestNode,
+  takeDown,
+  untilSeen,
+  volumeAt,
+  writeText,
+} from './agent.ts';
+import { demandKeys, hasTargetKeys, startNvmeTarget, type NvmeKeys } from '../targets/nvme-target.ts';
 
 const subsystem = 'nqn.2014-08.org.example:fairlead';
-const MiB = 2 ** 20;
-const host = createMachine({ timeoutMs: 60_000 });
-const capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
+const directory = '/sys/class/nvme';
 
-/** The addresses that the kernel has controllers for. */
-function controllers(): readonly string[] {
-  const place = '/sys/class/nvme';
-  return (existsSync(place) ? readdirSync(place) : []).map(name =>
-    readFileSync(`${place}/${name}/address`, 'utf8').trim(),
-  );
+mkdirSync('/etc/nvme', { recursive: true });
+writeFileSync('/etc/nvme/hostnqn', 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555\n');
+writeFileSync('/etc/nvme/hostid', '11111111-2222-3333-4444-555555555555\n');
+
+/** The kernel's controllers, by their names. */
+const controllers = () => (existsSync(directory) ? readdirSync(directory) : []);
+
+function open(t: TestContext) {
+  const target = startNvmeTarget(t, subsystem);
+  const [first = '', second = ''] = target.addresses;
+  return { target, first, second, attachment: target.makeVolume('one', 64 * MiB) };
+}
+
+async function openNode(t: TestContext) {
+  const opened = open(t);
+  const node = await startGuestNode(t);
+  return { ...opened, node, fields: volumeAt(node, { name: 'one', attachment: opened.attachment }) };
 }
 
 test('a node with these tools says that it reaches volumes over nbd and nvme-tcp', async () => {
@@ -30,28 +54,21 @@ test('a node with these tools says that it reaches volumes over nbd and nvme-tcp
 });
 
 test('a volume over two addresses is one device, which is written, grows, and leaves no controller', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const node = await startGuestNode(t);
-  const attachment = target.makeVolume('one', 64 * MiB);
-  const fields = volumeAt(node, { name: 'one', attachment, capability });
-  await bringUp(node, fields);
-  assert.equal(controllers().length, 2);
-  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
-  target.resize(attachment, 128 * MiB);
-  const grown = { ...fields, capacity_range: { required_bytes: 128 * MiB } };
-  assert.equal(Number((await node.client.node.NodeExpandVolume(grown)).capacity_bytes), 128 * MiB);
-  await takeDown(node, fields);
-  assert.deepEqual(controllers(), []);
-  await bringUp(node, fields);
-  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
-  await takeDown(node, fields);
+  const { target, node, fields, attachment } = await openNode(t);
+  await requireLife(node, fields, {
+    grow: sizeBytes => target.resize(attachment, sizeBytes),
+    look: () => assert.equal(controllers().length, 2),
+    left: controllers,
+  });
 });
 
-test('an address that does not answer is left out, and added by the next connect', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const attachment = target.makeVolume('one', 64 * MiB);
-  const [, second = ''] = target.addresses;
-  target.stop(second);
+test('an address that does not answer is left out, and added by the next connect; none is an error', async t => {
+  const { target, attachment, first, second } = open(t);
+  for (const address of target.addresses) target.stop(address);
+  await assert.rejects(nvmeTcp.connect(attachment, host), { code: 'UNAVAILABLE' });
+  await nvmeTcp.disconnect(attachment, host);
+  assert.deepEqual(controllers(), []);
+  target.start(first);
   const device = await nvmeTcp.connect(attachment, host);
   assert.equal(controllers().length, 1);
   target.start(second);
@@ -61,21 +78,18 @@ test('an address that does not answer is left out, and added by the next connect
   assert.deepEqual(controllers(), []);
 });
 
-test('I/O goes on while one of two addresses is gone', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const node = await startGuestNode(t);
-  const fields = volumeAt(node, { name: 'one', attachment: target.makeVolume('one', 64 * MiB), capability });
+test('I/O goes on while one of two addresses is lost', async t => {
+  const { target, node, fields, first } = await openNode(t);
   await bringUp(node, fields);
-  target.stop(target.addresses[0] ?? '');
-  writeFileSync(join(fields.target_path, 'file'), 'kept', { flush: true });
-  assert.equal(readFileSync(join(fields.target_path, 'file'), 'utf8'), 'kept');
+  target.stop(first);
+  writeText(fields);
+  assert.equal(readText(fields), 'data');
   await takeDown(node, fields);
   assert.deepEqual(controllers(), []);
 });
 
-test('a target that is gone keeps nobody from letting go', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const attachment = target.makeVolume('one', 64 * MiB);
+test('a volume can be disconnected whose target is lost', async t => {
+  const { target, attachment } = open(t);
   const { number } = await nvmeTcp.connect(attachment, host);
   for (const address of target.addresses) target.stop(address);
   assert.equal(await nvmeTcp.owns(attachment, number, host), true);
@@ -83,41 +97,14 @@ test('a target that is gone keeps nobody from letting go', async t => {
   assert.deepEqual(controllers(), []);
 });
 
-test('no address that answers is an error to try again after', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const attachment = target.makeVolume('one', 64 * MiB);
-  for (const address of target.addresses) target.stop(address);
-  await assert.rejects(nvmeTcp.connect(attachment, host), { code: 'UNAVAILABLE' });
-  await nvmeTcp.disconnect(attachment, host);
-  assert.deepEqual(controllers(), []);
-});
-
-test('two namespaces of one subsystem share its controllers until both are let go', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const node = await startGuestNode(t);
-  const [one, ten] = ['vol1', 'vol10'].map(name =>
-    volumeAt(node, { name, attachment: target.makeVolume(name, 64 * MiB), capability }),
-  );
-  assert.ok(one && ten);
-  await bringUp(node, one);
-  await bringUp(node, ten);
-  assert.equal(controllers().length, 2);
-  writeFileSync(join(one.target_path, 'file'), 'one', { flush: true });
-  await takeDown(node, one);
-  assert.equal(controllers().length, 2);
-  assert.ok(!existsSync(join(ten.target_path, 'file')));
-  writeFileSync(join(ten.target_path, 'file'), 'ten', { flush: true });
-  await takeDown(node, ten);
-  assert.deepEqual(controllers(), []);
-  await Promise.all([bringUp(node, one), bringUp(node, ten)]);
-  assert.equal(readFileSync(join(ten.target_path, 'file'), 'utf8'), 'ten');
-  await Promise.all([takeDown(node, one), takeDown(node, ten)]);
-  assert.deepEqual(controllers(), []);
+test('two namespaces of one subsystem share its controllers until both are disconnected', async t => {
+  const { target, node, fields } = await openNode(t);
+  const ten = volumeAt(node, { name: 'vol10', attachment: target.makeVolume('vol10', 64 * MiB) });
+  await requireSharing(node, [fields, ten], controllers);
 });
 
 test('a namespace that says something else of itself is not taken', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const attachment = target.makeVolume('one', 64 * MiB);
+  const { attachment } = open(t);
   const other = { ...attachment, wwid: 'uuid.00000000-0000-4000-8000-00000000000f' };
   await assert.rejects(nvmeTcp.connect(other, host), { code: 'UNAVAILABLE' });
   const { number } = await nvmeTcp.connect(attachment, host);
@@ -127,14 +114,109 @@ test('a namespace that says something else of itself is not taken', async t => {
 });
 
 test('a read-only attachment is read-only in the kernel, and only as long as it is connected', async t => {
-  const target = startNvmeTarget(t, subsystem);
-  const attachment = target.makeVolume('one', 64 * MiB);
-  const { path, readonly } = await nvmeTcp.connect({ ...attachment, readonly: true }, host);
+  const { attachment } = open(t);
+  const closed = { ...attachment, readonly: true };
+  const { path, readonly } = await nvmeTcp.connect(closed, host);
   assert.equal(readonly, true);
-  assert.throws(() =>
-    execFileSync('dd', ['if=/dev/zero', `of=${path}`, 'count=1', 'oflag=direct'], { stdio: 'ignore' }),
-  );
-  await nvmeTcp.disconnect({ ...attachment, readonly: true }, host);
+  requireUnwritable(path);
+  await nvmeTcp.disconnect(closed, host);
   assert.equal((await nvmeTcp.connect(attachment, host)).readonly, false);
   await nvmeTcp.disconnect(attachment, host);
+});
+
+const hasKeys = hasTargetKeys();
+const withKeys = hasKeys
+  ? {}
+  : { skip: 'needs a kernel with CONFIG_NVME_HOST_AUTH and CONFIG_NVME_TARGET_AUTH' };
+const [own, theirs, other] = [makeKey(), makeKey(), makeKey()];
+
+function makeKey(): string {
+  return execFileSync('nvme', ['gen-dhchap-key', '--hmac=1'], { encoding: 'utf8' }).trim();
+}
+
+/** A node before a subsystem, which demands keys where some are given. */
+async function openKeys(t: TestContext, keys?: NvmeKeys) {
+  const opened = await openNode(t);
+  if (keys) demandKeys(t, opened.target, keys);
+  const { node, fields } = opened;
+  return {
+    node,
+    fields,
+    left: () => [...controllers(), ...filesWith('DHHC', node.bench.directory, '/run')],
+    async requireRefused(secrets: Readonly<Record<string, string>>, code: string, says: RegExp) {
+      const staging = node.client.node.NodeStageVolume({ ...fields, secrets });
+      await assert.rejects(staging, (problem: Problem) => {
+        assert.equal(problem.code, code, problem.detail);
+        assert.match(problem.detail, says);
+        assert.doesNotMatch(problem.detail, /DHHC/);
+        return true;
+      });
+      assert.deepEqual(controllers(), []);
+    },
+  };
+}
+
+test(
+  'a kernel that cannot authenticate is reported at stage, though the target would accept any node',
+  hasKeys ? { skip: 'this kernel can' } : {},
+  async t => {
+    const { requireRefused, left } = await openKeys(t);
+    await requireRefused(
+      { 'dhchap-secret': own },
+      'FAILED_PRECONDITION',
+      /CONFIG_NVME_HOST_AUTH.*"dhchap-secret"/,
+    );
+    assert.deepEqual(left(), []);
+  },
+);
+
+for (const [how, keys, secrets] of [
+  ['the node proves itself', { host: own }, { 'dhchap-secret': own }],
+  [
+    'both prove themselves',
+    { host: own, controller: theirs },
+    { 'dhchap-secret': own, 'dhchap-ctrl-secret': theirs },
+  ],
+] as const)
+  test(
+    `a volume whose subsystem demands keys is staged where ${how}, written, and leaves nothing`,
+    withKeys,
+    async t => {
+      const { node, fields, left } = await openKeys(t, keys);
+      await requireLife(
+        node,
+        { ...fields, secrets },
+        {
+          look() {
+            for (const name of controllers())
+              for (const file of ['dhchap_secret', 'dhchap_ctrl_secret'])
+                assert.equal(statSync(`${directory}/${name}/${file}`).mode & 0o777, 0o600);
+            assert.deepEqual([controllers().length, left().length], [2, 2]);
+          },
+          left,
+        },
+      );
+    },
+  );
+
+test('keys that are wrong, on either side, connect nothing and are in no error', withKeys, async t => {
+  const { requireRefused, node, fields } = await openKeys(t, { host: own, controller: theirs });
+  for (const secrets of [
+    { 'dhchap-secret': other },
+    { 'dhchap-secret': own, 'dhchap-ctrl-secret': other },
+    {},
+  ])
+    await requireRefused(secrets, 'UNAVAILABLE', /./);
+  await node.client.node.NodeUnstageVolume(fields);
+});
+
+test('a connection that was lost is made again by the kernel, with its key', withKeys, async t => {
+  const { node, fields } = await openKeys(t, { host: own });
+  await bringUp(node, { ...fields, secrets: { 'dhchap-secret': own } });
+  cutConnections('dst', '127.0.0.1', 'dport', '=', ':4420');
+  writeText(fields);
+  await untilSeen(() => readEach(directory, 'state').every(state => state === 'live'));
+  assert.equal(controllers().length, 2);
+  await takeDown(node, fields);
+  assert.deepEqual(controllers(), []);
 });

@@ -11,13 +11,8 @@ export type ChapAccount = {
   readonly passwordMutual?: string;
 };
 
-/** Has a target accept this node alone, by CHAP, with its unit 0; returns what gives the node another account. */
-export function demandChap(
-  t: TestContext,
-  target: IscsiTarget,
-  account: ChapAccount,
-): (account: ChapAccount) => void {
-  const { home } = target;
+/** Has a target accept this node alone, by CHAP, with its unit 0. */
+export function demandChap(t: TestContext, { home }: IscsiTarget, account: ChapAccount): void {
   writeFileSync(`${home}/attrib/generate_node_acls`, '0');
   writeFileSync(`${home}/attrib/authentication`, '1');
   const acl = `${home}/acls/${nodeName}`;
@@ -31,10 +26,7 @@ export function demandChap(
     rmdirSync(unit);
     rmdirSync(acl);
   });
-  const set = ({ userid, password, useridMutual = 'NULL', passwordMutual = 'NULL' }: ChapAccount): void => {
-    const values = { userid, password, userid_mutual: useridMutual, password_mutual: passwordMutual };
-    for (const [name, value] of Object.entries(values)) writeFileSync(`${acl}/auth/${name}`, value);
-  };
-  set(account);
-  return set;
+  const { userid, password, useridMutual = 'NULL', passwordMutual = 'NULL' } = account;
+  const values = { userid, password, userid_mutual: useridMutual, password_mutual: passwordMutual };
+  for (const [name, value] of Object.entries(values)) writeFileSync(`${acl}/auth/${name}`, value);
 }
