@@ -82,13 +82,10 @@ async function make(volume: DeviceVolume, device: Device, filesystem: Filesystem
   requireFormatOptions(formatOptions, filesystem.name);
   requireFormattable(volume, device, filesystem);
   const known = filesystem.features && (await runToEnd(host, filesystem.features));
-  const mark = {
-    attachmentId: attachment.attachmentId,
-    identity: device.identity,
-    sizeBytes: device.sizeBytes,
-  };
-  const isInterrupted = isDeepStrictEqual(formatting, mark);
-  if (!isInterrupted) {
+  const { identity, sizeBytes } = device;
+  const mark = { attachmentId: attachment.attachmentId, identity, sizeBytes };
+  // What an own mkfs left that was interrupted is made again.
+  if (!isDeepStrictEqual(formatting, mark)) {
     await proveBlank(device, host);
     await records.put({ ...record, formatting: mark });
   }

@@ -96,14 +96,7 @@ function samples(sizeBytes: number): readonly Range[] {
  * a copy of the superblock. The window holds the rounding to blocks and stripes.
  */
 function xfsGroups(sizeBytes: number): readonly Range[] {
-  const starts = [
-    sizeBytes / 4,
-    sizeBytes / 2,
-    (3 * sizeBytes) / 4,
-    sizeBytes / 8,
-    sizeBytes / 16,
-    sizeBytes / 32,
-  ];
+  const starts = [1 / 4, 1 / 2, 3 / 4, 1 / 8, 1 / 16, 1 / 32].map(part => part * sizeBytes);
   return [...starts, TiB].map(start => ({
     offset: Math.floor(start / KiB) * KiB - MiB,
     length: 2 * MiB,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
@@ -97,13 +97,8 @@ export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string
   return [stagingPath, ...targets.map(({ path }) => path)];
 }
 
-type Read = {
-  readonly records: Map<string, VolumeRecord>;
-  /** What is wrong with a file, by its name. */
-  readonly damaged: ReadonlyMap<string, string>;
-};
-
-async function readAll(directory: string, host: Host, log: Log): Promise<Read> {
+/** The records by volume, and what is wrong with a file, by its name. */
+async function readAll(directory: string, host: Host, log: Log) {
   const records = new Map<string, VolumeRecord>();
   const damaged = new Map<string, string>();
   for (const name of await host.list(directory)) {
@@ -129,19 +124,15 @@ async function write(path: string, record: VolumeRecord, host: Host): Promise<vo
     await host.writeDurably(path, `${JSON.stringify(stored)}\n`);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new Problem(
-      'UNAVAILABLE',
-      `cannot write the record of volume "${record.volumeId}": ${code}`,
-      error,
-    );
+    const detail = `cannot write the record of volume "${record.volumeId}": ${code}`;
+    throw new Problem('UNAVAILABLE', detail, error);
   }
 }
 
 /** The id's readable part, and a hash that tells apart what is not readable. */
 function fileNameOf(volumeId: string): string {
   const readable = volumeId.replaceAll(/[^A-Za-z0-9-]/g, '_').slice(0, 64);
-  const hash = createHash('sha256').update(volumeId).digest('hex').slice(0, 16);
-  return `${readable}-${hash}.json`;
+  return `${readable}-${hash('sha256', volumeId).slice(0, 16)}.json`;
 }
 
 /** What a file holds; the digest tells a record that was damaged from one that was written. */
@@ -159,5 +150,5 @@ function readRecord(text: string): VolumeRecord | string {
 }
 
 function digestOf(record: VolumeRecord): string {
-  return createHash('sha256').update(JSON.stringify(record)).digest('hex');
+  return hash('sha256', JSON.stringify(record));
 }

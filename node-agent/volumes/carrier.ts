@@ -52,8 +52,6 @@ export type Source = {
   readonly path: string;
   /** Nobody can write to it. */
   readonly readonly: boolean;
-  /** A read-only bind keeps a writer out: writes to a device node pass through one. */
-  readonly canBeReadonly: boolean;
   /** A mount at which the volume is used already, though it may not be recorded. */
   findUse(mounts: readonly Mount[]): Promise<Mount | undefined>;
 };

@@ -137,7 +137,7 @@ async function requireOnlyTarget({ record, request, source, mounts }: Publishing
 }
 
 /** FAILED_PRECONDITION for a writer of what the kernel made read-only, and for a reader that could write all the same. */
-function requireEnforceable({ record, request, source, mounts }: Publishing): void {
+function requireEnforceable({ record, carrier, request, source, mounts }: Publishing): void {
   const { volumeId } = record;
   // A kernel that meets an error makes the filesystem read-only; a writer gets an error at once.
   const staged = topMount(mounts, record.stagingPath);
@@ -146,7 +146,8 @@ function requireEnforceable({ record, request, source, mounts }: Publishing): vo
       'FAILED_PRECONDITION',
       `the ${staged.type} of volume "${volumeId}" turned read-only after an error; it is checked when the volume is next staged`,
     );
-  if (request.readonly && !source.canBeReadonly)
+  // Writes to a device node pass through a read-only bind.
+  if (request.readonly && !carrier.isMounted && !source.readonly)
     throw new Problem(
       'FAILED_PRECONDITION',
       `block volume "${volumeId}" is attached writable, so that no read-only publish of it can be enforced; attach it read-only`,

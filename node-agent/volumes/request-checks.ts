@@ -29,10 +29,7 @@ export function requireFilesystemUsable({ attachment, capability, formatOptions 
       'several nodes cannot write to a filesystem on one device: MULTI_NODE_MULTI_WRITER is for shares and block volumes',
     );
   const wanted = readFilesystem(capability);
-  const flags = capability.mountFlags ?? [];
-  const takers = wanted ? [wanted] : filesystems;
-  const [first] = takers;
-  if (first && !takers.some(taker => findUnknownFlag(flags, taker) === undefined)) requireFlags(flags, first);
+  requireFlags(capability.mountFlags ?? [], ...(wanted ? [wanted] : filesystems));
   requireFormatOptions(formatOptions ?? {}, wanted?.name);
 }
 
@@ -106,10 +103,14 @@ export function differencesOf(held: Facts, asked: Facts): readonly string[] {
 /** What has a list of flags: a filesystem, or a share. */
 export type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFlags'>;
 
-/** INVALID_ARGUMENT for a flag that is not on the list: `mount` would split it at a comma, or take it for something else. */
-export function requireFlags(flags: readonly string[], taker: FlagTaker): void {
-  const unknown = findUnknownFlag(flags, taker);
-  if (unknown !== undefined) throw invalidProblem(`mount flag "${unknown}" is not allowed for ${taker.name}`);
+/**
+ * INVALID_ARGUMENT for a flag that is not on the list, where none of several takes all: `mount` would split it at a comma, or
+ * take it for something else.
+ */
+export function requireFlags(flags: readonly string[], ...takers: readonly FlagTaker[]): void {
+  const unknown = takers.map(taker => findUnknownFlag(flags, taker));
+  if (!unknown.includes(undefined))
+    throw invalidProblem(`mount flag "${unknown[0]}" is not allowed for ${takers[0]?.name}`);
 }
 
 /** A sensitivity, or a range of them, each with its categories. */

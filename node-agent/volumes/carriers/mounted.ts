@@ -31,16 +31,13 @@ export function mountedMembers(agent: Agent, record: VolumeRecord, judge: Carrie
       return {
         path: stagingPath,
         readonly: mount.options.includes('ro'),
-        canBeReadonly: true,
         findUse: async others => findUses(others)[0],
       };
     },
     async examine({ path, mounts }) {
       const mount = topMount(mounts, path);
-      const fault = mount
-        ? await findFault(mount, record, judge)
-        : inaccessible('NotMounted', `volume "${volumeId}" is not mounted at "${path}"`);
-      return fault ? [fault] : [];
+      if (mount) return findFaults(mount, record, judge);
+      return [inaccessible('NotMounted', `volume "${volumeId}" is not mounted at "${path}"`)];
     },
   };
 }
@@ -59,20 +56,20 @@ export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
   );
 }
 
-async function findFault(
+async function findFaults(
   mount: Mount,
   record: VolumeRecord,
   judge: Carrier['judge'],
-): Promise<VolumeFault | undefined> {
+): Promise<readonly VolumeFault[]> {
   const { volumeId } = record;
   const found = await judge(mount);
   if (found === 'foreign')
-    return inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`);
+    return [inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)];
   if (found === 'gone')
-    return inaccessible('DeviceGone', `what volume "${volumeId}" was mounted from is gone`);
-  if (!isTurnedReadonly(record, mount)) return undefined;
+    return [inaccessible('DeviceGone', `what volume "${volumeId}" was mounted from is gone`)];
+  if (!isTurnedReadonly(record, mount)) return [];
   const message = `the ${mount.type} of volume "${volumeId}" turned read-only after an error`;
-  return { status: 'DEGRADED', reason: 'TurnedReadOnly', message };
+  return [{ status: 'DEGRADED', reason: 'TurnedReadOnly', message }];
 }
 
 /**

@@ -51,7 +51,6 @@ async function findNode(volume: DeviceVolume): Promise<Source> {
   return {
     path: device.path,
     readonly: device.readonly,
-    canBeReadonly: device.readonly,
     async findUse(mounts) {
       for (const mount of mounts)
         if (isAtOrBelow(mount.path, agent.base.real) && (await shows(mount))) return mount;
