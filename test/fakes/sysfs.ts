@@ -1,5 +1,6 @@
 import type { PathKind } from '../../node-agent/host.ts';
-import { createFakeHost, type ExtraTool, type FakeHost } from './host.ts';
+import { createFakeHost, type FakeHost } from './host.ts';
+import type { ExtraTool } from './state.ts';
 
 /** A fake machine whose kernel shows what was put into a tree of texts, and takes what is written to them. */
 export interface SysfsHost extends FakeHost {

@@ -1,6 +1,6 @@
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { originOf, type Mount } from '../../src/lib/linux/mountinfo.ts';
-import type { FakeImage, FakeState } from './host.ts';
+import type { FakeImage, FakeState } from './state.ts';
 
 type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> | number;
 

@@ -78,10 +78,6 @@ test('a folder holds few files, unless all of them implement one contract', () =
   );
 });
 
-test('no file imports itself by way of others, be it for types alone', () => {
-  assert.deepEqual(circlesAmong(sources), []);
-});
-
 test('every folder imports only what the design allows', () => {
   const faults = sources
     .filter(file => file !== launcher)
@@ -189,30 +185,4 @@ function isAllowed(
   const ours = /^(src|gateway|node-agent|proto|test|deploy)\//.test(target);
   if (ours) return rule.ours.some(folder => target.startsWith(`${folder}/`));
   return rule.packages.some(name => target === name || target.startsWith(`${name}/`));
-}
-
-/** Files that import one another, group by group. */
-function circlesAmong(files: readonly string[]): readonly (readonly string[])[] {
-  const targets = new Map(files.map(file => [file, importsOf(file).map(({ target }) => target)]));
-  const reached = new Map(files.map(file => [file, reachedFrom(file, targets)]));
-  const among = (one: string, other: string): boolean =>
-    reached.get(one)?.has(other) === true && reached.get(other)?.has(one) === true;
-  const groups = Map.groupBy(
-    files.filter(file => among(file, file)),
-    file => files.filter(other => among(file, other)).join(' '),
-  );
-  return [...groups.values()];
-}
-
-function reachedFrom(entry: string, targets: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
-  const seen = new Set<string>();
-  const visit = (file: string): void => {
-    for (const target of targets.get(file) ?? [])
-      if (!seen.has(target)) {
-        seen.add(target);
-        visit(target);
-      }
-  };
-  visit(entry);
-  return seen;
 }

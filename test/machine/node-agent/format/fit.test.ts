@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { ext4 } from '../../../../node-agent/filesystems/ext4.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import type { ExecResult } from '../../../../src/lib/exec.ts';
-import type { FakeImage } from '../../../fakes/host.ts';
+import type { FakeImage } from '../../../fakes/state.ts';
 import {
   defaultImageBytes,
   measure,

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
-import type { FakeFault, FakeHost, FakeImage } from '../../../fakes/host.ts';
+import type { FakeFault, FakeHost } from '../../../fakes/host.ts';
+import type { FakeImage } from '../../../fakes/state.ts';
 import {
   block,
   defaultImageBytes,

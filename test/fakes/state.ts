@@ -1,0 +1,52 @@
+import type { PathKind } from '../../node-agent/host.ts';
+import type { ExecResult } from '../../src/lib/exec.ts';
+import type { Mount } from '../../src/lib/linux/mountinfo.ts';
+
+/** A backing file: its size, and what a reader of it finds. */
+export type FakeImage = {
+  sizeBytes: number;
+  /** A filesystem's or another format's name; `half` is what an mkfs left that was killed; `garbage` nobody knows. */
+  content: string;
+  /** Set by whoever writes data through a mount, so that a lost filesystem shows. */
+  data?: string;
+  /** blkid sees the filesystem, but it does not mount. */
+  unfinished?: boolean;
+  /** How much of the image its filesystem takes; absent: all of it. */
+  filesystemBytes?: number;
+  /** `errors` asks for a check, `broken` does not mount before one, `lost` is beyond one. */
+  damage?: 'errors' | 'broken' | 'lost';
+};
+
+/** A loop device that is set up. */
+export type FakeLoop = {
+  readonly backing: string;
+  readonly readonly: boolean;
+  readonly diskseq: number;
+  sizeBytes: number;
+};
+
+/** What a command does, given its arguments and its standard input; a number is its exit status. */
+export type ExtraTool = (args: readonly string[], input: string) => Partial<ExecResult> | number;
+
+/** A machine held in memory that behaves as the real tools do. */
+export type FakeState = {
+  readonly paths: Map<string, PathKind>;
+  readonly texts: Map<string, string>;
+  readonly images: Map<string, FakeImage>;
+  readonly loops: Map<number, FakeLoop>;
+  /** Counts the loop devices that were ever set up. */
+  diskseq: number;
+  /** What NFS servers export, as `server:/path`. */
+  readonly exports: Set<string>;
+  mounts: Mount[];
+  /** Every mkfs that ran, and what it found on its device. */
+  readonly formatted: string[];
+  /** Commands beside the usual ones, or in their place. */
+  readonly extra: Map<string, ExtraTool>;
+  /** Commands that answer as if they were not installed. */
+  readonly missing: Set<string>;
+  /** Whether blkid tells where a filesystem ends, as util-linux does since 2.39. */
+  tellsEnd: boolean;
+  /** The room that is left for files. */
+  freeBytes: number;
+};
