@@ -24,7 +24,7 @@ import { createFaultyBackend, type FaultyBackend } from '../unit/gateway/faulty-
 import { openPlaced, type Space } from '../fakes/placed-backend.ts';
 import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
-import { createOperations, type Operations } from '../../gateway/operations/operation.ts';
+import { createOperations, type Operations, type Step } from '../../gateway/operations/operation.ts';
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
 import type { Cluster } from '../../gateway/tenancy/cluster.ts';
 import type { Capability } from '../../src/api/storage.ts';
@@ -132,6 +132,8 @@ export type GatewayOptions<B = Backend> = {
   readonly pools?: Readonly<Record<string, B>>;
   readonly store?: string;
   readonly leaseMs?: number;
+  /** What is called at each step of an operation. */
+  readonly checkpoint?: (step: Step) => void;
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
 };
@@ -156,7 +158,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   t.after(() => engine.close());
   await migrate(engine);
   const { log, lines } = createMemoryLog();
-  const operations = createOperations({ engine, leaseMs: options.leaseMs });
+  const operations = createOperations({ engine, leaseMs: options.leaseMs, checkpoint: options.checkpoint });
   const services = createServices({ engine, pools, operations, keepDeletedMs: options.keepDeletedMs ?? 0 });
   const recovery = createRecovery({ engine, services, log });
   const admin = createAdmin({ engine, pools, operations, recovery });

@@ -11,31 +11,20 @@ import {
 } from 'fast-check';
 import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 
+type Kind<K, F = object> = K extends string ? Readonly<{ kind: K; id: string } & F> : never;
+
 /**
  * What a cluster can ask; sizes in MiB. `from` is the id of what a volume is filled from, `zone` the one in which it must
  * be; there is no zone c.
  */
 export type Operation =
-  | {
-      readonly kind: 'create';
-      readonly id: string;
-      readonly size: number;
-      readonly from: string | undefined;
-      readonly zone: Zone | undefined;
-    }
-  | { readonly kind: 'delete'; readonly id: string }
-  | { readonly kind: 'uncut'; readonly id: string }
-  | { readonly kind: 'ungroup'; readonly id: string }
-  | { readonly kind: 'attach' | 'detach'; readonly id: string; readonly node: string }
-  | {
-      readonly kind: 'snapshot';
-      readonly id: string;
-      readonly of: string;
-      readonly zone: Zone | undefined;
-    }
-  | { readonly kind: 'group'; readonly id: string; readonly of: readonly string[] }
-  | { readonly kind: 'expand'; readonly id: string; readonly size: number }
-  | { readonly kind: 'modify'; readonly id: string; readonly tier: string };
+  | Kind<'create', { size: number; from: string | undefined; zone: Zone | undefined }>
+  | Kind<'delete' | 'uncut' | 'ungroup'>
+  | Kind<'attach' | 'detach', { node: string }>
+  | Kind<'snapshot', { of: string; zone: Zone | undefined }>
+  | Kind<'group', { of: readonly string[] }>
+  | Kind<'expand', { size: number }>
+  | Kind<'modify', { tier: string }>;
 
 /** Something that happens to two gateways on one store: what is asked of one of them, and what else may come. */
 export type Event = {
@@ -57,63 +46,23 @@ const volumes = ['a.v0', 'a.v1', 'a.v2', 'a.v3'];
 const volume = constantFrom(...volumes);
 const group = constantFrom('a.g0', 'a.g1');
 const snapshot = constantFrom('a.s0', 'a.s1', 'a.s2');
-const size = constantFrom(1, 2, 3);
 const node = constantFrom('n0', 'n1');
 const zone = constantFrom<Zone | undefined>(undefined, undefined, undefined, 'a', 'b', 'c');
+const sources = oneof(volume, snapshot);
+const groupOf = subarray(volumes, { minLength: 1, maxLength: 3 });
 
 const operation: Arbitrary<Operation> = oneof(
-  {
-    weight: 5,
-    arbitrary: record({
-      kind: constant('create' as const),
-      id: volume,
-      size,
-      from: constant(undefined),
-      zone,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: record({
-      kind: constant('create' as const),
-      id: volume,
-      size: constantFrom(2, 3, 4),
-      from: oneof(volume, snapshot),
-      zone,
-    }),
-  },
-  { weight: 3, arbitrary: record({ kind: constant('delete' as const), id: volume }) },
-  { weight: 2, arbitrary: record({ kind: constant('uncut' as const), id: snapshot }) },
-  {
-    weight: 8,
-    arbitrary: record({ kind: constantFrom('attach' as const, 'detach' as const), id: volume, node }),
-  },
-  { weight: 5, arbitrary: record({ kind: constant('snapshot' as const), id: snapshot, of: volume, zone }) },
-  {
-    weight: 4,
-    arbitrary: record({
-      kind: constant('group' as const),
-      id: group,
-      of: subarray(volumes, { minLength: 1, maxLength: 3 }),
-    }),
-  },
-  { weight: 2, arbitrary: record({ kind: constant('ungroup' as const), id: group }) },
-  {
-    weight: 3,
-    arbitrary: record({
-      kind: constant('expand' as const),
-      id: volume,
-      size: constantFrom(2, 3, 4),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: record({
-      kind: constant('modify' as const),
-      id: volume,
-      tier: constantFrom('standard', 'fast'),
-    }),
-  },
+  some(5, 'create', { id: volume, size: constantFrom(1, 2, 3), from: constant(undefined), zone }),
+  some(4, 'create', { id: volume, size: constantFrom(2, 3, 4), from: sources, zone }),
+  some(3, 'delete', { id: volume }),
+  some(2, 'uncut', { id: snapshot }),
+  some(4, 'attach', { id: volume, node }),
+  some(4, 'detach', { id: volume, node }),
+  some(5, 'snapshot', { id: snapshot, of: volume, zone }),
+  some(4, 'group', { id: group, of: groupOf }),
+  some(2, 'ungroup', { id: group }),
+  some(3, 'expand', { id: volume, size: constantFrom(2, 3, 4) }),
+  some(3, 'modify', { id: volume, tier: constantFrom('standard', 'fast') }),
 );
 
 const at = constantFrom(0, 1);
@@ -126,26 +75,20 @@ const pair: Arbitrary<readonly [Operation, Operation]> = oneof(
 
 /** Any event, crashes among them. */
 export const event: Arbitrary<Event> = oneof(
-  { weight: 20, arbitrary: record({ at, kind: constant('ask' as const), operation }) },
-  {
-    weight: 4,
-    arbitrary: record({
-      at,
-      kind: constant('ask' as const),
-      operation,
-      crash: constantFrom(...crashPoints),
-    }),
-  },
-  { weight: 8, arbitrary: record({ at, kind: constant('pair' as const), operations: pair }) },
-  {
-    weight: 5,
-    arbitrary: record({
-      at,
-      kind: constant('write' as const),
-      id: volume,
-      slot: nat(7),
-      value: integer({ min: 1, max: 255 }),
-    }),
-  },
-  { weight: 2, arbitrary: record({ at, kind: constantFrom('list' as const, 'sweep' as const) }) },
+  some(20, 'ask', { at, operation }),
+  some(4, 'ask', { at, operation, crash: constantFrom(...crashPoints) }),
+  some(8, 'pair', { at, operations: pair }),
+  some(5, 'write', { at, id: volume, slot: nat(7), value: integer({ min: 1, max: 255 }) }),
+  some(1, 'list', { at }),
+  some(1, 'sweep', { at }),
 );
+
+/** As often as its weight, something of this kind. */
+function some<const K extends string, T extends object>(
+  weight: number,
+  kind: K,
+  fields: { [P in keyof T]: Arbitrary<T[P]> },
+) {
+  const arbitrary = record({ kind: constant(kind), ...fields });
+  return { weight, arbitrary: arbitrary as unknown as Arbitrary<T & { readonly kind: K }> };
+}

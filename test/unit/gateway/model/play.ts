@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { AsyncCommand } from 'fast-check';
 import { Problem, problemTable, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { Volume } from '../../../../src/api/volume.ts';
-import { clusters, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { clusters, mounted, volumeSpec, type Gateway } from '../../../harness/gateway-harness.ts';
 import { crash } from './hangs.ts';
 import { areApart, type Model } from './model.ts';
 import type { Event, Operation, Zone } from './operations.ts';
-import type { Life, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** Bytes of a size unit, and from one slot to the next. */
 export const mebibyte = 2 ** 20;
@@ -21,7 +21,7 @@ export function toCommand(event: Event, count: () => void): Command {
     async run(model, world) {
       count();
       await play(event, model, world);
-      for (const [id, nodes] of world.ways)
+      for (const [id, nodes] of world.attached)
         assert.ok(nodes.size <= 1, `"${id}" is open to ${[...nodes].join(' and ')}`);
     },
     toString: () => JSON.stringify(event),
@@ -111,7 +111,7 @@ async function endOf(operation: Operation, { world, at }: Place): Promise<Ended>
   }
 }
 
-async function ask(operation: Operation, gateway: Life): Promise<unknown> {
+async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   const { id, kind } = operation;
   const [, name = ''] = id.split('.');
   if (kind === 'delete') return gateway.volumes.delete(clusters.a, id);
@@ -155,7 +155,7 @@ function write({ id, slot, value }: Event & { kind: 'write' }, model: Model, wor
 }
 
 /** All pages of the list, joined: each volume once, in order. */
-export async function listAll({ volumes }: Life): Promise<readonly Volume[]> {
+export async function listAll({ volumes }: Gateway): Promise<readonly Volume[]> {
   const all: Volume[] = [];
   let pageToken: string | undefined;
   do {
@@ -169,7 +169,7 @@ export async function listAll({ volumes }: Life): Promise<readonly Volume[]> {
 }
 
 /** What must be there is listed as such, what must not be is not. */
-async function checkList(model: Model, gateway: Life): Promise<void> {
+async function checkList(model: Model, gateway: Gateway): Promise<void> {
   const listed = new Map((await listAll(gateway)).map(volume => [volume.id, volume]));
   for (const id of new Set([...listed.keys(), ...model.volumes.keys()])) {
     if (model.open.has(`life ${id}`)) continue;

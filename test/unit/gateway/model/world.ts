@@ -1,19 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestContext } from 'node:test';
+import type { Backend } from '../../../../gateway/backend.ts';
+import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { layFaults } from '../../../fakes/faulty-backend.ts';
 import { changing, type Rule } from '../../../fakes/faulty-backend/rules.ts';
-import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
-import { createRecovery, type Recovery } from '../../../../gateway/operations/recovery.ts';
-import { migrate } from '../../../../gateway/tables/schema.ts';
-import { createPools } from '../../../../gateway/pools/pools.ts';
-import { createServices, type Services } from '../../../../gateway/services.ts';
-import type { Engine } from '../../../../gateway/store.ts';
-import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { createOperations } from '../../../../gateway/operations/operation.ts';
-import { silentLog } from '../../../../src/lib/log.ts';
-import { clusters, openMemory } from '../../../harness/gateway-harness.ts';
-import { nodeZones, zones } from './model.ts';
+import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway-harness.ts';
 import { crash, watchHangs, type HangWatch } from './hangs.ts';
+import { nodeZones, zones } from './model.ts';
 
 /** Everything goes wrong now and then. */
 const rules: readonly Rule[] = [
@@ -29,103 +23,78 @@ const rules: readonly Rule[] = [
 ];
 const leaseMs = 40;
 
-/** One gateway without its listener. */
-export type Life = Services & { readonly engine: Engine; readonly recovery: Recovery };
+/** One gateway without its listener, and what watches over its storage. */
+type Life = { readonly gateway: Gateway; readonly watch: HangWatch };
 
 /** Two gateways on one store, over one storage that goes wrong. */
-export interface World {
-  readonly storage: MemoryBackend;
-  /** Which nodes can reach which volume now, as the storage has it. */
-  readonly ways: ReadonlyMap<string, ReadonlySet<string>>;
-  gateway(at: number): Life;
-  /** The gateway dies when its work gets there next. */
-  crashAt(at: number, point: Step['point']): void;
-  /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
-  unlessHung<T>(at: number, work: Promise<T>): Promise<T>;
-  isHung(at: number): boolean;
-  /** Drops the gateway, lets its claims run out, and starts another instead. */
-  restart(at: number): Promise<void>;
-  /** From here on nothing goes wrong. */
-  calm(): Promise<void>;
-  close(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Makes a world in which nothing is there. */
-export async function openWorld(store: string, seed: number): Promise<World> {
-  const ways = new Map<string, Set<string>>();
-  const storage = watchWays(
-    await openMemory(zones.map(zone => ({ totalBytes: 2 ** 39, segments: { zone } }))),
-    ways,
-  );
+export async function openWorld(t: TestContext, store: string, seed: number) {
+  const attached = new Map<string, Set<string>>();
+  const spaces = zones.map(zone => ({ totalBytes: 2 ** 39, segments: { zone } }));
+  const storage = watchAttached(await openMemory(spaces), attached);
+  const armed = new Map<number, Step['point']>();
   let faults = rules;
   let started = 0;
-  const watches = new Map<number, HangWatch>();
-  const armed = new Map<number, Step['point']>();
-  const lives: Life[] = [];
 
-  async function start(at: number): Promise<void> {
+  async function start(at: number): Promise<Life> {
     armed.delete(at);
-    const engine = openSqlite(store);
-    await migrate(engine);
     // Each life has faults of its own.
     const fate = { rules: faults, seed: seed + started++ };
     const watch = watchHangs(storage, inner => layFaults(inner, fate));
-    watches.set(at, watch);
-    const { backend } = watch;
     const checkpoint = ({ point }: Step): void => {
       if (armed.get(at) === point) throw crash;
     };
-    const operations = createOperations({ engine, leaseMs, checkpoint });
-    const pools = createPools(() => [{ name: 'main', backend }]);
-    const services = createServices({ engine, pools, operations });
-    lives[at] = { ...services, engine, recovery: createRecovery({ engine, services, log: silentLog }) };
+    const gateway = await makeGateway<Backend>(t, { store, backend: watch.backend, leaseMs, checkpoint });
+    return { gateway, watch };
   }
 
-  function gateway(at: number): Life {
-    const life = lives[at];
-    if (!life) throw new Error(`there is no gateway ${at}`);
-    return life;
-  }
+  const lives: [Life, Life] = [await start(0), await start(1)];
+  const life = (at: number): Life => lives[at === 0 ? 0 : 1];
 
+  /** Drops the gateway, lets its claims run out, and starts another in its place. */
   async function restart(at: number): Promise<void> {
-    await gateway(at).engine.close();
+    await life(at).gateway.engine.close();
     // It can record nothing any more.
-    watches.get(at)?.end();
+    life(at).watch.end();
     await sleep(leaseMs + 5);
-    await start(at);
+    lives[at] = await start(at);
   }
 
-  await start(0);
-  await start(1);
   for (const [id, zone] of Object.entries(nodeZones))
-    await gateway(0).nodes.put(clusters.a, id, { topology: { zone } });
+    await life(0).gateway.nodes.put(clusters.a, id, { topology: { zone } });
   return {
     storage,
-    ways,
-    gateway,
+    /** Which nodes can reach which volume now, as the storage has it. */
+    attached: attached as ReadonlyMap<string, ReadonlySet<string>>,
+    gateway: (at: number): Gateway => life(at).gateway,
     restart,
-    unlessHung: (at, work) => Promise.race([work, watches.get(at)?.hung ?? work]),
-    isHung: at => watches.get(at)?.isHung() ?? false,
-    crashAt: (at, point) => void armed.set(at, point),
-    async calm() {
+    /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
+    unlessHung: <T>(at: number, work: Promise<T>): Promise<T> => Promise.race([work, life(at).watch.hung]),
+    isHung: (at: number): boolean => life(at).watch.isHung(),
+    /** The gateway dies when its work gets there next. */
+    crashAt: (at: number, point: Step['point']): void => void armed.set(at, point),
+    /** From here on nothing goes wrong. */
+    async calm(): Promise<void> {
       faults = [];
-      await Promise.all([...lives.keys()].map(restart));
+      await Promise.all([restart(0), restart(1)]);
     },
-    async close() {
-      for (const { engine } of lives) await engine.close();
+    async close(): Promise<void> {
+      for (const { gateway } of lives) await gateway.engine.close();
     },
   };
 }
 
-function watchWays(inner: MemoryBackend, ways: Map<string, Set<string>>): MemoryBackend {
+function watchAttached(inner: MemoryBackend, attached: Map<string, Set<string>>): MemoryBackend {
   return {
     ...inner,
     async attach(volume, access) {
-      ways.set(volume.id, new Set(ways.get(volume.id)).add(access.nodeId));
+      attached.set(volume.id, new Set(attached.get(volume.id)).add(access.nodeId));
       return inner.attach(volume, access);
     },
     async detach(volume, nodeId) {
-      ways.get(volume.id)?.delete(nodeId);
+      attached.get(volume.id)?.delete(nodeId);
       return inner.detach(volume, nodeId);
     },
   };

@@ -1,20 +1,8 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Step } from '../../../../gateway/operations/operation.ts';
-import { migrate } from '../../../../gateway/tables/schema.ts';
-import { createPools } from '../../../../gateway/pools/pools.ts';
-import { createServices } from '../../../../gateway/services.ts';
-import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { createOperations } from '../../../../gateway/operations/operation.ts';
-import {
-  clusters,
-  makeGateway,
-  openMemory,
-  temporaryDirectory,
-  volumeSpec,
-} from '../../../harness/gateway-harness.ts';
+import { clusters, makeGateway, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 
 const mebibyte = 2 ** 20;
 const [a, b] = [{ zone: 'a' }, { zone: 'b' }];
@@ -31,27 +19,22 @@ const outcomes = [
 
 for (const [point, segments] of outcomes) {
   test(`a gateway that dies ${point} leads to one volume, though the better topology is free again`, async t => {
-    const store = join(temporaryDirectory(t), 'store.sqlite');
     const backend = await openMemory(spaces);
     const spec = volumeSpec('one', { topology });
-    const other = await makeGateway(t, { store, backend, leaseMs });
+    const other = await makeGateway(t, { backend, leaseMs });
     await other.volumes.create(clusters.a, 'a.other', volumeSpec('other', { topology }));
 
-    const engine = openSqlite(store);
-    await migrate(engine);
     const died = new Error('the gateway died');
     const checkpoint = (step: Step): void => {
       if (step.point === point) throw died;
     };
-    const operations = createOperations({ engine, leaseMs, checkpoint });
-    const pools = createPools(() => [{ name: 'main', backend }]);
-    const dying = createServices({ engine, pools, operations });
+    const dying = await other.replica({ checkpoint });
     await assert.rejects(dying.volumes.create(clusters.a, 'a.one', spec), died);
-    await engine.close();
+    await dying.engine.close();
     await other.volumes.delete(clusters.a, 'a.other');
     await sleep(leaseMs + 5);
 
-    const { volumes } = await makeGateway(t, { store, backend, leaseMs });
+    const { volumes } = await other.replica();
     const { volume } = await volumes.create(clusters.a, 'a.one', spec);
     assert.deepEqual(volume.topology, [segments]);
     assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.one']);

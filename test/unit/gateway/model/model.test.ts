@@ -8,10 +8,10 @@ import { test, type TestContext } from 'node:test';
 import { assert as assertProperty, asyncModelRun, asyncProperty, commands, nat } from 'fast-check';
 import type { Snapshot } from '../../../../src/api/snapshot.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
-import { createModel, type Content, type Model, type ModelSnapshot } from '../model/model.ts';
-import { event } from '../model/operations.ts';
-import { askOnce, listAll, mebibyte, slotBytes, toCommand } from '../model/play.ts';
-import { openWorld, type World } from '../model/world.ts';
+import { createModel, type Content, type Model, type ModelSnapshot } from './model.ts';
+import { event } from './operations.ts';
+import { askOnce, listAll, mebibyte, slotBytes, toCommand } from './play.ts';
+import { openWorld, type World } from './world.ts';
 
 const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay } = process.env;
 const usualRuns = isFull ? 70 : 20;
@@ -28,7 +28,7 @@ test('whatever is asked and whatever goes wrong, what must be there is there in 
     ...(replay !== undefined && { replayPath: replay }),
   });
   const property = asyncProperty(script, nat(), async (steps, faultSeed) => {
-    const world = await openWorld(join(directory, `${stores++}.sqlite`), faultSeed);
+    const world = await openWorld(t, join(directory, `${stores++}.sqlite`), faultSeed);
     const model = createModel();
     try {
       await asyncModelRun(async () => ({ model, real: world }), steps);
@@ -67,7 +67,7 @@ async function finish(model: Model, world: World): Promise<void> {
 
 /** The model, the rows and the storage hold the same. */
 async function assertSame(model: Model, world: World): Promise<void> {
-  const { storage, ways } = world;
+  const { storage, attached } = world;
   const volumes = await listAll(world.gateway(1));
   const ids = [...model.volumes.keys()].sort();
   assert.deepEqual(
@@ -85,7 +85,7 @@ async function assertSame(model: Model, world: World): Promise<void> {
       attachments.map(({ nodeId }) => nodeId),
       nodes,
     );
-    assert.deepEqual([...(ways.get(id) ?? [])], nodes, id);
+    assert.deepEqual([...(attached.get(id) ?? [])], nodes, id);
     assert.equal(mutableParameters?.['tier'], tier, id);
     assert.equal(hashOf(world, id), hashOfContent(content), `bytes of ${id}`);
   }
