@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { NewSnapshot } from '../../../../gateway/backend.ts';
+import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
+import { createFaultyBackend } from '../faulty-backend.ts';
+import {
+  assertProblem,
+  clusters,
+  endClaims,
+  makeGateway,
+  mounted,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
+
+const { a } = clusters;
+const names = ['one', 'two', 'three'];
+const moments = ['before', 'after'] as const;
+
+/** What holds for a snapshot and for a group alike, with how each is asked for. */
+const kinds = [
+  {
+    kind: 'snapshot',
+    cut: 'cut',
+    path: '/v1/snapshots/a.it',
+    spec: { name: 'it', volumeId: 'a.one' },
+    others: [{ name: 'other' }, { volumeId: 'a.two' }],
+    foreign: { volumeId: 'b.one' },
+    unknown: { volumeId: 'a.never' },
+    count: 1,
+  },
+  {
+    kind: 'group',
+    cut: 'cutGroup',
+    path: '/v1/groups/a.it',
+    spec: { name: 'it', volumeIds: ['a.one', 'a.two'] },
+    others: [{ name: 'other' }, { volumeIds: ['a.one', 'a.three'] }, { volumeIds: ['a.one'] }],
+    foreign: { volumeIds: ['a.one', 'b.one'] },
+    unknown: { volumeIds: ['a.one', 'a.never'] },
+    count: 2,
+  },
+] as const;
+
+const open = (t: TestContext) => makeFaultyGateway(t, { names });
+
+async function listed({ snapshots }: Gateway): Promise<number> {
+  return (await snapshots.list(a, { limit: 10 })).snapshots.length;
+}
+
+for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) {
+  const put = ({ ask }: Gateway, body: object = spec) => ask(`PUT ${path}`, { body });
+  const get = ({ ask }: Gateway) => ask(`GET ${path}`);
+  const remove = ({ ask }: Gateway) => ask(`DELETE ${path}`);
+
+  test(`a ${kind} lives its whole life over the routes`, async t => {
+    const gateway = await open(t);
+    const made = await put(gateway);
+    assert.deepEqual([made.status, made.body['state'], made.body['name']], [201, 'ready', 'it']);
+    const again = await put(gateway);
+    assert.deepEqual([again.status, again.body], [200, made.body]);
+    assert.deepEqual((await get(gateway)).body, made.body);
+    assert.equal(await listed(gateway), count);
+    for (let i = 0; i < 2; i++) assert.equal((await remove(gateway)).status, 204);
+    assertProblem(await get(gateway), 404, 'NOT_FOUND');
+    assert.equal(await listed(gateway), 0);
+    assert.deepEqual(await snapshotsIn(gateway.backend), []);
+  });
+
+  test(`a known ${kind} that differs is ALREADY_EXISTS, and what cannot be created is not recorded`, async t => {
+    const gateway = await open(t);
+    for (const [change, status, code] of [
+      [foreign, 404, 'NOT_FOUND'],
+      [unknown, 404, 'NOT_FOUND'],
+      [{ parameters: { colour: 'red' } }, 400, 'INVALID_ARGUMENT'],
+    ] as const)
+      assertProblem(await put(gateway, { ...spec, ...change }), status, code);
+    assertProblem(await get(gateway), 404, 'NOT_FOUND');
+    assert.deepEqual(gateway.backend.calls, []);
+    await put(gateway);
+    for (const other of others)
+      assertProblem(await put(gateway, { ...spec, ...other }), 409, 'ALREADY_EXISTS');
+  });
+
+  for (const moment of moments) {
+    test(`a ${kind} whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
+      const gateway = await open(t);
+      const { backend, recovery, volumes } = gateway;
+      backend.failNext(cut, moment, new Error('the answer was lost'));
+      assertProblem(await put(gateway), 503, 'UNAVAILABLE');
+      const { body: begun } = await get(gateway);
+      assert.deepEqual([begun['state'], await listed(gateway)], ['creating', 0]);
+      await assert.rejects(volumes.delete(a, 'a.one'), isProblem('FAILED_PRECONDITION'));
+      assert.equal(await recovery.sweep(), 1);
+      const { body } = await get(gateway);
+      assert.equal(body['state'], 'ready');
+      assert.deepEqual(idsOf(body), idsOf(begun));
+      assert.deepEqual((await snapshotsIn(backend)).toSorted(), idsOf(body).toSorted());
+      assert.equal(await recovery.sweep(), 0);
+    });
+
+    test(`a ${kind} that is deleted after an answer that was lost ${moment} the storage commits leaves nothing`, async t => {
+      const gateway = await open(t);
+      gateway.backend.failNext(cut, moment, new Error('the answer was lost'));
+      await put(gateway);
+      assert.equal((await remove(gateway)).status, 204);
+      await assertNothing(gateway);
+    });
+
+    test(`a deletion of a ${kind} whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
+      const gateway = await open(t);
+      await put(gateway);
+      gateway.backend.failNext('uncut', moment, new Error('the answer was lost'));
+      assertProblem(await remove(gateway), 503, 'UNAVAILABLE');
+      assert.equal((await get(gateway)).body['state'], 'deleting');
+      assertProblem(await put(gateway), 409, 'ABORTED');
+      assert.equal(await listed(gateway), 0);
+      assert.equal(await gateway.recovery.sweep(), 1);
+      await assertNothing(gateway);
+    });
+  }
+
+  for (const code of ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'INTERNAL'] satisfies ProblemCode[])
+    test(`a ${kind} that ends with ${code} leaves nothing, also of an earlier try`, async t => {
+      const gateway = await open(t);
+      gateway.backend.failNext(cut, 'after', new Error('the answer was lost'));
+      await put(gateway);
+      gateway.backend.failNext(cut, 'before', new Problem(code, 'it would be torn'));
+      const { body } = await put(gateway);
+      assert.deepEqual([body['code'], body['detail']], [code, 'it would be torn']);
+      await assertNothing(gateway);
+    });
+
+  test(`while a ${kind} is created its volumes are left alone, and the same call joins`, async t => {
+    const gateway = await open(t);
+    const { backend, attachments, ask } = gateway;
+    const release = backend.hold(cut);
+    const headers = { prefer: 'wait=0' };
+    const first = await ask(`PUT ${path}`, { body: spec, headers });
+    assert.deepEqual([first.status, first.body['state']], [202, 'creating']);
+    const same = Array.from({ length: 5 }, () => put(gateway));
+    assertProblem(await remove(gateway), 409, 'ABORTED');
+    assertProblem(await ask('DELETE /v1/volumes/a.one'), 409, 'ABORTED');
+    const overlapping = { body: { name: 'other', volumeId: 'a.one' } };
+    assertProblem(await ask('PUT /v1/snapshots/a.other', overlapping), 409, 'ABORTED');
+    const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
+    const attaching = attachments.attach(key, { capability: mounted, readonly: false });
+    await assert.rejects(attaching, isProblem('ABORTED'));
+    release();
+    for (const { body } of await Promise.all(same)) assert.equal(body['state'], 'ready');
+    assert.equal(backend.calls.filter(call => call.startsWith(cut)).length, 1);
+  });
+
+  for (const method of [cut, 'uncut'] as const)
+    test(`a gateway that dies in ${method} of a ${kind} is taken over once its claim has ended`, async t => {
+      const store = join(temporaryDirectory(t), 'store.sqlite');
+      const dying = await makeFaultyGateway(t, { names, store });
+      const { backend } = dying;
+      const run = method === cut ? put : remove;
+      if (method === 'uncut') await put(dying);
+      const release = backend.hold(method);
+      const lost = run(dying);
+      await backend.entered(method);
+      await dying.engine.close();
+      const next = await makeGateway(t, { backend, store });
+      assertProblem(await run(next), 409, 'ABORTED');
+      release();
+      await lost;
+      await endClaims(next);
+      assert.equal(await next.recovery.sweep(), 1);
+      assert.equal((await get(next)).body['state'], method === cut ? 'ready' : undefined);
+      assert.equal((await snapshotsIn(backend)).length, method === cut ? count : 0);
+    });
+
+  test(`a ${kind} that is not ready is shown, holds its volume, and gets ready by a retry or the sweep`, async t => {
+    const { gateway, finish } = await openSlow(t);
+    const { body } = await put(gateway);
+    assert.equal(body['state'], 'processing');
+    assert.deepEqual((await get(gateway)).body, body);
+    assert.equal(await listed(gateway), count);
+    await assert.rejects(gateway.volumes.delete(a, 'a.one'), isProblem('FAILED_PRECONDITION'));
+    assert.equal((await put(gateway)).body['state'], 'processing');
+    await gateway.snapshots.create(a, 'a.other', { name: 'other', volumeId: 'a.three' });
+    await gateway.snapshots.delete(a, 'a.other');
+    finish();
+    if (kind === 'group') assert.equal((await put(gateway)).status, 200);
+    else assert.equal(await gateway.recovery.sweep(), 1);
+    const { body: ready } = await get(gateway);
+    assert.deepEqual([ready['state'], ready['createdAt']], ['ready', body['createdAt']]);
+    await gateway.volumes.delete(a, 'a.one');
+  });
+}
+
+test('the order of the volumes of a group makes no difference, and its members are snapshots of it', async t => {
+  const { groups } = await open(t);
+  const { group } = await groups.create(a, 'a.it', { name: 'it', volumeIds: ['a.one', 'a.two'] });
+  const reversed = await groups.create(a, 'a.it', { name: 'it', volumeIds: ['a.two', 'a.one'] });
+  assert.deepEqual(reversed, { group, created: false });
+  assert.deepEqual(
+    group.snapshots.map(({ volumeId, groupId, state }) => [volumeId, groupId, state]),
+    ['a.one', 'a.two'].map(volumeId => [volumeId, 'a.it', 'ready']),
+  );
+});
+
+/** The ids of the snapshot, or of the members of the group. */
+function idsOf({ id, snapshots }: Readonly<Record<string, unknown>>): readonly string[] {
+  return snapshots ? (snapshots as { id: string }[]).map(member => member.id) : [String(id)];
+}
+
+/** No snapshot is left, and nothing holds the volumes. */
+async function assertNothing(gateway: Gateway): Promise<void> {
+  assert.deepEqual(await snapshotsIn(gateway.backend), []);
+  assert.equal(await gateway.recovery.sweep(), 0);
+  for (const name of names) await gateway.volumes.delete(a, `a.${name}`);
+}
+
+/** A gateway whose snapshots are not ready until `finish`, in groups the first member only. */
+async function openSlow(t: TestContext): Promise<{ gateway: Gateway; finish: () => void }> {
+  const inner = createFaultyBackend(await openMemory());
+  const { create, createGroup } = inner.snapshots ?? {};
+  assert.ok(inner.snapshots && create && createGroup);
+  let ready = false;
+  const snapshots = {
+    ...inner.snapshots,
+    create: async (snapshot: NewSnapshot) => ({ ...(await create(snapshot)), ready }),
+    createGroup: async (members: readonly NewSnapshot[]) =>
+      (await createGroup(members)).map(({ sizeBytes, createdAtMs }, index) => ({
+        sizeBytes,
+        createdAtMs,
+        ready: ready || index > 0,
+      })),
+  };
+  const gateway = await makeGateway(t, { backend: { ...inner, snapshots } });
+  for (const name of names) await gateway.volumes.create(a, `a.${name}`, volumeSpec(name));
+  return { gateway, finish: () => (ready = true) };
+}
