@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
+import { accessModes } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
@@ -43,13 +44,6 @@ export const image: BackendPlugin<typeof settings> = {
   },
 };
 
-const accessModes = [
-  'SINGLE_NODE_WRITER',
-  'SINGLE_NODE_READER_ONLY',
-  'SINGLE_NODE_SINGLE_WRITER',
-  'SINGLE_NODE_MULTI_WRITER',
-] as const;
-
 /** Opens the backend on a directory that no other process opens now. */
 export async function openImages(root: string, capacity?: number) {
   const pool = openPool(root);
@@ -59,7 +53,7 @@ export async function openImages(root: string, capacity?: number) {
   const modification = await createPreallocation(pool);
   return {
     name: 'image',
-    accessModes,
+    accessModes: accessModes.filter(mode => mode.startsWith('SINGLE_NODE')),
     accessTypes: ['mount', 'block'],
     parameters: z.strictObject({}),
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },

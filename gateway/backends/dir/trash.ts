@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { ignore, isId, syncDirectory } from '../local/files.ts';
+import { commandProblem, ignore, isId, syncDirectory } from '../local/files.ts';
 
 /** A directory that no volume's id can name. */
 const trashName = '.trash';
@@ -47,10 +47,6 @@ export async function hasDirectory(path: string): Promise<boolean> {
 /** Removes a tree. Links in it are removed and never followed; what is mounted in it stays, and is an error. */
 async function removeTree(path: string): Promise<void> {
   const args = ['-r', '-f', '--one-file-system', '--', path];
-  const { status, missing, timedOut, stderr } = await exec('rm', args, { timeoutMs: removeTimeoutMs });
-  if (status === 0) return;
-  if (missing) throw new Problem('FAILED_PRECONDITION', '"rm" is not installed');
-  if (timedOut)
-    throw new Problem('DEADLINE_EXCEEDED', `"${path}" is not removed yet; the next call continues`);
-  throw new Problem('UNAVAILABLE', `cannot remove "${path}": ${stderr.trim().split('\n', 1)[0]}`);
+  const result = await exec('rm', args, { timeoutMs: removeTimeoutMs });
+  if (result.status !== 0) throw commandProblem('rm', `remove "${path}"`, result);
 }

@@ -21,12 +21,11 @@ export type Copy = Source & { readonly target: string; readonly sizeBytes?: numb
 /** The copy under a name of its own, until it is whole and durable. */
 type Draft = Copy & { readonly path: string; readonly isWritten: boolean };
 
+/** A volume to copy. */
+type Writable = { readonly volume: KnownVolume; readonly attachedForWriting: boolean };
+
 /** A volume's image as a source. */
-export function fromVolume(
-  { images }: ImagePool,
-  { volume, ...rest }: { readonly volume: KnownVolume; readonly attachedForWriting: boolean },
-): Source {
-  const { attachedForWriting } = rest;
+export function fromVolume({ images }: ImagePool, { volume, attachedForWriting }: Writable): Source {
   return { name: `volume "${volume.id}"`, source: images.pathOf(volume.id), attachedForWriting };
 }
 

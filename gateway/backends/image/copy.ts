@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { codeOf, ignore } from '../local/files.ts';
+import { codeOf, commandProblem, ignore } from '../local/files.ts';
 import { allocatedBytes } from './pool.ts';
 
 /** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */
@@ -48,7 +48,7 @@ export async function copySparsely(source: string, target: string): Promise<void
   const [result] = await Promise.all([copying, writeBackWhile(copying, target)]);
   if (result.status === 0) return;
   await requireFree(dirname(target), neededBytes - (await allocatedBytes(target)));
-  throw new Problem('UNAVAILABLE', `cannot copy "${source}": "cp" ${describeFailure(result)}`);
+  throw commandProblem('cp', `copy "${source}"`, result);
 }
 
 /** RESOURCE_EXHAUSTED when the filesystem has fewer bytes free. */
@@ -77,11 +77,4 @@ async function writeBackWhile(copying: Promise<unknown>, target: string): Promis
     const file = await open(target, 'r').catch(ignore('ENOENT'));
     await file?.datasync().finally(() => file.close());
   }
-}
-
-function describeFailure({ status, timedOut, missing, fault }: ExecResult): string {
-  if (missing) return 'is not installed';
-  if (fault !== undefined) return `could not be started: ${fault}`;
-  if (timedOut) return 'did not end in time';
-  return status === undefined ? 'was killed' : `ended with status ${status}`;
 }

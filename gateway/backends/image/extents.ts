@@ -31,12 +31,10 @@ export async function readExtents(path: string, sizeBytes: number): Promise<Exte
     timeout: deadlineMs,
     killSignal: 'SIGKILL',
   });
-  const closed = once(child, 'close').then(
-    ([status]) => status === 0,
-    () => false,
-  );
+  const closed = once(child, 'close').catch(() => [undefined]);
   const parsed = await parseRows(createInterface({ input: child.stdout, crlfDelay: Infinity }), sizeBytes);
-  return (await closed) ? parsed : undefined;
+  const [status] = await closed;
+  return status === 0 ? parsed : undefined;
 }
 
 /** Reads the table between its heading and the count of extents. Anything unexpected gives undefined. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { asProblem, Problem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import type { CreatedVolume, Modification, NewVolume, VolumeRef } from '../../backend.ts';
-import { fileProblem } from '../local/files.ts';
+import { commandProblem, fileProblem } from '../local/files.ts';
 import { requireFree } from './copy.ts';
 import { allocatedBytes, type ImagePool } from './pool.ts';
 import type { Images } from './volumes.ts';
@@ -56,11 +56,8 @@ async function allocate({ root, images }: ImagePool, { id }: VolumeRef): Promise
   });
   await requireFree(root, found.size - found.blocks * 512);
   const args = ['--length', String(found.size), '--', path];
-  const { status, missing } = await exec('fallocate', args, { timeoutMs });
-  if (status === 0) return;
+  const result = await exec('fallocate', args, { timeoutMs });
+  if (result.status === 0) return;
   await requireFree(root, found.size - (await allocatedBytes(path)));
-  const reason = missing
-    ? 'the command "fallocate" is not installed'
-    : `fallocate ended with status ${status}`;
-  throw new Problem('UNAVAILABLE', `cannot allocate ${what}: ${reason}`);
+  throw commandProblem('fallocate', `allocate ${what}`, result);
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { clusterOf } from '../../../src/api/ids.ts';
 import { Problem } from '../../../src/api/problem.ts';
+import type { ExecResult } from '../../../src/lib/exec.ts';
 
 /** True for what can be the id of a volume or snapshot: it names an entry of a directory and nothing else. */
 export function isId(name: string): boolean {
@@ -41,6 +42,15 @@ export function fileProblem(error: unknown, what: string): Problem {
       error,
     );
   return new Problem('UNAVAILABLE', `cannot use ${what} (${code})`, error);
+}
+
+/** What went wrong with a command that did not succeed; `work` is what it was for, such as `remove "/a"`. */
+export function commandProblem(command: string, work: string, result: ExecResult): Problem {
+  const { status, missing, timedOut, fault, stderr } = result;
+  let reason = status === undefined ? 'was killed' : `ended with status ${status}`;
+  if (timedOut) reason = 'did not end in time';
+  if (fault !== undefined) reason = missing ? 'is not installed' : `could not be started: ${fault}`;
+  return new Problem('UNAVAILABLE', `cannot ${work}: "${command}" ${reason}`, stderr);
 }
 
 /** Makes the entries of a directory durable, and gives it a mode; a link instead of it is refused. */
