@@ -1,4 +1,4 @@
-import { advertisedSetting, defaultDriverName, parseDriverName } from '../src/csi/identity.ts';
+import { advertisedSetting, driverNameSetting } from '../src/csi/identity.ts';
 import { logLevels } from '../src/lib/log.ts';
 import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
 import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
@@ -33,11 +33,7 @@ export const nodeSettings = {
     parse: absolutePath,
     default: '/var/lib/kubelet',
   },
-  'driver-name': {
-    doc: 'the name of the CSI driver, the same in all programs of one installation',
-    parse: parseDriverName,
-    default: defaultDriverName,
-  },
+  'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
   'default-fs': {
     doc: 'the filesystem made on a blank volume when none is asked for',

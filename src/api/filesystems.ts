@@ -13,8 +13,6 @@ type FilesystemRules = {
 /** Options for a new filesystem by name, such as `fs.blockSize`. They go to mkfs alone: a filesystem that is there stays as it is. */
 export type FormatOptions = Readonly<Record<string, string>>;
 
-const prefix = 'fs.';
-
 /**
  * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway validates
  * them by this table and passes them on in the volume's context, and nodes make mkfs's arguments of them.
@@ -61,7 +59,7 @@ export function isFilesystemName(name: string): name is FilesystemName {
 
 /** The options for a new filesystem among a volume's parameters, or in its context. */
 export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOptions {
-  return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith(prefix)));
+  return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith('fs.')));
 }
 
 /** INVALID_ARGUMENT that says what is wrong with the options for the filesystem; without one, for each of them. */

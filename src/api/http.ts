@@ -25,12 +25,7 @@ export type HttpRequest = {
   readonly body?: unknown;
 };
 
-/** A call that is being made. `signal` is its end, by its deadline or its caller; the reason is a `Problem`. */
-type OpenCall = Call & {
-  readonly signal: AbortSignal;
-  /** Frees the timer and the caller's signal. */
-  close(): void;
-};
+type OpenCall = ReturnType<typeof openCall>;
 
 /** What came back; the body is what was read of JSON, or undefined. */
 type Reply = { readonly status: number; readonly retryAfterMs: number; readonly body: unknown };
@@ -124,8 +119,11 @@ export function createHttp(options: HttpOptions) {
   };
 }
 
-/** Begins a call. CANCELLED or DEADLINE_EXCEEDED when its end has come already. */
-function openCall(call: Call): OpenCall {
+/**
+ * Begins a call. `signal` is its end, by its deadline or its caller, with the reason, which is thrown when that has come
+ * already; `close` frees the timer and the caller's signal.
+ */
+function openCall(call: Call) {
   const leftMs = call.deadlineMs - Date.now();
   if (call.signal?.aborted) throw callerGone;
   if (!(leftMs > 0)) throw late;
@@ -137,7 +135,7 @@ function openCall(call: Call): OpenCall {
   return {
     ...call,
     signal: end.signal,
-    close() {
+    close(): void {
       clearTimeout(timer);
       call.signal?.removeEventListener('abort', cancel);
     },

@@ -47,8 +47,7 @@ export const attachmentSchema = z
     (Object.keys(attachmentFields) as Protocol[]).map(protocol =>
       z.strictObject({
         protocol: z.literal(protocol),
-        ...toSchemas(commonAttachmentFields),
-        ...toSchemas(attachmentFields[protocol]),
+        ...toSchemas({ ...commonAttachmentFields, ...attachmentFields[protocol] }),
       }),
     ),
   )
@@ -56,16 +55,6 @@ export const attachmentSchema = z
     id: 'Attachment',
     description:
       'How a node reaches a volume, by protocol. Not secret. A node formats only what `mayFormat`.',
-    examples: [
-      {
-        protocol: 'loop',
-        attachmentId: 'c0ffee00-0000-4000-8000-000000000000',
-        sizeBytes: 10_737_418_240,
-        readonly: false,
-        mayFormat: true,
-        path: '/var/lib/fairlead/images/east.pvc-1.img',
-      },
-    ],
   }) as unknown as z.ZodType<Attachment>;
 
 /** An attachment as the API shows it; `attachment` is there once the state is attached. */
@@ -96,11 +85,8 @@ function toSchema(kind: FieldKind): z.ZodType {
   const rule = fieldKinds[kind];
   if (!('pattern' in rule)) return z.int().min(rule.least).max(rule.most);
   const ofPattern = z.string().regex(rule.pattern);
-  if ('most' in rule)
-    return z
-      .array(ofPattern)
-      .min(1)
-      .max(rule.most)
-      .refine(areAddresses, 'has a port that is none, or an address twice');
-  return kind === 'text?' ? ofPattern.optional() : ofPattern;
+  if (kind === 'path') return ofPattern.meta({ examples: ['/srv/fast/east.pvc-1.img'] });
+  if (!('most' in rule)) return kind === 'text?' ? ofPattern.optional() : ofPattern;
+  const addresses = z.array(ofPattern).min(1).max(rule.most);
+  return addresses.refine(areAddresses, 'has a port that is none, or an address twice');
 }

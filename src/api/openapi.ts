@@ -70,8 +70,7 @@ function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
 
 function toOperation({ id, tag, doc, query, body, answers, problems = [] }: NamedOperation): OpenApiNode {
   const parameters = [...(query ? toParameters(query) : []), ...(answers[202] ? [prefer] : [])];
-  const codes = [...commonProblems, ...problems];
-  const refused = [...new Set(codes.map(code => problemTable[code].http))].sort((a, b) => a - b);
+  const refused = [...commonProblems, ...problems].map(code => problemTable[code].http);
   return {
     operationId: id,
     tags: [tag],
@@ -79,7 +78,10 @@ function toOperation({ id, tag, doc, query, body, answers, problems = [] }: Name
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: json(body) } }),
     responses: Object.fromEntries([
-      ...Object.entries(answers).map(([status, schema]) => [status, toAnswer(Number(status), schema)]),
+      ...Object.entries(answers).map(([status, schema]) => [
+        status,
+        { description: meanings[status], ...(schema && { content: json(schema) }) },
+      ]),
       ...refused.map(status => [status, { $ref: `#/components/responses/Problem${status}` }]),
       ['default', { $ref: '#/components/responses/Problem503' }],
     ]),
@@ -95,21 +97,15 @@ function toParameters(query: z.ZodObject): readonly OpenApiNode[] {
   });
 }
 
-const meanings: Readonly<Record<number, string>> = {
+const meanings: Readonly<Record<string, string>> = {
   200: 'As asked.',
   201: 'Created now.',
   202: 'Not done yet: the resource as it is now, where it is there. The same request joins the work.',
   204: 'Done.',
 };
 
-function toAnswer(status: number, schema: z.ZodType | null): OpenApiNode {
-  return { description: meanings[status] ?? '', ...(schema && { content: json(schema) }) };
-}
-
 function json(schema: z.ZodType): OpenApiNode {
-  const id = schema.meta()?.id;
-  if (id === undefined) throw new Error('a body of an operation has no id');
-  return { 'application/json': { schema: { $ref: `#/components/schemas/${id}` } } };
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${schema.meta()?.id}` } } };
 }
 
 /** All schemas with an id, each with an example. Unknown members of answers are to be ignored, so they are as they read. */
@@ -130,7 +126,7 @@ type Schemas = Readonly<Record<string, z.core.JSONSchema.BaseSchema>>;
 
 /** The example that a schema has, or one of all its members. */
 function exampleOf(schema: z.core.JSONSchema.BaseSchema, schemas: Schemas): unknown {
-  const { $ref, examples, oneOf: [first] = [], items, properties } = schema;
+  const { $ref, examples, anyOf, oneOf: [first] = anyOf ?? [], items, properties } = schema;
   const known = examples?.[0] ?? schema.default ?? schema.const ?? schema.enum?.[0];
   if (known !== undefined) return known;
   const target = $ref === undefined ? first : schemas[$ref.slice($ref.lastIndexOf('/') + 1)];

@@ -17,14 +17,7 @@ export const problemTable = {
   INTERNAL: { grpc: 13, http: 500, title: 'failed for good, with nothing left behind', final: true },
   UNAVAILABLE: { grpc: 14, http: 503, title: 'not done, or still running; try again', final: false },
   UNAUTHENTICATED: { grpc: 16, http: 401, title: 'a token or secret is missing or wrong', final: true },
-} as const satisfies Record<string, ProblemRow>;
-
-type ProblemRow = {
-  readonly grpc: number;
-  readonly http: number;
-  readonly title: string;
-  readonly final: boolean;
-};
+} as const;
 
 /** The name of an error: a gRPC code's name. */
 export type ProblemCode = keyof typeof problemTable;

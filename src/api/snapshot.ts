@@ -2,11 +2,11 @@ import { z } from 'zod';
 import {
   nameOf,
   poolName,
-  segmentsSchema,
   sizeBytes,
   stringMap,
   text,
   time,
+  topologies,
   topologyRequirementSchema,
   volumeId,
 } from './storage.ts';
@@ -40,10 +40,7 @@ export const snapshotSchema = z
     state,
     sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
     createdAt: time.describe('When it was taken; before that, when it was asked for.'),
-    topology: z
-      .array(segmentsSchema)
-      .optional()
-      .describe('Volumes made from it are reached from where one of these holds; absent: from everywhere.'),
+    topology: topologies.describe('Volumes made from it are reached from where one of these holds.'),
   })
   .meta({
     id: 'Snapshot',

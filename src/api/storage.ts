@@ -89,13 +89,14 @@ export const segmentsSchema = z
     examples: [{ 'csi.fairlead.dev/zone': 'a' }],
   });
 
-const terms = z.array(segmentsSchema).max(maxTerms).optional();
+/** Where something is reached from: where one of these holds. */
+export const topologies = z.array(segmentsSchema).max(maxTerms).optional();
 
 /** Where something new must be reached from. */
 export const topologyRequirementSchema = z
   .strictObject({
-    requisite: terms.describe('It must be reached from at least one of these.'),
-    preferred: terms.describe('Tried first, in this order; where `requisite` is given, of its terms.'),
+    requisite: topologies.describe('It must be reached from at least one of these.'),
+    preferred: topologies.describe('Tried first, in this order; where `requisite` is given, of its terms.'),
   })
   .meta({
     id: 'TopologyRequirement',

@@ -4,11 +4,11 @@ import {
   capabilityList,
   nameOf,
   poolName,
-  segmentsSchema,
   sizeBytes,
   stringMap,
   text,
   time,
+  topologies,
   topologyRequirementSchema,
   volumeId,
 } from './storage.ts';
@@ -73,10 +73,7 @@ export const volumeSchema = z
       .array(z.enum(['expansion', 'modification']))
       .optional()
       .describe('What was begun on a volume that is ready otherwise, and is not done yet.'),
-    topology: z
-      .array(segmentsSchema)
-      .optional()
-      .describe('It is reached from where one of these holds; absent: from everywhere.'),
+    topology: topologies.describe('It is reached from where one of these holds; absent: from everywhere.'),
   })
   .meta({
     id: 'Volume',

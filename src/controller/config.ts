@@ -1,5 +1,5 @@
 import { isClusterName } from '../api/ids.ts';
-import { advertisedSetting, defaultDriverName, parseDriverName } from '../csi/identity.ts';
+import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { logLevels } from '../lib/log.ts';
 import { absolutePath, choice, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
@@ -24,11 +24,7 @@ export const controllerSettings = {
     parse: tokenLifetimeMs,
     default: '5m',
   },
-  'driver-name': {
-    doc: "the CSI driver's name, the same in all programs",
-    parse: parseDriverName,
-    default: defaultDriverName,
-  },
+  'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
   'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
 } as const;

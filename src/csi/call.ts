@@ -5,6 +5,7 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type ServiceError,
 } from '@grpc/grpc-js';
 import { maxIdBytes } from '../api/ids.ts';
@@ -53,10 +54,10 @@ const streamTimeoutMs = 24 * 60 * 60 * 1_000;
  * The gRPC edge: turns what a handler throws into a status, and logs it once. The status carries code and message
  * alone (CSI spec, "Error Scheme").
  */
-export function toGrpcHandler<Request, Response>(
+export function toGrpcHandler(
   edge: Edge,
-  handler: Unary<Request, Response>,
-): handleUnaryCall<Request, Response> {
+  handler: Unary<unknown, unknown>,
+): handleUnaryCall<unknown, unknown> {
   return async (call, callback) => {
     const opened = openCall(edge, call, unaryTimeoutMs);
     try {
@@ -69,11 +70,8 @@ export function toGrpcHandler<Request, Response>(
 }
 
 /** The gRPC edge of a stream: waits for a slow reader, and ends with a status when the handler throws. */
-export function toGrpcStream<Request, Response>(
-  edge: Edge,
-  handler: Streaming<Request, Response>,
-): handleServerStreamingCall<Request, Response> {
-  return async call => {
+export function toGrpcStream(edge: Edge, handler: Streaming<unknown, unknown>) {
+  return async (call: ServerWritableStream<unknown, unknown>): Promise<void> => {
     const opened = openCall(edge, call, streamTimeoutMs);
     const { signal } = opened;
     try {

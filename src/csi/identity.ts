@@ -88,12 +88,19 @@ export function createIdentity({
   };
 }
 
+/** The driver's name when none is set. */
+export const defaultDriverName = 'csi.fairlead.dev';
+
+/** The setting of the driver's name, the same in all programs. */
+export const driverNameSetting = {
+  doc: 'the name of the CSI driver, the same in all programs of one installation',
+  parse: parseDriverName,
+  default: defaultDriverName,
+} as const;
+
 /** A driver's name as CSI rules it: a domain name of at most 63 characters. */
-export function parseDriverName(value: string): string {
+function parseDriverName(value: string): string {
   const wellFormed = /^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$/.test(value) && value.length <= 63;
   if (!wellFormed) throw new Error(`"${value}" is not a driver name: a domain name of at most 63 characters`);
   return value;
 }
-
-/** The driver's name when none is set. */
-export const defaultDriverName = 'csi.fairlead.dev';

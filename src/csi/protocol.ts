@@ -22,16 +22,15 @@ export type Csi = {
   readonly SnapshotMetadata: Service<metadata.SnapshotMetadataClient, metadata.SnapshotMetadataDefinition>;
 };
 
-/** One type of message as the generated code reads and writes it. */
-export interface MessageType {
-  fromObject(value: object): object;
-  encode(message: object): { finish(): Uint8Array };
-  decode(bytes: Uint8Array): object;
-  toObject(message: object, options: object): object;
-}
-
-/** The generated messages, by their full names. */
-export type Messages = Readonly<Record<string, MessageType>>;
+/** The generated code that reads and writes each type of message, by its full name. */
+export type Messages = {
+  readonly [fullName: string]: {
+    fromObject(value: object): object;
+    encode(message: object): { finish(): Uint8Array };
+    decode(bytes: Uint8Array): object;
+    toObject(message: object, options: object): object;
+  };
+};
 
 /** The methods of each service, by the service's full name; messages are named in full. */
 export type Services = Readonly<Record<string, readonly Method[]>>;
@@ -40,15 +39,7 @@ type Method = {
   readonly name: string;
   readonly request: string;
   readonly answer: string;
-  readonly requestStream: boolean;
-  readonly responseStream: boolean;
-};
-
-/** Reads and writes one type of message. */
-export type Codec = {
-  readonly serialize: (value: object) => Buffer;
-  readonly deserialize: (bytes: Uint8Array) => object;
-};
+} & Pick<ServiceDefinition[string], 'requestStream' | 'responseStream'>;
 
 /** How messages look in TypeScript: int64 and enum values as strings, defaults filled in, the name of a oneof's member. */
 const shape = { longs: String, enums: String, defaults: true, oneofs: true };
@@ -76,13 +67,13 @@ export function loadRegistration(): Service<
   return load<{ Registration: ReturnType<typeof loadRegistration> }>('pluginregistration').Registration;
 }
 
-/** The codec of the message with that full name; throws when there is none. */
-export function codecOf(messages: Messages, fullName: string): Codec {
+/** Writes and reads the message with that full name; throws when there is none. */
+export function codecOf(messages: Messages, fullName: string) {
   const type = messages[fullName];
   if (type === undefined) throw new Error(`there is no message "${fullName}"`);
   return {
-    serialize: value => type.encode(type.fromObject(value)).finish() as Buffer,
-    deserialize: bytes => type.toObject(type.decode(bytes), shape),
+    serialize: (value: object) => type.encode(type.fromObject(value)).finish() as Buffer,
+    deserialize: (bytes: Uint8Array) => type.toObject(type.decode(bytes), shape),
   };
 }
 

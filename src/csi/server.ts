@@ -27,12 +27,7 @@ export type ServeOptions = {
 };
 
 /** A server that accepts calls. */
-export interface GrpcServer {
-  /** True while the socket at the path is the one that was bound. */
-  isBound(): boolean;
-  /** Lets running calls end, within a bound, and removes the socket, unless another instance has its path by now. */
-  close(): Promise<void>;
-}
+export type GrpcServer = Awaited<ReturnType<typeof serve>>;
 
 /** Statistics of its own that nobody reads cost grpc-js a sixth of each call. */
 const quiet = { 'grpc.enable_channelz': 0 };
@@ -43,7 +38,7 @@ const drainMs = 3_000;
  * and that instance is not disturbed. What is no socket is never replaced. Whoever removes the file later takes the
  * server from its callers: a liveness probe on the socket then has the program started again.
  */
-export async function serve(options: ServeOptions): Promise<GrpcServer> {
+export async function serve(options: ServeOptions) {
   const { socketPath, services } = options;
   await clearSocketPath(socketPath);
   const server = new Server(quiet);
@@ -52,8 +47,10 @@ export async function serve(options: ServeOptions): Promise<GrpcServer> {
   const own = fileIdentity(socketPath);
   const isBound = (): boolean => fileIdentity(socketPath) === own;
   return {
+    /** True while the socket at the path is the one that was bound. */
     isBound,
-    async close() {
+    /** Lets running calls end, within a bound, and removes the socket, unless another instance has its path by now. */
+    async close(): Promise<void> {
       if (isBound()) rmSync(socketPath);
       // Calls that have not ended by then are aborted.
       server.drain(address, drainMs);

@@ -6,9 +6,9 @@ import {
   advertisedByDefault,
   advertisedSetting,
   createIdentity,
+  driverNameSetting,
   formatAdvertised,
   parseAdvertised,
-  parseDriverName,
   toVendorVersion,
   type Advertised,
 } from '../../../src/csi/identity.ts';
@@ -16,9 +16,9 @@ import { version } from '../../../src/lib/version.ts';
 
 test("a driver's name is a domain name of at most 63 characters", () => {
   for (const name of ['csi.fairlead.dev', 'a', 'A-1.b', 'x'.repeat(63)])
-    assert.equal(parseDriverName(name), name);
+    assert.equal(driverNameSetting.parse(name), name);
   for (const name of ['', '-a', 'a-', '.a', 'a.', 'a_b', 'a/b', 'a b', 'ü', 'x'.repeat(64)])
-    assert.throws(() => parseDriverName(name), /is not a driver name/, name);
+    assert.throws(() => driverNameSetting.parse(name), /is not a driver name/, name);
 });
 
 const sets = fc

@@ -5,7 +5,7 @@ import type { MessageTypeDefinition } from '@grpc/proto-loader';
 import { loadSync } from '@grpc/proto-loader';
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
-import { codecOf, type Codec, type Messages, type Services } from '../../../src/csi/protocol.ts';
+import { codecOf, type Messages, type Services } from '../../../src/csi/protocol.ts';
 import csiMessages, { services } from '../../../src/csi/generated/csi.messages.js';
 import nodeMessages, { services as nodeServices } from '../../../src/csi/generated/node.messages.js';
 import { services as registrationServices } from '../../../src/csi/generated/pluginregistration.messages.js';
@@ -111,7 +111,7 @@ const typesIn = (space: protobuf.NamespaceBase): protobuf.Type[] =>
     return object instanceof protobuf.Type ? [object, ...typesIn(object)] : typesIn(object);
   });
 
-const codec = (type: string): Codec => codecOf(csiMessages, `csi.v1.${type}`);
+const codec = (type: string) => codecOf(csiMessages, `csi.v1.${type}`);
 
 const hex = (type: string, value: object) => codec(type).serialize(value).toString('hex');
 
