@@ -21,7 +21,7 @@ const capability = {
 };
 
 async function open() {
-  const { agent, request: volume } = await openVolume(openFakeBench());
+  const { agent, bench, request: volume } = await openVolume(openFakeBench());
   const segments: Record<string, string> = {};
   const node = createNode(agent, { nodeId: 'n1', maxVolumes: 7, topology: async () => segments });
   const request = {
@@ -37,7 +37,7 @@ async function open() {
   };
   const ask = async (rpc: Rpc, change: object = {}): Promise<unknown> =>
     node[rpc]?.({ ...request, ...change } as never, call);
-  return { node, request, ask, segments };
+  return { node, request, ask, segments, texts: bench.host.state.texts };
 }
 
 test('a volume goes through all calls', async () => {
@@ -95,6 +95,7 @@ const malformed: readonly Row[] = [
     /unknown fields "device"/,
   ],
   [['NodeStageVolume'], { volume_capability: flagged }, /mount flag "noatime,suid" is not allowed for ext4/],
+  [['NodeStageVolume'], { secrets: { big: 'x'.repeat(4_096) } }, /secrets has 4099 bytes/],
   [asking, { volume_path: '' }, /volume_path is missing/],
   [['NodeExpandVolume'], { capacity_range: { required_bytes: '2', limit_bytes: '1' } }, /limits them to 1/],
 ];
@@ -118,6 +119,12 @@ for (const [code, rows] of Object.entries(others))
         const { ask } = await open();
         await assert.rejects(ask(rpc, change), { code, message: names });
       });
+
+test('a volume over a protocol that has no use for secrets is staged with any, and none is recorded', async () => {
+  const { ask, texts } = await open();
+  assert.deepEqual(await ask('NodeStageVolume', { secrets: { password: 'canary', other: 'canary' } }), {});
+  assert.doesNotMatch(Array.from(texts.values()).join('\n'), /canary/);
+});
 
 test('a slash at the end of a path changes nothing, whatever call it is in', async () => {
   const { ask, request } = await open();

@@ -16,24 +16,24 @@ const attachments = {
   file: { ...common, protocol: 'loop', path: '/images/v' },
 } as const satisfies Readonly<Record<string, Attachment>>;
 
-test('the connections of all volumes that are recorded are seen to, and a failure is logged', async () => {
+/** A machine with the records of these volumes, of which those over NBD are connected. */
+async function open(names: readonly (keyof typeof attachments)[]) {
   const { host, volumes } = openNbdWorld();
-  const { state } = host;
-  state.paths.set('/state', 'directory');
+  host.state.paths.set('/state', 'directory');
   const records = await openRecords('/state/volumes', host);
-  for (const [name, attachment] of Object.entries(attachments))
-    await records.put({
-      volumeId: `c.${name}`,
-      attachment,
-      stagingPath: `/stage/${name}`,
-      capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' },
-      targets: [],
-    });
-  for (const name of ['one', 'two'] as const) {
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  for (const name of names) {
+    const attachment = attachments[name];
+    await records.put({ volumeId: name, attachment, stagingPath: `/stage/${name}`, capability, targets: [] });
+    if (attachment.protocol !== 'nbd') continue;
     volumes.set(name, { name, sizeBytes: common.sizeBytes });
-    await nbd.connect(attachments[name], host);
+    await nbd.connect(attachment, host);
   }
-  const before = host.lines.length;
+  return { host, records, volumes, before: host.lines.length };
+}
+
+test('the connections of all volumes that are recorded are seen to, and a failure is logged', async () => {
+  const { host, records, volumes, before } = await open(['one', 'two', 'shared', 'file']);
   const warnings: string[] = [];
   const log = { ...silentLog, warn: (message: string) => void warnings.push(message) };
   await repair({ host, records, log });
@@ -48,17 +48,9 @@ test('the connections of all volumes that are recorded are seen to, and a failur
 });
 
 test('a command that could not be killed is waited for, and no other is started beside it', async () => {
-  const { host, volumes } = openNbdWorld();
-  host.state.paths.set('/state', 'directory');
-  const records = await openRecords('/state/volumes', host);
-  const attachment = attachments.one;
-  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
-  await records.put({ volumeId: 'c.one', attachment, stagingPath: '/s', capability, targets: [] });
-  volumes.set('one', { name: 'one', sizeBytes: common.sizeBytes });
-  await nbd.connect(attachment, host);
+  const { host, records, before } = await open(['one']);
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
   host.tools.set('node', () => ({ status: undefined, timedOut: true, gone }));
-  const before = host.lines.length;
   const [watch, look] = [createWatch(), { host, records, log: silentLog }];
   for (let i = 0; i < 3; i++) await repair(look, watch);
   assert.equal(host.lines.length, before + 1);

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { addDirectory } from '../../../fakes/host.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
-import type { SysfsHost } from '../../../fakes/sysfs.ts';
-import { MiB, startAgent } from '../../../harness/node-agent-bench.ts';
+import { block, MiB, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
 
 const target = 'iqn.2026-01.test:one';
 const [wwid, serial] = ['naa.6001405one', 'SER1'];
@@ -22,10 +20,8 @@ const names: readonly Attachment[] = [
   { ...plugged, wwid, serial },
 ];
 
-type Machine = { readonly host: SysfsHost; readonly agent: Agent; restart(): Promise<Agent> };
-
 /** A machine with the disk, which is an iSCSI unit that is there once somebody has connected it. */
-async function open(): Promise<Machine> {
+async function open() {
   const { host, volumes } = openIscsiWorld(target);
   volumes.set('1', { name: 'one', sizeBytes: MiB }).set('2', { name: 'two', sizeBytes: MiB });
   for (const name of ['stage', 'state']) addDirectory(host.state, `/bench/${name}`);
@@ -36,8 +32,7 @@ async function open(): Promise<Machine> {
     if (path === '/sys/block/sda/device/wwid')
       shown('/sys/block/sda/device/vpd_pg80', `\0\x80\0\x04${serial}`);
   };
-  const bench = { host, directory: '/bench', makeImage: String, resizeImage: () => {}, copyImage: String };
-  const restart = () => startAgent(bench);
+  const restart = () => startAgent({ ...openFakeBench(), host });
   return { host, agent: await restart(), restart };
 }
 
@@ -46,9 +41,15 @@ function requestFor(name: string, attachment: Attachment): StageRequest {
     volumeId: `c.${name}`,
     stagingPath: `/bench/stage/${name}`,
     attachment,
-    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+    capability: block,
   };
 }
+
+/** Two volumes that are one disk. */
+const both = [
+  requestFor('holder', { ...overIscsi, wwid }),
+  requestFor('other', { ...overIscsi, serial }),
+] as const;
 
 const refused = {
   code: 'FAILED_PRECONDITION',
@@ -74,10 +75,7 @@ for (const [index, second] of names.entries().filter(([at]) => at > 0))
 
 test('a disk is free for the other volume once the first was unstaged', async () => {
   const { agent } = await open();
-  const [holder, other] = [
-    requestFor('holder', { ...overIscsi, wwid }),
-    requestFor('other', { ...overIscsi, serial }),
-  ];
+  const [holder, other] = both;
   await stage(agent, holder);
   await unstage(agent, holder);
   await stage(agent, other);
@@ -87,7 +85,6 @@ test('a disk is free for the other volume once the first was unstaged', async ()
 
 test('of two volumes that are staged at a time on one disk, never both are, and one is in the end', async () => {
   const { agent } = await open();
-  const both = [requestFor('holder', { ...overIscsi, wwid }), requestFor('other', { ...overIscsi, serial })];
   const outcomes = await Promise.allSettled(both.map(request => stage(agent, request)));
   assert.ok(outcomes.some(({ status }) => status === 'rejected'));
   const retried: PromiseSettledResult<void>[] = [];
@@ -97,20 +94,18 @@ test('of two volumes that are staged at a time on one disk, never both are, and 
 
 test('of two volumes of one target that are unstaged at a time, the last one logs out', async () => {
   const { host, agent } = await open();
-  const both = [
-    requestFor('one', { ...overIscsi, wwid }),
-    requestFor('two', { ...overIscsi, lun: 2, wwid: 'naa.6001405two' }),
-  ];
-  for (const request of both) await stage(agent, request);
+  const second = { ...overIscsi, lun: 2, wwid: 'naa.6001405two' };
+  const leavers = [requestFor('one', { ...overIscsi, wwid }), requestFor('two', second)];
+  for (const request of leavers) await stage(agent, request);
   const { promise: disconnected, resolve } = Promise.withResolvers<void>();
   let count = 0;
   const remove = async (volumeId: string): Promise<void> => {
-    if (++count === both.length) resolve();
+    if (++count === leavers.length) resolve();
     await disconnected;
     await agent.records.remove(volumeId);
   };
   const leaving = { ...agent, records: { ...agent.records, remove } };
-  await Promise.all(both.map(request => unstage(leaving, request)));
+  await Promise.all(leavers.map(request => unstage(leaving, request)));
   assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspectPath, readPath, realOf } from '../../../../node-agent/volumes/target-path.ts';
-import { createMachine } from '../../../../node-agent/host/linux.ts';
-import { openFakeBench, openRealBench } from '../../../harness/node-agent-bench.ts';
+import { stage } from '../../../../node-agent/volumes/stage.ts';
+import { openFakeBench, openRealBench, openVolume } from '../../../harness/node-agent-bench.ts';
 
 const base = { named: '/var/lib/kubelet', real: '/var/lib/kubelet' };
 
@@ -49,13 +49,10 @@ test('the base / allows any path', () => {
 });
 
 test('a symbolic link in any component is INVALID_ARGUMENT and is named', async t => {
-  const { directory } = openRealBench(t);
+  const { directory, host } = openRealBench(t);
   mkdirSync(`${directory}/pods/real`);
   symlinkSync(`${directory}/pods/real`, `${directory}/pods/link`);
-  const agent = {
-    host: createMachine({ timeoutMs: 1_000 }),
-    base: { named: directory, real: directory },
-  };
+  const agent = { host, base: { named: directory, real: directory } };
   for (const path of [`${directory}/pods/link`, `${directory}/pods/link/x`]) {
     await assert.rejects(inspectPath(agent, { field: 'target_path', path }, []), {
       code: 'INVALID_ARGUMENT',
@@ -65,27 +62,11 @@ test('a symbolic link in any component is INVALID_ARGUMENT and is named', async 
 });
 
 test('a mountpoint is not looked at, and what lies below one is refused', async () => {
-  const { host, directory } = openFakeBench();
-  const path = `${directory}/pods/v`;
-  const mount = {
-    id: 1,
-    parentId: 0,
-    device: '0:9',
-    root: '/',
-    path,
-    options: [],
-    type: 'nfs',
-    source: 'server:/x',
-    superOptions: [],
-  };
-  const untouched = {
-    ...host,
-    kindOf: (asked: string) => (asked === path ? assert.fail() : host.kindOf(asked)),
-  };
-  const agent = { host: untouched, base: { named: directory, real: directory } };
-  const look = (at: string) => inspectPath(agent, { field: 'target_path', path: at }, [mount]);
-  assert.equal((await look(path)).kind, 'mountpoint');
-  await assert.rejects(look(`${path}/x`), {
-    code: 'FAILED_PRECONDITION',
-  });
+  const { agent, request } = await openVolume(openFakeBench());
+  await stage(agent, request);
+  const mounts = await agent.host.mounts();
+  // The fake machine refuses to look at what is mounted.
+  const look = (path: string) => inspectPath(agent, { field: 'target_path', path }, mounts);
+  assert.equal((await look(request.stagingPath)).kind, 'mountpoint');
+  await assert.rejects(look(`${request.stagingPath}/x`), { code: 'FAILED_PRECONDITION' });
 });

@@ -2,23 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
-import { toPublishContext } from '../../../../src/api/attachment.ts';
-import type { UnaryCall } from '../../../../src/csi/call.ts';
-import { createNode } from '../../../../node-agent/node.ts';
 import type { Secrets } from '../../../../node-agent/connector.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { addDirectory } from '../../../fakes/host.ts';
-import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
+import { block, MiB, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
 
-const MiB = 2 ** 20;
 const target = 'iqn.2003-01.org.example:t';
 const record = `/etc/iscsi/nodes/${target}/192.0.2.7,3260`;
 const secrets: Secrets = {
   'node.session.auth.username': 'canary-user',
   'node.session.auth.password': 'canary-password',
 };
-const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
 
 /** A node with a block volume on an iSCSI target that demands the password. */
 function open() {
@@ -26,10 +21,7 @@ function open() {
   const { host } = world;
   world.volumes.set('0', { name: 'a0', sizeBytes: MiB });
   world.demands.text = 'password = canary-password';
-  for (const name of ['stage', 'pods', 'state']) {
-    addDirectory(host.state, `/bench/${name}`);
-    host.put(`/bench/${name}/other/file`, 'x');
-  }
+  for (const name of ['stage', 'state']) addDirectory(host.state, `/bench/${name}`);
   const attachment: AttachmentOf<'iscsi'> = {
     protocol: 'iscsi',
     portals: ['192.0.2.7:3260'],
@@ -45,8 +37,8 @@ function open() {
     volumeId: 'c.v',
     stagingPath: '/bench/stage/v',
     attachment,
-    capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
-  } as const;
+    capability: block,
+  };
   return { ...world, request, start: () => startAgent({ ...openFakeBench(), host }) };
 }
 
@@ -112,30 +104,4 @@ test('secrets that are refused leave nothing of the volume, and nothing of thems
     assert.deepEqual(agent.records.all(), []);
     assert.equal(host.get(record), undefined);
   }
-});
-
-test('a volume over a protocol that has no use for secrets is staged with any', async () => {
-  const bench = openFakeBench();
-  const request = requestFor(bench, bench.makeImage('image'));
-  const { attachment, stagingPath, volumeId } = request;
-  const agent = await startAgent(bench);
-  const node = createNode(agent, { nodeId: 'n1', maxVolumes: 0, topology: async () => ({}) });
-  const asked = {
-    volume_id: volumeId,
-    publish_context: toPublishContext(attachment),
-    staging_target_path: stagingPath,
-    volume_capability: {
-      access_type: 'mount',
-      mount: { fs_type: 'ext4', mount_flags: [], volume_mount_group: '' },
-      access_mode: { mode: 'SINGLE_NODE_WRITER' },
-    },
-    volume_context: {},
-  };
-  const ask = (given: Secrets) => node.NodeStageVolume?.({ ...asked, secrets: given } as never, call);
-  assert.deepEqual(await ask({ ...secrets, other: 'canary' }), {});
-  assert.doesNotMatch(Array.from(bench.host.state.texts.values()).join('\n'), /canary/);
-  await assert.rejects(async () => ask({ big: 'x'.repeat(4_096) }), {
-    code: 'INVALID_ARGUMENT',
-    detail: 'secrets has 4099 bytes, more than the 4096 allowed',
-  });
 });
