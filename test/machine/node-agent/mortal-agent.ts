@@ -17,12 +17,8 @@ export interface MortalAgent {
   tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean>;
 }
 
-/** Makes one for a node, with more settings, and with commands of the test's own before the machine's. */
-export function createMortalAgent(
-  node: TestNode,
-  more: Readonly<Record<string, string>> = {},
-  commandDir = '',
-): MortalAgent {
+/** Makes one for a node, with commands of the test's own before the machine's. */
+export function createMortalAgent(node: TestNode, commandDir = ''): MortalAgent {
   let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
   async function start() {
     const settings = {
@@ -30,7 +26,6 @@ export function createMortalAgent(
       'node-id': 'n1',
       'state-dir': node.state,
       'kubelet-dir': node.root,
-      ...more,
     };
     const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
     const env = { ...process.env, PATH: `${commandDir}:${process.env['PATH']}` };
