@@ -14,8 +14,7 @@ export interface DeviceConnector<P extends Protocol> {
   readonly kind: 'device';
   /**
    * Connects and returns the device once it is there and proved to be this volume's. A connector that takes `secrets`
-   * refuses those that it does not know; what they open stays open without them until `disconnect`, which lets nothing
-   * of them stay on the machine. One that does not take them has no use for any, and they are nobody's fault.
+   * refuses unknown ones, needs them once, and leaves none on the machine after `disconnect`; others ignore all.
    */
   connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Device>;
   /** The machine connects the device by itself, after a reboot too: that it is there does not say that it is used. */

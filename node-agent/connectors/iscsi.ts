@@ -4,17 +4,16 @@ import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, isDisk, nameOf, readDisk, readWwid, requireIdentity } from '../host/disk.ts';
-import { keepWhere, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
+import { waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
-import { forget, logIn, logOut } from './iscsi/login.ts';
 import { findMaps, forgetPath, isMapOf, makeMap, mapAbove, removeMap, resizeMap } from './iscsi/multipath.ts';
-import { readSessions, readUnits, type Session } from './iscsi/sessions.ts';
+import { forget, logIn, logOut, readSessions, readUnits, type Session } from './iscsi/sessions.ts';
 
 type IscsiAttachment = AttachmentOf<'iscsi'>;
-/** A disk of the volume, and the session that brings it. */
-type Path = { readonly name: string; readonly session: Session };
+/** A disk that may be the volume's, the session that brings it, and whether it says that it is. */
+type Path = { readonly name: string; readonly session: Session; readonly isOwn: boolean };
 
 const targetPattern = /^(iqn|eui|naa)\.[A-Za-z0-9.:_-]{1,219}$/;
 
@@ -68,36 +67,35 @@ async function findDisks(
   attachment: IscsiAttachment,
   host: Host,
 ): Promise<readonly Path[]> {
-  const isOwn = ({ name }: Path) => isDisk(`/sys/block/${name}`, attachment, host);
+  const look = () => findPaths(sessions, attachment, host);
   // A disk is there a little before it says what it is.
-  await waitFor(async () => {
-    const own = await keepWhere(await findPaths(sessions, attachment, host), isOwn);
-    return own.length === sessions.length || undefined;
-  });
-  const paths = await findPaths(sessions, attachment, host);
+  await waitFor(
+    async () => (await look()).filter(({ isOwn }) => isOwn).length === sessions.length || undefined,
+  );
+  const paths = await look();
   const { target, lun } = attachment;
   if (paths.length === 0)
     throw new Problem('UNAVAILABLE', `target "${target}" shows no disk as unit ${lun} yet`);
-  for (const path of paths)
-    if (!(await isOwn(path))) {
-      const said = await readWwid(`/sys/block/${path.name}`, host);
-      throw new Problem(
-        'FAILED_PRECONDITION',
-        `unit ${lun} of target "${target}" says that it is "${said}" and not "${nameOf(attachment)}"`,
-      );
-    }
-  return paths;
+  const foreign = paths.find(({ isOwn }) => !isOwn);
+  if (!foreign) return paths;
+  const said = await readWwid(`/sys/block/${foreign.name}`, host);
+  throw new Problem(
+    'FAILED_PRECONDITION',
+    `unit ${lun} of target "${target}" says that it is "${said}" and not "${nameOf(attachment)}"`,
+  );
 }
 
 async function findPaths(
   sessions: readonly Session[],
-  { lun }: IscsiAttachment,
+  attachment: IscsiAttachment,
   host: Host,
 ): Promise<readonly Path[]> {
   const paths: Path[] = [];
   for (const session of sessions)
-    for (const unit of await readUnits(session, host))
-      if (unit.lun === lun && unit.name !== undefined) paths.push({ name: unit.name, session });
+    for (const { lun, name } of await readUnits(session, host)) {
+      if (lun !== attachment.lun || name === undefined) continue;
+      paths.push({ name, session, isOwn: await isDisk(`/sys/block/${name}`, attachment, host) });
+    }
   return paths;
 }
 
@@ -116,7 +114,7 @@ async function requireNoOthers(attachment: IscsiAttachment, host: Host): Promise
 /** The disks that are reached over the volume's target and say that they are the volume. */
 async function findOwn(attachment: IscsiAttachment, host: Host): Promise<readonly Path[]> {
   const paths = await findPaths(await readSessions(attachment.target, host), attachment, host);
-  return keepWhere(paths, ({ name }) => isDisk(`/sys/block/${name}`, attachment, host));
+  return paths.filter(({ isOwn }) => isOwn);
 }
 
 async function disconnect(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {

@@ -6,9 +6,8 @@ import { findUser, requireUnused, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
 import { waitUntilGone } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
-import { isServer, readPeers } from './nbd/peers.ts';
 import { endLink, identityOf, readBackend, readDevices, runLink } from './nbd/exports.ts';
-import { createRepair } from './nbd/repair.ts';
+import { createRepair, hasConnection } from './nbd/repair.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;
 
@@ -75,8 +74,8 @@ async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
 /** Ends the connection of an unused device. One that has lost its server is not flushed: even to open it could hang. */
 async function end(name: string, attachment: NbdAttachment, host: Host): Promise<void> {
   const disk = await readDisk(name, host);
-  const isConnected = (await readPeers(host)).some(peer => isServer(peer, attachment));
-  if (disk) await (isConnected ? settleDisk(disk, host) : requireUnused(disk, host));
+  if (disk && (await hasConnection(attachment, host))) await settleDisk(disk, host);
+  else if (disk) await requireUnused(disk, host);
   await endLink(name, host);
   const isThere = async () => (await readBackend(`/sys/block/${name}`, host)) === identityOf(attachment);
   await waitUntilGone(`the connection of device "/dev/${name}"`, isThere);

@@ -2,7 +2,7 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
-import { connectMissing } from '../host/connections.ts';
+import { connectMissing, withPort, type Connection } from '../host/connections.ts';
 import { findUser, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
 import { keepWhere, readLine, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
@@ -10,9 +10,11 @@ import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
 import { connectWithKeys, hideKeys, readKeys, type Keys } from './nvme-tcp/authentication.ts';
-import { isNamespace, readControllers, readNamespaces, type Controller } from './nvme-tcp/controllers.ts';
 
 type NvmeAttachment = AttachmentOf<'nvme-tcp'>;
+
+/** A controller, one way to a subsystem, by its name such as `nvme3`. */
+type Controller = Connection & { readonly name: string };
 
 const subsystemPattern = /^nqn\.[A-Za-z0-9.:_-]{1,219}$/;
 /** What the kernel makes of a serial number, a model and a namespace's number would name the next volume there, too. */
@@ -54,7 +56,7 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   await requireMultipath(attachment, host);
   const { wwid, subsystem, addresses } = attachment;
   // What a crash left open between connecting and hiding.
-  if (keys.length > 0) await hideKeys(subsystem, host);
+  if (keys.length > 0) await hideKeys(await readControllers(subsystem, host), host);
   await connectMissing({
     addresses,
     read: () => readControllers(subsystem, host),
@@ -93,7 +95,7 @@ async function connectTo(address: string, { subsystem, keys, host }: To): Promis
   try {
     await connectWithKeys([...options, ...keys], connectTimeoutMs, host);
   } finally {
-    await hideKeys(subsystem, host);
+    await hideKeys(await readControllers(subsystem, host), host);
   }
 }
 
@@ -161,4 +163,48 @@ async function rescan({ subsystem }: NvmeAttachment, host: Host): Promise<void> 
 async function findNamespaces({ subsystem, wwid }: NvmeAttachment, host: Host): Promise<readonly string[]> {
   const names = await readNamespaces(subsystem, host);
   return keepWhere(names, name => isNamespace(`/sys/block/${name}`, wwid, host));
+}
+
+/** The controllers of a subsystem over TCP, whoever connected them. */
+async function readControllers(subsystem: string, host: Host): Promise<readonly Controller[]> {
+  const names = await host.list('/sys/class/nvme');
+  const controllers = await Promise.all(names.map(name => readController(name, subsystem, host)));
+  return controllers.filter(controller => controller !== undefined);
+}
+
+async function readController(name: string, subsystem: string, host: Host): Promise<Controller | undefined> {
+  const [nqn, transport, address = '', state] = await Promise.all(
+    ['subsysnqn', 'transport', 'address', 'state'].map(file =>
+      readLine(`/sys/class/nvme/${name}/${file}`, host),
+    ),
+  );
+  if (nqn !== subsystem || transport !== 'tcp') return undefined;
+  const parts = new Map(address.split(',').map(part => part.split('=') as [string, string]));
+  return {
+    name,
+    address: withPort(parts.get('traddr') ?? '', parts.get('trsvcid')),
+    isUp: state === 'live',
+  };
+}
+
+/**
+ * The disks of a subsystem's namespaces. Where the kernel has multipath that is one per namespace, whatever the number
+ * of controllers; what lies below it is hidden.
+ */
+async function readNamespaces(subsystem: string, host: Host): Promise<readonly string[]> {
+  const names = (await host.list('/sys/block')).filter(name => /^nvme\d+n\d+$/.test(name));
+  return keepWhere(
+    names,
+    async name => (await readLine(`/sys/block/${name}/device/subsysnqn`, host)) === subsystem,
+  );
+}
+
+/** True when the device at a path in sysfs is a namespace that says this of itself, by any of its identifiers. */
+async function isNamespace(path: string, wwid: string, host: Host): Promise<boolean> {
+  const [partition, shown, nguid, eui] = await Promise.all(
+    ['partition', 'wwid', 'nguid', 'eui'].map(file => readLine(`${path}/${file}`, host)),
+  );
+  if (partition !== undefined) return false;
+  const all = [shown, nguid && `eui.${nguid.replaceAll('-', '')}`, eui && `eui.${eui.replaceAll(' ', '')}`];
+  return all.includes(wwid.toLowerCase());
 }

@@ -1,6 +1,11 @@
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { Problem } from '../../../src/api/problem.ts';
+import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../host/commands.ts';
+import { connectMissing, withPort, type Connection } from '../../host/connections.ts';
+import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
-import { withPort, type Connection } from '../../host/connections.ts';
 import { readLine } from '../../host/sysfs.ts';
+import { provesTarget, recordChap, type Chap } from './chap.ts';
 
 /** A session with a target, over one of its portals: the kernel's number of it, and its SCSI host, such as `host3`. */
 export type Session = Connection & { readonly id: string; readonly host: string };
@@ -44,4 +49,103 @@ export async function readUnits({ id }: Session, host: Host): Promise<readonly U
       units.push({ lun: Number(lun), name });
     }
   return units;
+}
+
+/**
+ * iscsiadm's status for "session is logged in", "no records found", "login failed due to authorization failure", and
+ * a login that failed in any other way that trying again does not help (iscsiadm(8)).
+ */
+const [sessionExists, nothingFound, notAuthorized, notNegotiated] = [15, 21, 24, 19];
+
+/**
+ * What holds for the sessions of this agent. Units come one by one, as they are attached. A portal that does not answer
+ * is given up at login after some 10 seconds. A connection counts as lost when it answers no ping for 10 seconds; then
+ * iscsid logs in again for as long as it takes, while the kernel holds I/O back: for 15 seconds where multipath has
+ * other ways, and for two minutes where there is none, when it fails.
+ */
+function settingsFor({ portals }: AttachmentOf<'iscsi'>): Readonly<Record<string, string>> {
+  return {
+    'node.startup': 'manual',
+    'node.session.scan': 'manual',
+    'node.session.nr_sessions': '1',
+    'node.session.initial_login_retry_max': '1',
+    'node.session.timeo.replacement_timeout': portals.length > 1 ? '15' : '120',
+    'node.conn[0].timeo.login_timeout': '10',
+    'node.conn[0].timeo.noop_out_interval': '5',
+    'node.conn[0].timeo.noop_out_timeout': '5',
+  };
+}
+
+/** Logs in to every portal that has no session yet, each once; UNAUTHENTICATED when the target does not accept the node. */
+export function logIn(
+  attachment: AttachmentOf<'iscsi'>,
+  host: Host,
+  chap: Chap,
+): Promise<readonly Session[]> {
+  const { target, portals } = attachment;
+  return connectMissing({
+    addresses: portals,
+    read: () => readSessions(target, host),
+    connect: portal => logInTo(portal, { attachment, chap, host }),
+    what: `session with target "${target}"`,
+  });
+}
+
+type Login = { readonly attachment: AttachmentOf<'iscsi'>; readonly chap: Chap; readonly host: Host };
+
+async function logInTo(portal: string, login: Login): Promise<void> {
+  const { attachment, chap, host } = login;
+  const { target } = attachment;
+  await runWell(host, recordLine(target, portal, ['--op', 'new']));
+  const settings = Object.entries(settingsFor(attachment));
+  const options = settings.flatMap(([name, value]) => ['--name', name, '--value', value]);
+  await runWell(host, recordLine(target, portal, ['--op', 'update', ...options]));
+  try {
+    if (chap !== '') await recordChap(chap, portal, { target, host });
+    const line = recordLine(target, portal, ['--login']);
+    const result = await runToEnd(host, line);
+    if (result.status !== 0 && result.status !== sessionExists) throw loginProblem(line, result, login);
+  } catch (error) {
+    // No session has the secrets, and the next try brings its own.
+    if (chap !== '') await forget(portal, target, host).catch(() => {});
+    throw error;
+  }
+}
+
+/** What a login that failed means; only that the target refuses the node has a status of its own. */
+function loginProblem(line: CommandLine, result: Ended, { attachment, chap }: Login): Problem {
+  const said = describeFailure(line, result);
+  const target = `target "${attachment.target}"`;
+  if (result.status === notAuthorized) {
+    const how = chap === '' ? 'without secrets' : 'with the secrets given';
+    return new Problem('UNAUTHENTICATED', `${target} does not accept this node ${how}: ${said}`);
+  }
+  const isDoubtful = result.status === notNegotiated && provesTarget(chap);
+  return new Problem('UNAVAILABLE', isDoubtful ? `${target} may not have proved itself: ${said}` : said);
+}
+
+/** Ends one session. */
+export async function logOut({ id }: Session, target: string, host: Host): Promise<void> {
+  const line = { command: 'iscsiadm', args: ['--mode', 'session', '--sid', id, '--logout'] };
+  requireEnded(line, await runToEnd(host, line));
+  if ((await readSessions(target, host)).some(session => session.id === id))
+    throw new Problem('UNAVAILABLE', `session ${id} is still there after it was ended`);
+}
+
+/** Forgets how a portal is logged in to; that it was not known is fine. */
+export async function forget(portal: string, target: string, host: Host): Promise<void> {
+  const line = recordLine(target, portal, ['--op', 'delete']);
+  // Without the tool nothing was ever recorded.
+  requireEnded(line, await runIfInstalled(host, line));
+}
+
+function recordLine(target: string, portal: string, args: readonly string[]): CommandLine {
+  const record = ['--mode', 'node', '--targetname', target, '--portal', portal];
+  return { command: 'iscsiadm', args: [...record, ...args] };
+}
+
+/** What is not there needs no end. */
+function requireEnded(line: CommandLine, result: Ended | undefined): void {
+  if (result && result.status !== 0 && result.status !== nothingFound)
+    throw new Problem('UNAVAILABLE', describeFailure(line, result));
 }

@@ -1,7 +1,8 @@
+import { isIP, SocketAddress } from 'node:net';
+import { endianness } from 'node:os';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import type { Host } from '../../host.ts';
 import { identityOf, readDevices, runLink } from './exports.ts';
-import { addressOf, isServer, readPeers, type Peer } from './peers.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;
 
@@ -51,4 +52,44 @@ function mayBeLost(attachment: NbdAttachment, { connected, peers, isTurn }: Seen
   if (address === undefined) return isTurn;
   const own = onPort.filter(({ server }) => addressOf(server) === address);
   return peers.filter(peer => isServer(peer, attachment)).length < own.length;
+}
+
+/** True when the kernel has a connection to an attachment's server, be it for another export. */
+export async function hasConnection(attachment: NbdAttachment, host: Host): Promise<boolean> {
+  return (await readPeers(host)).some(peer => isServer(peer, attachment));
+}
+
+/** One end of a connection: an address in its shortest form. */
+type Peer = { readonly address: string; readonly port: number };
+
+/** The other ends of all TCP connections that are established (proc(5): state 01 in the fourth column). */
+async function readPeers(host: Host): Promise<readonly Peer[]> {
+  const texts = await Promise.all(['tcp', 'tcp6'].map(name => host.readText(`/proc/net/${name}`)));
+  const ends = texts.join('\n').matchAll(/^ *\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) 01 /gm);
+  return Array.from(ends, ([, address = '', port = '']) => ({
+    address: decode(address),
+    port: Number.parseInt(port, 16),
+  }));
+}
+
+/** True when a peer is the server of an attachment; of a host's name its port alone is compared. */
+function isServer(peer: Peer, { server, port }: NbdAttachment): boolean {
+  const address = addressOf(server);
+  return peer.port === port && (address === undefined || peer.address === address);
+}
+
+/** An address in its shortest form; undefined for a host's name. */
+function addressOf(server: string): string | undefined {
+  const version = isIP(server);
+  if (version === 0) return undefined;
+  return new SocketAddress({ address: server, family: version === 6 ? 'ipv6' : 'ipv4' }).address;
+}
+
+/** The kernel shows an address as numbers of 32 bits, in the machine's own order of bytes. */
+function decode(text: string): string {
+  const bytes = Buffer.from(text, 'hex');
+  if (endianness() === 'LE') bytes.swap32();
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16));
+  return addressOf(groups.join(':')) ?? '';
 }

@@ -4,7 +4,6 @@ import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
 import { keepWhere } from '../../host/sysfs.ts';
-import { readControllers } from './controllers.ts';
 
 /** nvme-cli's names: with the first the node proves itself, with the second the controller does, too. */
 const [hostKey, controllerKey] = ['dhchap-secret', 'dhchap-ctrl-secret'] as const;
@@ -69,8 +68,7 @@ async function readNames(host: Host): Promise<Keys> {
 }
 
 /** The kernel shows the keys of its controllers to every user of the machine; from here on to root alone. */
-export async function hideKeys(subsystem: string, host: Host): Promise<void> {
-  const controllers = await readControllers(subsystem, host);
+export async function hideKeys(controllers: readonly { readonly name: string }[], host: Host): Promise<void> {
   const paths = controllers.flatMap(({ name }) =>
     [hostKey, controllerKey].map(key => `/sys/class/nvme/${name}/${key.replaceAll('-', '_')}`),
   );
