@@ -22,10 +22,6 @@ export interface Carrier {
   disconnect(): Promise<void>;
   /** What a mount shows: the volume, something else, or what is left of one that is gone. */
   judge(mount: Mount): Promise<Judgement>;
-  /** True when a mount of the volume is as its staging was asked for. */
-  isAsAsked(mount: Mount): boolean;
-  /** The mounts below kubelet's directory, beside the staged one, that show the volume or a part of it. */
-  findUses(mounts: readonly Mount[]): readonly Mount[];
   /** What is bound to a target path; FAILED_PRECONDITION when it is not there any more. */
   findSource(mounts: readonly Mount[]): Promise<Source>;
   /** What is known of the volume at one of its paths; undefined when it is not there. */
@@ -52,8 +48,8 @@ export type Source = {
   readonly path: string;
   /** Nobody can write to it. */
   readonly readonly: boolean;
-  /** A mount at which the volume is used already, though it may not be recorded. */
-  findUse(mounts: readonly Mount[]): Promise<Mount | undefined>;
+  /** A mount at which it is bound already, though it may not be recorded; absent for what is mounted, see `findUses`. */
+  findUse?(mounts: readonly Mount[]): Promise<Mount | undefined>;
 };
 
 /** A path of the volume; `isAlone` says that nothing else is done with it meanwhile, so that its device may be connected. */

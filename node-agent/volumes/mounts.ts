@@ -1,7 +1,9 @@
 import { Problem } from '../../src/api/problem.ts';
-import type { Mount } from '../../src/lib/linux/mountinfo.ts';
+import { isAtOrBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import { describe } from '../host/mount.ts';
+import { hasContext } from '../host/selinux.ts';
 import type { VolumeRecord } from '../state/records.ts';
+import type { Agent } from './agent.ts';
 import type { Carrier } from './carrier.ts';
 import { isMountedReadonly } from './request-checks.ts';
 
@@ -25,4 +27,44 @@ export function foreignProblem(mount: Mount, volumeId: string): Problem {
 export function isTurnedReadonly(record: VolumeRecord, { superOptions }: Mount): boolean {
   const isTurned = superOptions.includes('ro') || superOptions.includes('emergency_ro');
   return isTurned && !isMountedReadonly(record);
+}
+
+/** Flags that mountinfo shows for a mount as they were given. */
+const visibleFlags: ReadonlySet<string> = new Set(['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime']);
+
+/** True when a mount has the context and the flags that the record asks for: a bind that was interrupted may lack them. */
+export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
+  const { options } = mount;
+  const wanted = (record.capability.mountFlags ?? []).filter(flag => visibleFlags.has(flag));
+  return (
+    hasContext(mount, record.capability) &&
+    wanted.every(flag => options.includes(flag)) &&
+    options.includes('ro') === isMountedReadonly(record)
+  );
+}
+
+/**
+ * The mounts below kubelet's directory, beside the staged one, that show what that shows or a part of it; not what is
+ * another volume's. Several volumes may be one share, or lie in one another: whose such a mount is, mountinfo does not
+ * tell then, and none is returned.
+ */
+export function findUses(
+  { base, records }: Agent,
+  { volumeId, stagingPath }: VolumeRecord,
+  mounts: readonly Mount[],
+): readonly Mount[] {
+  const staged = topMount(mounts, stagingPath);
+  if (!staged) return [];
+  const isOthers = ({ path }: Mount): boolean => records.holderOf(path, volumeId) !== undefined;
+  const isElsewhere = ({ path }: Mount): boolean => path !== stagingPath && isAtOrBelow(path, base.real);
+  const elsewhere = mounts.filter(isElsewhere);
+  if (elsewhere.some(mount => isOthers(mount) && (isPartOf(mount, staged) || isPartOf(staged, mount))))
+    return [];
+  return elsewhere.filter(mount => isPartOf(mount, staged));
+}
+
+/** True when the mount shows a part of what the other one shows, or all of it. */
+function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
+  const isSameSource = mount.source === source || mount.source.startsWith(`${source}/`);
+  return mount.device === device && isSameSource && isAtOrBelow(mount.root, root);
 }

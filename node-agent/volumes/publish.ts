@@ -9,7 +9,7 @@ import type { Agent } from './agent.ts';
 import type { Source } from './carrier.ts';
 import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
 import { showsGoneDevice } from './device.ts';
-import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
+import { findUses, foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
 import { inspectPath, removeLeftover, requireUsable } from './target-path.ts';
 
@@ -123,12 +123,14 @@ function requireSame(record: VolumeRecord, request: PublishRequest, mounts: read
  * mounted, since a record may have been lost. A path that has the volume already is no second one, and what its pod has from
  * there, such as a part of it (subPath), neither.
  */
-async function requireOnlyTarget({ record, request, source, mounts }: Publishing): Promise<void> {
+async function requireOnlyTarget({ agent, record, request, source, mounts }: Publishing): Promise<void> {
   const { volumeId, capability, targets } = record;
   if (allowsManyTargets(capability)) return;
   const { targetPath } = request;
   const recorded = targets.find(({ path }) => path !== targetPath && topMount(mounts, path));
-  const other = recorded ?? (topMount(mounts, targetPath) ? undefined : await source.findUse(mounts));
+  const [used] = findUses(agent, record, mounts);
+  const isThere = topMount(mounts, targetPath) !== undefined;
+  const other = recorded ?? (isThere ? undefined : (used ?? (await source.findUse?.(mounts))));
   if (other)
     throw new Problem(
       'FAILED_PRECONDITION',

@@ -9,7 +9,7 @@ import { requireSelinux } from '../host/selinux.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import { volumeOf, type Volume } from './carriers/index.ts';
-import { foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
+import { findUses, foreignProblem, isAsAsked, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { isHeldByOther, requireOwnDevice, requireOwnReach } from './one-device.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
 import { inspectPath, requireUsable } from './target-path.ts';
@@ -166,30 +166,30 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
   // A block volume is bound at its target paths alone: whoever mounted it here, the agent did not.
   if (!carrier.isMounted || (await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
   const known = agent.records.get(volumeId);
-  const isAsAsked = carrier.isAsAsked(mount);
-  if (!isAsAsked && !known)
+  // From here on there may be data, so that no mark may allow an mkfs.
+  const { formatting: _, ...unmarked } = record;
+  if (isAsAsked(mount, record)) {
+    await putChanged(agent, unmarked);
+    // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
+    const device = known?.device === undefined ? await carrier.finish?.(mount, secrets) : undefined;
+    if (device) agent.records.keep({ ...unmarked, device });
+    return;
+  }
+  if (!known)
     throw new Problem(
       'FAILED_PRECONDITION',
       `"${mount.path}" holds ${describe(mount)} with other options than asked`,
     );
-  if (!isAsAsked) await requireUnused(volume, mounts);
-  // From here on there may be data, so that no mark may allow an mkfs.
-  const { formatting: _, ...unmarked } = record;
+  await requireUnused(volume, mounts);
   await putChanged(agent, unmarked);
-  if (!isAsAsked) {
-    await unmountAll(agent, stagingPath);
-    await bringUp(volumeOf(agent, unmarked), { secrets, isMissing: false });
-    return;
-  }
-  // The device is recorded at the end of a stage: without it, whatever comes after the mount was not done.
-  const device = known?.device === undefined ? await carrier.finish?.(mount, secrets) : undefined;
-  if (device) agent.records.keep({ ...unmarked, device });
+  await unmountAll(agent, stagingPath);
+  await bringUp(volumeOf(agent, unmarked), { secrets, isMissing: false });
 }
 
 /** FAILED_PRECONDITION while the volume is mounted at a target path, or shown anywhere below kubelet's directory. */
-async function requireUnused({ record, carrier }: Volume, mounts: readonly Mount[]): Promise<void> {
+async function requireUnused({ agent, record, carrier }: Volume, mounts: readonly Mount[]): Promise<void> {
   const { volumeId, stagingPath, targets } = record;
-  const uses = carrier.findUses(mounts);
+  const uses = findUses(agent, record, mounts);
   for (const mount of mounts) {
     // A target that is recorded may hold another volume by now.
     const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);

@@ -23,14 +23,15 @@ const maxNameBytes = 255;
 export function readPath(value: string, field: string, base: Base): string {
   const path = withoutSlash(value);
   const bytes = Buffer.byteLength(value);
-  const longest = Math.max(...path.split('/').map(part => Buffer.byteLength(part)));
+  const long = path.split('/').find(part => Buffer.byteLength(part) > maxNameBytes);
   const root = base.named === '/' ? '' : base.named;
   const fault = [
     value === '' && 'is missing',
     !value.startsWith('/') && `"${value}" is not absolute`,
     value.includes('\0') && 'holds a NUL character',
     bytes > maxPathBytes && `has ${bytes} bytes, more than the ${maxPathBytes} allowed`,
-    longest > maxNameBytes && `has a component of ${longest} bytes, more than the ${maxNameBytes} allowed`,
+    long !== undefined &&
+      `has a component of ${Buffer.byteLength(long)} bytes, more than the ${maxNameBytes} allowed`,
     (path === '/' || normalize(path) !== path) && `"${value}" is not normalized`,
     !path.startsWith(`${root}/`) && `"${value}" does not lie below "${base.named}"`,
   ].find(one => one !== false);

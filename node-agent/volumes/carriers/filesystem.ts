@@ -30,10 +30,10 @@ import { mountedMembers } from './mounted.ts';
 
 /** A filesystem on a device: proved blank before it is made, checked and grown before and after it is mounted. */
 export function createFilesystem(volume: DeviceVolume): Carrier {
-  const { agent, record } = volume;
+  const { record } = volume;
   const members = deviceMembers(volume);
   return {
-    ...mountedMembers(agent, record, members.judge),
+    ...mountedMembers(record, members.judge),
     ...members,
     requireUsable: () => requireFilesystemUsable(record),
     async connect(secrets) {

@@ -21,9 +21,6 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
     isMounted: false,
     requireUsable: () => requireNoFormatOptions(record, 'block volume'),
     connect: async secrets => ({ device: await connectDevice(volume, secrets) }),
-    // Nothing is ever mounted where it is staged.
-    isAsAsked: () => false,
-    findUses: () => [],
     findSource: () => findNode(volume),
     async locate(at) {
       const number = await findNumber(volume, at);

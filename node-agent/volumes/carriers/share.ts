@@ -9,8 +9,9 @@ import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Carrier } from '../carrier.ts';
+import { isAsAsked } from '../mounts.ts';
 import { isMountedReadonly, requireShareUsable } from '../request-checks.ts';
-import { isAsAsked, mountedMembers } from './mounted.ts';
+import { mountedMembers } from './mounted.ts';
 
 /** A volume that is a share, and what connects it. */
 type ShareVolume = {
@@ -25,7 +26,7 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
   const { host } = agent;
   const judge = (mount: Mount) => connector.judge(attachment, mount, host);
   return {
-    ...mountedMembers(agent, record, judge),
+    ...mountedMembers(record, judge),
     requireUsable: () => requireShareUsable(record, connector),
     async connect() {
       const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host));
