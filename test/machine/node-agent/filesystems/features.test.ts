@@ -17,7 +17,7 @@ type Shown = {
   readonly command: string;
   readonly args: readonly string[];
   readonly read: (output: string) => readonly string[];
-  readonly features: readonly string[];
+  readonly features: string;
 };
 
 const shown: readonly Shown[] = [
@@ -26,22 +26,9 @@ const shown: readonly Shown[] = [
     command: 'dumpe2fs',
     args: ['-h'],
     read: output => /^Filesystem features: +(.+)$/m.exec(output)?.[1]?.trim().split(' ') ?? [],
-    features: [
-      'has_journal',
-      'ext_attr',
-      'resize_inode',
-      'dir_index',
-      'filetype',
-      'extent',
-      '64bit',
-      'flex_bg',
-      'sparse_super',
-      'large_file',
-      'huge_file',
-      'dir_nlink',
-      'extra_isize',
-      'metadata_csum',
-    ],
+    features:
+      'has_journal ext_attr resize_inode dir_index filetype extent 64bit flex_bg sparse_super ' +
+      'large_file huge_file dir_nlink extra_isize metadata_csum',
   },
   {
     name: 'xfs',
@@ -50,22 +37,9 @@ const shown: readonly Shown[] = [
     // In version 5 ATTR2 goes without saying: mkfs.xfs 7 does not say it.
     read: output =>
       (/= (V5\S+)$/m.exec(output)?.[1]?.split(',') ?? []).filter(feature => feature !== 'ATTR2'),
-    features: [
-      'V5',
-      'NLINK',
-      'DIRV2',
-      'ALIGN',
-      'LOGV2',
-      'EXTFLG',
-      'MOREBITS',
-      'LAZYSBCOUNT',
-      'PROJID32BIT',
-      'CRC',
-      'FTYPE',
-      'FINOBT',
-      'SPARSE_INODES',
-      'REFLINK',
-    ],
+    features:
+      'V5 NLINK DIRV2 ALIGN LOGV2 EXTFLG MOREBITS LAZYSBCOUNT PROJID32BIT CRC FTYPE FINOBT ' +
+      'SPARSE_INODES REFLINK',
   },
   {
     name: 'btrfs',
@@ -73,17 +47,10 @@ const shown: readonly Shown[] = [
     args: ['inspect-internal', 'dump-super'],
     read: output =>
       [...output.matchAll(/^(?:compat|compat_ro|incompat)_flags.*\n((?:\s+\(.*\n|\s+[A-Z].*\n)*)/gm)].flatMap(
-        ([, flags = '']) => flags.match(/[A-Z][A-Z0-9_]+/g) ?? [],
+        // The kernel adds BIG_METADATA with what it writes first, which may be nothing.
+        ([, flags = '']) => flags.match(/(?!BIG_METADATA)\b[A-Z][A-Z0-9_]+/g) ?? [],
       ),
-    features: [
-      'FREE_SPACE_TREE',
-      'FREE_SPACE_TREE_VALID',
-      'MIXED_BACKREF',
-      'BIG_METADATA',
-      'EXTENDED_IREF',
-      'SKINNY_METADATA',
-      'NO_HOLES',
-    ],
+    features: 'FREE_SPACE_TREE FREE_SPACE_TREE_VALID MIXED_BACKREF EXTENDED_IREF SKINNY_METADATA NO_HOLES',
   },
 ];
 
@@ -98,7 +65,7 @@ for (const { name, command, args, read, features } of shown) {
     await stage(agent, asked);
     await unstage(agent, asked);
     const { stdout } = await bench.host.run(command, [...args, '--', image]);
-    assert.deepEqual(read(stdout).toSorted(), features.toSorted());
+    assert.deepEqual(read(stdout).toSorted(), features.split(' ').toSorted());
   });
 }
 

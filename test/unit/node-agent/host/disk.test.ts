@@ -6,30 +6,35 @@ import { openWorld } from '../../../fakes/disks.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake } from '../../../fakes/sysfs.ts';
 
-const MiB = 2 ** 20;
-const place = '/sys/block/vdb';
+const vdb = '/sys/block/vdb';
+const disk = { name: 'vdb', number: '254:16' };
+
+/** A machine that shows the disk, and what it says of itself. */
+function openDisk(facts: Readonly<Record<string, string>> = {}) {
+  const { host } = openWorld();
+  const show = (name: string, more: Readonly<Record<string, string>>): void =>
+    showDisk(host, { name, sizeBytes: 2 ** 20 }, more);
+  show('vdb', { dev: '254:16', ...facts });
+  return { host, show };
+}
 
 test('a disk is used when one of its partitions is mounted or lies below another device', async () => {
-  const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
-  const disk = { name: 'vdb', number: '254:16' };
+  const { host, show } = openDisk();
   assert.equal(await findUser(disk, host), undefined);
-  host.put(`${place}/vdb1/dev`, '254:17');
-  host.put(`${place}/vdb1/partition`, '1');
+  host.put(`${vdb}/vdb1/dev`, '254:17');
+  host.put(`${vdb}/vdb1/partition`, '1');
   assert.equal(await findUser(disk, host), undefined);
-  showDisk(host, { name: 'vdc', sizeBytes: MiB }, { dev: '254:17' });
+  show('vdc', { dev: '254:17' });
   const release = mountFake(host, '/dev/vdc');
   assert.equal(await findUser(disk, host), 'the mount at "/mnt"');
   release();
-  host.put(`${place}/vdb1/holders/dm-0/dev`, '253:0');
+  host.put(`${vdb}/vdb1/holders/dm-0/dev`, '253:0');
   assert.equal(await findUser(disk, host), 'device "/dev/dm-0"');
 });
 
 test('a disk is used while a filesystem on it or on a partition lives, wherever it is mounted', async () => {
-  const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
-  host.put(`${place}/vdb1/dev`, '254:17');
-  const disk = { name: 'vdb', number: '254:16' };
+  const { host } = openDisk();
+  host.put(`${vdb}/vdb1/dev`, '254:17');
   for (const [file, type] of [
     ['/sys/fs/ext4/vdb', 'ext4'],
     ['/sys/fs/xfs/vdb1', 'xfs'],
@@ -47,10 +52,8 @@ test('a disk is used while a filesystem on it or on a partition lives, wherever 
 });
 
 test('what the kernel holds for a disk is written before the disk goes, that of its partitions too', async () => {
-  const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
-  host.put(`${place}/vdb1/dev`, '254:17');
-  const disk = { name: 'vdb', number: '254:16' };
+  const { host } = openDisk();
+  host.put(`${vdb}/vdb1/dev`, '254:17');
   await settleDisk(disk, host);
   assert.deepEqual(host.lines, ['blockdev --flushbufs /dev/vdb /dev/vdb1']);
   const detail = '"blockdev --flushbufs /dev/vdb /dev/vdb1" ended with status 1: no';
@@ -61,16 +64,15 @@ test('what the kernel holds for a disk is written before the disk goes, that of 
 });
 
 test('a disk that is gone or offline needs nothing written to it any more', async () => {
-  const { host } = openWorld();
-  const disk = { name: 'vdb', number: '254:16' };
+  const { host, show } = openDisk({ dev: '254:99' });
   host.tools.set('blockdev', () => 1);
   await settleDisk(disk, host);
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:99' });
+  host.drop(vdb);
   await settleDisk(disk, host);
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { dev: '254:16' });
+  show('vdb', { dev: '254:16' });
   const states = { running: 1, blocked: 1, offline: 0, 'transport-offline': 0 };
   for (const [state, flushes] of Object.entries(states)) {
-    host.put(`${place}/device/state`, state);
+    host.put(`${vdb}/device/state`, state);
     host.lines.length = 0;
     await settleDisk(disk, host).catch(() => {});
     assert.equal(host.lines.length, flushes, state);
@@ -78,8 +80,7 @@ test('a disk that is gone or offline needs nothing written to it any more', asyn
 });
 
 test('a blank identity is no disk, and never the one that says nothing of itself', async () => {
-  const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: '', 'device/wwid': '' });
+  const { host } = openDisk({ serial: '', 'device/wwid': '' });
   const blanks = [
     { serial: ' ' },
     { wwid: ' ' },
@@ -87,37 +88,35 @@ test('a blank identity is no disk, and never the one that says nothing of itself
     { serial: undefined, wwid: undefined },
   ];
   for (const blank of blanks) {
-    assert.equal(await isDisk(place, blank, host), false);
+    assert.equal(await isDisk(vdb, blank, host), false);
     assert.throws(() => requireIdentity(blank), { code: 'INVALID_ARGUMENT' });
   }
   requireIdentity({ serial: 'v' });
 });
 
 test('the serial number of a virtio disk, which the disk itself is asked for, is read by a command, and once', async () => {
-  const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'v', diskseq: 'once' });
+  const { host } = openDisk({ serial: 'v', diskseq: 'once' });
   const readText: typeof host.readText = async path => {
-    assert.notEqual(path, `${place}/serial`, 'read by the agent itself');
+    assert.notEqual(path, `${vdb}/serial`, 'read by the agent itself');
     return host.readText(path);
   };
   const own = { ...host, readText };
-  for (const _ of [1, 2]) assert.equal(await isDisk(place, { serial: 'v' }, own), true);
-  assert.deepEqual(host.lines, [`cat -- ${place}/serial`]);
-  host.put(`${place}/diskseq`, 'another');
-  host.put(`${place}/serial`, 'w');
-  assert.equal(await isDisk(place, { serial: 'v' }, own), false);
+  for (const _ of [1, 2]) assert.equal(await isDisk(vdb, { serial: 'v' }, own), true);
+  assert.deepEqual(host.lines, [`cat -- ${vdb}/serial`]);
+  host.put(`${vdb}/diskseq`, 'another');
+  host.put(`${vdb}/serial`, 'w');
+  assert.equal(await isDisk(vdb, { serial: 'v' }, own), false);
 });
 
 test('a virtio disk that does not answer ends the search at its deadline, and has one command wait on it', async () => {
-  const { host } = openWorld();
-  showDisk(host, { name: 'vdb', sizeBytes: MiB }, { serial: 'v' });
+  const { host } = openDisk({ serial: 'v' });
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
   host.tools.set('cat', () => ({ status: undefined, timedOut: true, gone }));
   for (const _ of ['the first', 'another'])
-    await assert.rejects(isDisk(place, { serial: 'v' }, host), { code: 'DEADLINE_EXCEEDED' });
+    await assert.rejects(isDisk(vdb, { serial: 'v' }, host), { code: 'DEADLINE_EXCEEDED' });
   assert.equal(host.lines.length, 1);
   go();
   await gone;
   host.tools.set('cat', () => 1);
-  assert.equal(await isDisk(place, { serial: 'v' }, host), false);
+  assert.equal(await isDisk(vdb, { serial: 'v' }, host), false);
 });

@@ -1,102 +1,75 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deviceNumberOf, unmountAll } from '../../../../node-agent/host/mount.ts';
+import { deviceNumberOf, unmountAll, type Unmounting } from '../../../../node-agent/host/mount.ts';
 import type { ExecResult } from '../../../../src/lib/exec.ts';
+import type { Mount } from '../../../../src/lib/linux/mountinfo.ts';
 import { createSysfsHost } from '../../../fakes/sysfs.ts';
 import { openFakeBench } from '../../../harness/node-agent-bench.ts';
 
 const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
-const outcomes = {
+const outcomes: Readonly<Record<string, ExecResult>> = {
   works: ended,
   refused: { ...ended, status: 32 },
   hangs: { ...ended, status: undefined, timedOut: true },
-} as const satisfies Record<string, ExecResult>;
-
-type Outcome = keyof typeof outcomes;
-
-/** How each way of umount ends, in the order in which they are to be tried. */
-type Case = {
-  readonly title: string;
-  readonly ways: readonly (readonly [way: string, outcome: Outcome])[];
-  readonly isHung?: boolean;
-  readonly allowsLazy?: boolean;
-  readonly code?: string;
 };
 
-const cases: readonly Case[] = [
-  { title: 'what comes off is not forced', ways: [['', 'works']] },
-  { title: 'what is refused is never forced', ways: [['', 'refused']], code: 'UNAVAILABLE' },
-  {
-    title: 'what hangs is forced',
-    ways: [
-      ['', 'hangs'],
-      ['--force', 'works'],
-    ],
-  },
-  {
-    title: 'what hangs is forced again once the force has freed its users',
-    ways: [
-      ['', 'hangs'],
-      ['--force', 'refused'],
-      ['--force', 'works'],
-    ],
-  },
-  {
-    title: 'what hangs on by force is left, and never cut loose by default',
-    ways: [
-      ['', 'hangs'],
-      ['--force', 'hangs'],
-    ],
-    code: 'DEADLINE_EXCEEDED',
-  },
-  {
-    title: 'what hangs on by force is cut loose where that is allowed',
-    ways: [
-      ['', 'hangs'],
-      ['--force', 'hangs'],
-      ['--lazy', 'works'],
-    ],
-    allowsLazy: true,
-  },
-  {
-    title: 'what is known to hang is forced at once',
-    ways: [['--force', 'works']],
-    isHung: true,
-  },
-];
+/** How umount ends each time, with the option of its force, and the code of the failure that comes of it all. */
+type Row = readonly [title: string, tries: readonly string[], code?: string];
 
-for (const { title, ways, isHung = false, allowsLazy = false, code } of cases) {
+const rows: readonly Row[] = [
+  ['what comes off is not forced', [' works']],
+  ['what is refused is never forced', [' refused'], 'UNAVAILABLE'],
+  ['what hangs is forced', [' hangs', '--force works']],
+  [
+    'what hangs is forced until the force has freed its users',
+    [' hangs', '--force refused', '--force works'],
+  ],
+  [
+    'what hangs on by force stays, and is never detached lazily',
+    [' hangs', '--force hangs'],
+    'DEADLINE_EXCEEDED',
+  ],
+];
+const lazy: Row = ['what hangs on by force is detached lazily', [' hangs', '--force hangs', '--lazy works']];
+const known: Row = ['what is known to hang is forced at once', ['--force works']];
+
+function check([title, tries, code]: Row, unmounting: Partial<Unmounting> = {}): void {
   test(title, async () => {
     const { host, directory } = openFakeBench();
     const path = `${directory}/pods`;
-    const mount = { id: 1, parentId: 0, device: '0:9', root: '/', path, options: ['rw'], type: 'fuse' };
-    host.state.mounts.push({ ...mount, source: 'none', superOptions: ['rw'] });
+    host.state.mounts.push(mountAt(path, '0:9'));
     const tried: string[] = [];
     const run = async (_: string, args: readonly string[]): Promise<ExecResult> => {
-      tried.push(args[0] === '--' ? '' : (args[0] ?? ''));
-      const result = outcomes[ways[tried.length - 1]?.[1] ?? 'refused'];
-      if (result === ended) host.state.mounts.pop();
-      return result;
+      const outcome = tries[tried.length]?.split(' ')[1] ?? 'refused';
+      tried.push(`${args[0] === '--' ? '' : args[0]} ${outcome}`);
+      if (outcome === 'works') host.state.mounts.pop();
+      return outcomes[outcome] ?? assert.fail(outcome);
     };
-    const work = unmountAll({ host: { ...host, run }, unmounting: { isHung, allowsLazy } }, path);
+    const how = { isHung: false, allowsLazy: false, ...unmounting };
+    const work = unmountAll({ host: { ...host, run }, unmounting: how }, path);
     await (code === undefined ? work : assert.rejects(work, { code }));
-    assert.deepEqual(
-      tried,
-      ways.map(([way]) => way),
-    );
+    assert.deepEqual(tried, tries);
   });
+}
+
+for (const row of rows) check(row);
+check(lazy, { allowsLazy: true });
+check(known, { isHung: true });
+
+function mountAt(path: string, device: string, source = 'none'): Mount {
+  const options = { options: ['rw'], superOptions: ['rw'] };
+  return { id: 1, parentId: 0, device, root: '/', path, type: 'fuse', source, ...options };
 }
 
 test('an umount that hangs after it took the mount off is not repeated', async () => {
   const { host, directory } = openFakeBench();
   const path = `${directory}/pods`;
-  const mount = { id: 1, parentId: 0, device: '7:9', root: '/', path, options: ['rw'], type: 'ext4' };
-  host.state.mounts.push({ ...mount, source: '/dev/loop9', superOptions: ['rw'] });
+  host.state.mounts.push(mountAt(path, '7:9'));
   let runs = 0;
   const run = async (): Promise<ExecResult> => {
     runs++;
     host.state.mounts.pop();
-    return outcomes.hangs;
+    return outcomes['hangs'] ?? ended;
   };
   await unmountAll({ host: { ...host, run }, unmounting: { isHung: false, allowsLazy: true } }, path);
   assert.equal(runs, 1);
@@ -107,13 +80,11 @@ test('a filesystem on an anonymous device has the number of the device that it i
   host.put('/sys/class/block/sda/dev', '8:0');
   host.put('/sys/class/block/dm-0/dev', '254:0');
   host.put('/sys/class/block/dm-0/dm/name', 'mpatha');
-  const mount = { id: 1, parentId: 0, device: '0:60', root: '/', path: '/x', type: 'btrfs' };
-  const rows = [
+  for (const [source, number] of [
     ['/dev/sda', '8:0'],
     ['/dev/mapper/mpatha', '254:0'],
     ['/dev/mapper/mpath', 'mapper/mpath'],
     ['none', undefined],
-  ] as const;
-  for (const [source, number] of rows)
-    assert.equal(await deviceNumberOf({ ...mount, options: [], superOptions: [], source }, host), number);
+  ] as const)
+    assert.equal(await deviceNumberOf(mountAt('/x', '0:60', source), host), number);
 });
