@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import type { Backend } from '../../../gateway/backend.ts';
 import type { MemoryBackend } from '../../../gateway/backends/memory.ts';
 import { featuresOf } from '../../../gateway/pools/features.ts';
+import { Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { layFaults } from '../../fakes/faulty-backend.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { openMemory, temporaryDirectory } from '../../harness/gateway-harness.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
 import { idsOf, newVolume } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
 
@@ -40,21 +40,18 @@ const faults = [
   { fault: 'locked', code: 'ABORTED', there: [] },
   { fault: 'busy', code: 'UNAVAILABLE', there: [] },
   { fault: 'fail-after', code: 'UNAVAILABLE', there: ['a.volume'] },
+  // What a connection throws that breaks off: nobody has named it.
+  { fault: 'lost-answer', code: undefined, there: ['a.volume'] },
 ] as const;
 for (const { fault, code, there } of faults) {
   test(`"${fault}" fails the first create and no other, with ${there.length} volumes made`, async () => {
     const backend = await lay([{ on: ['create'], call: 1, fault }]);
-    await assert.rejects(backend.create(newVolume()), isProblem(code));
+    const error: unknown = await backend.create(newVolume()).catch(reason => reason);
+    assert.equal(error instanceof Problem ? error.code : undefined, code);
     assert.deepEqual(await idsOf(backend), there);
     assert.equal((await backend.create(newVolume())).sizeBytes, 2 ** 20);
   });
 }
-
-test('a lost answer is an error that nobody has named, of what was done', async () => {
-  const backend = await lay([{ on: ['create'], call: 1, fault: 'lost-answer' }]);
-  await assert.rejects(backend.create(newVolume()), error => !isProblem('UNAVAILABLE')(error));
-  assert.deepEqual(await idsOf(backend), ['a.volume']);
-});
 
 test('a call that hangs never ends and does nothing', async () => {
   const backend = await lay([{ on: ['create'], call: 1, fault: 'hang' }]);
@@ -94,14 +91,16 @@ test('the journal has what was done and what was injected', async t => {
   await backend.create(newVolume());
   await backend.create(newVolume()).catch(() => undefined);
   await backend.delete({ id: 'a.volume' }).catch(() => undefined);
-  const lines = readFileSync(journal, 'utf8').trim().split('\n');
-  const entries = lines.map(line => JSON.parse(line) as Record<string, unknown>);
+  const entries = readFileSync(journal, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
   assert.deepEqual(
-    entries.map(({ method, id, done, fault }) => ({ method, id, done, fault })),
+    entries.map(({ method, id, done, fault }) => [method, id, done, fault]),
     [
-      { method: 'create', id: 'a.volume', done: true, fault: undefined },
-      { method: 'create', id: 'a.volume', done: true, fault: 'lost-answer' },
-      { method: 'delete', id: 'a.volume', done: false, fault: 'fail' },
+      ['create', 'a.volume', true, undefined],
+      ['create', 'a.volume', true, 'lost-answer'],
+      ['delete', 'a.volume', false, 'fail'],
     ],
   );
 });
