@@ -1,5 +1,4 @@
 import { statfs } from 'node:fs/promises';
-import { isIPv6 } from 'node:net';
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
@@ -7,9 +6,8 @@ import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
-import { absoluteDirectory, byteCount, parsedText } from '../configuration/schemas.ts';
-import { emptyTrash } from './dir/trash.ts';
-import { createVolumes, findVolume } from './dir/volumes.ts';
+import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
+import { createVolumes, emptyTrash, findVolume } from './dir/volumes.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -17,7 +15,9 @@ const settings = z.strictObject({
   ),
   nfs: z
     .strictObject({
-      server: parsedText(server).describe('host name or address of the NFS server that exports it'),
+      server: z
+        .union([z.ipv6(), z.hostname()], 'neither a host name nor an address')
+        .describe('host name or address of the NFS server that exports it'),
       path: absoluteDirectory.describe('the path of the directory as the server exports it'),
     })
     .optional()
@@ -83,9 +83,4 @@ function requireFilesystem({ fsType }: Capability, protocol: string): void {
     'INVALID_ARGUMENT',
     `filesystem "${fsType}" cannot be had: a volume of backend "dir" is a directory of a filesystem that is there`,
   );
-}
-
-function server(value: string): string {
-  if (isIPv6(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(value)) return value;
-  throw new Error(`"${value}" is neither a host name nor an address`);
 }

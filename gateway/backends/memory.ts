@@ -30,9 +30,8 @@ export interface MemoryBackend extends Backend {
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
-type Volume = Disk & { readonly mutableParameters: Readonly<Record<string, string>> };
 type Snapshot = { readonly disk: Disk; readonly made: CreatedSnapshot };
-type Shelf = { readonly volumes: Map<string, Volume>; readonly snapshots: Map<string, Snapshot> };
+type Shelf = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<string, Snapshot> };
 
 /** Opens a backend that holds nothing. */
 export function openMemory({ capacity }: z.output<typeof settings>): MemoryBackend {
@@ -46,8 +45,8 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     sizes: { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 },
     sources: ['snapshot', 'volume'],
     async create(volume) {
-      const { id, requiredBytes: sizeBytes, mutableParameters = {} } = volume;
-      const made = volumes.get(id) ?? { sizeBytes, mutableParameters, writes: writesOf(shelf, volume) };
+      const { id, requiredBytes: sizeBytes } = volume;
+      const made = volumes.get(id) ?? { sizeBytes, writes: writesOf(shelf, volume) };
       volumes.set(id, made);
       return { sizeBytes: made.sizeBytes };
     },
@@ -58,11 +57,9 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
       return { protocol: 'loop', path: `/dev/shm/${id}.img` };
     },
     detach: async () => {},
-    async expand({ id }, { requiredBytes, limitBytes }) {
+    async expand({ id }, { requiredBytes }) {
       const volume = requireThere(volumes.get(id), id);
       const sizeBytes = Math.max(requiredBytes, volume.sizeBytes);
-      if (limitBytes > 0 && sizeBytes > limitBytes)
-        throw new Problem('OUT_OF_RANGE', `volume "${id}" has ${sizeBytes} bytes`);
       volumes.set(id, { ...volume, sizeBytes });
       return { sizeBytes, nodeExpansionRequired: true };
     },
@@ -71,9 +68,8 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
         tier: z.enum(['standard', 'fast']).exactOptional(),
         label: z.string().max(64).exactOptional(),
       }),
-      async apply({ id }, parameters) {
-        const volume = requireThere(volumes.get(id), id);
-        volumes.set(id, { ...volume, mutableParameters: { ...volume.mutableParameters, ...parameters } });
+      async apply({ id }) {
+        requireThere(volumes.get(id), id);
       },
     },
     snapshots: createSnapshots(shelf),

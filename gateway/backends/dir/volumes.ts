@@ -1,14 +1,29 @@
-import { lstat, mkdir, opendir, readdir, readFile, rmdir } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, opendir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
+import { exec } from '../../../src/lib/exec.ts';
 import { isAtOrBelow, originOf, parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
 import type { Backend, HealthEntry, VolumeRef } from '../../backend.ts';
-import { codeOf, fileProblem, ignore, isId, requireId, syncDirectory } from '../local/files.ts';
+import {
+  codeOf,
+  commandProblem,
+  fileProblem,
+  ignore,
+  isId,
+  requireId,
+  syncDirectory,
+} from '../local/files.ts';
 import { filesystemFaults, readFault } from '../local/health.ts';
-import { discard, hasDirectory } from './trash.ts';
 
 /** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
 const mode = 0o770;
+
+/** A directory that no volume's id can name. */
+const trashName = '.trash';
+
+/** How long one removal may take before the next call continues it, in milliseconds. */
+const removeTimeoutMs = 120_000;
 
 /**
  * The volumes of a root: one directory for each. Nothing enforces a volume's size, and none is kept here: a volume has
@@ -79,6 +94,46 @@ async function requireUnmounted(path: string, id: string): Promise<void> {
       isAtOrBelow(one.path, path) || (one.device === origin?.device && isAtOrBelow(one.root, origin.root)),
   );
   if (mount) throw new Problem('FAILED_PRECONDITION', `volume "${id}" is still mounted at "${mount.path}"`);
+}
+
+/**
+ * Takes a volume's directory away at one instant, durably, and then removes what is in it: it never shows as half a
+ * volume. Run again it continues where it stood.
+ */
+async function discard(root: string, id: string, path: string | undefined): Promise<void> {
+  if (path !== undefined) {
+    const trash = join(root, trashName);
+    await mkdir(trash, { mode: 0o700 }).catch(ignore('EEXIST'));
+    await hasDirectory(trash);
+    await rename(path, join(trash, `${id}.${randomBytes(8).toString('hex')}`));
+    await syncDirectory(trash);
+    await syncDirectory(root);
+  }
+  await emptyTrash(root, one => one === id);
+}
+
+/** Removes what is in the trash of the chosen volumes; nothing there is fine. */
+export async function emptyTrash(root: string, isChosen: (id: string) => boolean): Promise<void> {
+  const trash = join(root, trashName);
+  if (!(await hasDirectory(trash))) return;
+  for (const entry of await readdir(trash)) {
+    const [, id = ''] = /^(.+)\.[0-9a-f]{16}$/.exec(entry) ?? [];
+    if (isId(id) && isChosen(id)) await removeTree(join(trash, entry));
+  }
+}
+
+/** False when nothing is there; FAILED_PRECONDITION for what is no directory, such as a symbolic link. */
+async function hasDirectory(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(ignore('ENOENT'));
+  if (!found || found.isDirectory()) return found !== undefined;
+  throw new Problem('FAILED_PRECONDITION', `"${path}" is not a directory`);
+}
+
+/** Removes a tree. Links in it are removed and never followed; what is mounted in it stays, and is an error. */
+async function removeTree(path: string): Promise<void> {
+  const args = ['-r', '-f', '--one-file-system', '--', path];
+  const result = await exec('rm', args, { timeoutMs: removeTimeoutMs });
+  if (result.status !== 0) throw commandProblem('rm', `remove "${path}"`, result);
 }
 
 /** What is wrong with a volume's directory and with the filesystem, which nothing keeps one volume from filling. */

@@ -15,8 +15,12 @@ type Source = {
   readonly attachedForWriting: boolean;
 };
 
-/** The copy gets this size when it is larger than the source. */
-export type Copy = Source & { readonly target: string; readonly sizeBytes?: number };
+/** The copy gets this size when it is larger than the source, which may not be larger than the limit. */
+export type Copy = Source & {
+  readonly target: string;
+  readonly sizeBytes?: number;
+  readonly limitBytes?: number;
+};
 
 /** The copy under a name of its own, until it is whole and durable. */
 type Draft = Copy & { readonly path: string; readonly isWritten: boolean };
@@ -79,7 +83,7 @@ async function requireOneInstant([first, second]: readonly Draft[]): Promise<voi
 
 /** Copies a file, durably. Its time is the copy's, so that a restart finds it. */
 async function fill(draft: Draft, copiedAt: Date): Promise<void> {
-  const { name, source, path, isWritten: isLive, sizeBytes = 0 } = draft;
+  const { name, source, path, isWritten: isLive, sizeBytes = 0, limitBytes } = draft;
   try {
     if (!(await copyByReference(source, path))) {
       if (isLive) throw tornProblem(draft);
@@ -87,6 +91,9 @@ async function fill(draft: Draft, copiedAt: Date): Promise<void> {
     }
     await using file = await open(path, 'r+');
     const { size } = await file.stat();
+    // A copy is never cut off: its source may have grown without that being recorded yet.
+    if (limitBytes && size > limitBytes)
+      throw new Problem('OUT_OF_RANGE', `${name} has ${size} bytes, more than the ${limitBytes} asked for`);
     if (sizeBytes > size) await file.truncate(sizeBytes);
     await file.utimes(copiedAt, copiedAt);
     await file.sync();

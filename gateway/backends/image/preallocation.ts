@@ -20,9 +20,7 @@ const inPlaceFilesystems: ReadonlySet<number> = new Set([0xef53, 0x58465342]);
 export async function createPreallocation(pool: ImagePool): Promise<Modification | undefined> {
   if (!inPlaceFilesystems.has((await statfs(pool.root)).type)) return undefined;
   return {
-    parameters: z.strictObject({
-      preallocate: z.literal('true').optional(),
-    }) as unknown as Modification['parameters'],
+    parameters: z.strictObject({ preallocate: z.literal('true').exactOptional() }),
     async apply(volume, { preallocate }) {
       if (preallocate === 'true') await allocate(pool, volume);
     },

@@ -39,10 +39,9 @@ export function createImages(pool: ImagePool): Images {
     if (found) return;
     // An image without a size is what an unfinished create of an empty volume left.
     if (found === 0) await images.remove([volume.id]);
-    await requireSourceWithin(pool, volume, source);
+    const { limitBytes, requiredBytes: sizeBytes } = volume;
     const from = source.kind === 'snapshot' ? fromSnapshot(pool, source.snapshot) : fromVolume(pool, source);
-    const copy = { ...from, target: images.pathOf(volume.id), sizeBytes: volume.requiredBytes };
-    await copyTogether(pool, [copy]);
+    await copyTogether(pool, [{ ...from, target: images.pathOf(volume.id), sizeBytes, limitBytes }]);
   }
 
   return {
@@ -72,20 +71,4 @@ function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolum
   if (size < requiredBytes || (limitBytes > 0 && size > limitBytes))
     throw new Problem('ALREADY_EXISTS', `the image of volume "${id}" exists and has ${size} bytes`);
   return size;
-}
-
-/** A copy is never cut off: its source may have grown without that being recorded yet. */
-async function requireSourceWithin(
-  { images }: ImagePool,
-  { limitBytes }: NewVolume,
-  source: VolumeSource,
-): Promise<void> {
-  if (source.kind === 'snapshot' || limitBytes === 0) return;
-  const { id } = source.volume;
-  const size = (await images.sizeOf(id)) ?? 0;
-  if (size > limitBytes)
-    throw new Problem(
-      'OUT_OF_RANGE',
-      `volume "${id}" has ${size} bytes, more than the ${limitBytes} asked for`,
-    );
 }
