@@ -78,11 +78,6 @@ export const deletedVolumePageSchema = z
     description: 'One page of volumes that are deleted and can be restored.',
   });
 
-/** A volume that can be restored. */
-export type DeletedVolume = z.output<typeof deletedVolumeSchema>;
-
-/** A finding of an audit. */
-export type Finding = z.output<typeof findingSchema>;
-
-/** A finding, and what a repair does about it. */
-export type RepairStep = z.output<typeof repairStepSchema>;
+export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
+export type Finding = z.infer<typeof findingSchema>;
+export type RepairStep = z.infer<typeof repairStepSchema>;

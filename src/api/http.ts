@@ -35,6 +35,7 @@ const maxTries = 4;
 const firstPauseMs = 50;
 
 const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
+const tooLong = new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
 
 /** Pause before a request that was answered with 202 is sent again, in milliseconds. */
 const pollMs = 250;
@@ -54,8 +55,6 @@ export function createHttp(options: HttpOptions) {
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
-    // A longer body is cut off together with its connection.
-    maxResponseSize: maxBodyBytes,
   });
 
   async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
@@ -89,7 +88,7 @@ export function createHttp(options: HttpOptions) {
         pauseMs = Math.max(reply.retryAfterMs, pauseMs);
         if (reply.status !== 503 || !mayRetry()) return reply;
       } catch (error) {
-        if (call.signal.aborted || isTooLong(error) || !mayRetry()) throw error;
+        if (call.signal.aborted || error === tooLong || !mayRetry()) throw error;
       }
       await pause(pauseMs, call.signal);
     }
@@ -151,6 +150,7 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
   let running: Dispatcher.DispatchController | undefined;
   let head = { status: 0, retryAfterMs: 0 };
   let isJson = false;
+  let length = 0;
   const chunks: Buffer[] = [];
   const abort = (): void => {
     running?.abort(signal.reason as Error);
@@ -166,8 +166,10 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
       isJson = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
       head = { status, retryAfterMs: Number(headers['retry-after']) * 1_000 };
     },
-    onResponseData(_controller, chunk) {
+    onResponseData(controller, chunk) {
       chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBodyBytes) controller.abort(tooLong);
     },
     onResponseEnd() {
       const body = isJson ? parseJson(Buffer.concat(chunks).toString()) : undefined;
@@ -225,12 +227,6 @@ function parseJson(text: string): unknown {
 function toProblem(error: unknown, signal: AbortSignal): Problem {
   if (error instanceof Problem) return error;
   if (signal.aborted) return signal.reason as Problem;
-  if (isTooLong(error))
-    return new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
   const { code } = error as NodeJS.ErrnoException;
   return new Problem('UNAVAILABLE', `the storage API cannot be reached${code ? ` (${code})` : ''}`, error);
-}
-
-function isTooLong(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
 }

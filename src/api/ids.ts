@@ -8,8 +8,9 @@ const encoder = new TextEncoder();
 const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Names that stand in an id as they are. */
 export const plainPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
-/** What an id looks like, but for its length. */
+/** What an id looks like, but for its length: a cluster's name, a dot, and a plain name. */
 export const idPattern = `${clusterPattern.source.slice(0, -1)}\\.${plainPattern.source.slice(1)}`;
+const idExpression = new RegExp(idPattern);
 
 /** True for a cluster's name: lower-case letters, digits and inner dashes, at most 32 bytes. */
 export function isClusterName(name: string): boolean {
@@ -18,11 +19,7 @@ export function isClusterName(name: string): boolean {
 
 /** The cluster that an id belongs to, or undefined when it is not an id that `resourceId` can make. */
 export function clusterOf(id: string): string | undefined {
-  const dot = id.indexOf('.');
-  const cluster = id.slice(0, dot);
-  const well =
-    dot > 0 && id.length <= maxIdBytes && isClusterName(cluster) && plainPattern.test(id.slice(dot + 1));
-  return well ? cluster : undefined;
+  return id.length <= maxIdBytes && idExpression.test(id) ? id.slice(0, id.indexOf('.')) : undefined;
 }
 
 /** How many bytes the text has in UTF-8. */

@@ -69,7 +69,9 @@ function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
 }
 
 function toOperation({ id, tag, doc, query, body, answers, problems = [] }: NamedOperation): OpenApiNode {
-  const parameters = [...(query ? toParameters(query) : []), ...(answers[202] ? [prefer] : [])];
+  const { properties = {} } = z.toJSONSchema(query ?? z.object(), { io: 'input' });
+  const asked = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+  const parameters = answers[202] ? [...asked, prefer] : asked;
   const refused = [...commonProblems, ...problems].map(code => problemTable[code].http);
   return {
     operationId: id,
@@ -86,15 +88,6 @@ function toOperation({ id, tag, doc, query, body, answers, problems = [] }: Name
       ['default', { $ref: '#/components/responses/Problem503' }],
     ]),
   };
-}
-
-/** The query's parameters; none is required. */
-function toParameters(query: z.ZodObject): readonly OpenApiNode[] {
-  const { properties = {} } = z.toJSONSchema(query, { io: 'input' });
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...schema } = property as OpenApiNode;
-    return { name, in: 'query', description, schema };
-  });
 }
 
 const meanings: Readonly<Record<string, string>> = {

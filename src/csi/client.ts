@@ -36,12 +36,9 @@ const codesByNumber = new Map(
   Object.entries(problemTable).map(([code, row]) => [row.grpc as number, code as ProblemCode]),
 );
 
-/** The protocol, loaded at the first connection. */
-let loaded: Csi | undefined;
-
 /** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
 export function connectCsi(endpoint: string): CsiClient {
-  const csi = (loaded ??= loadCsi());
+  const csi = loadCsi();
   const client = new Client(endpoint, credentials.createInsecure());
   return {
     identity: toCalls(client, csi.Identity.service) as Calls<'Identity'>,

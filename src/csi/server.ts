@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, linkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import {
   Server,
   ServerCredentials,
@@ -67,10 +68,7 @@ async function bind(server: Server, socketPath: string): Promise<string> {
   const draft = join(dirname(socketPath), `.${randomUUID().slice(0, 7)}`);
   const address = `unix:${draft}`;
   try {
-    await new Promise<void>((resolve, reject) => {
-      const credentials = ServerCredentials.createInsecure();
-      server.bindAsync(address, credentials, error => (error ? reject(error) : resolve()));
-    });
+    await promisify(server.bindAsync.bind(server))(address, ServerCredentials.createInsecure());
     chmodSync(draft, 0o660);
     linkSync(draft, socketPath);
   } catch (error) {
