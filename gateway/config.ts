@@ -14,7 +14,7 @@ export const gatewaySettings = {
   },
   store: {
     doc: 'where everything is remembered: the path of a SQLite file, or sqlite:<path>',
-    parse: storeLocation,
+    parse: storePath,
   },
   listen: {
     doc: 'host:port that the API is served on; port 0 lets the system choose',
@@ -63,9 +63,9 @@ function lease(value: string): number {
   return ms;
 }
 
-function storeLocation(value: string): { readonly engine: 'sqlite'; readonly path: string } {
-  const [, scheme, rest = value] = /^([a-z][a-z0-9+]*):(.*)$/.exec(value) ?? [];
-  if (scheme !== undefined && scheme !== 'sqlite')
+function storePath(value: string): string {
+  const [, scheme = 'sqlite', rest = value] = /^([a-z][a-z0-9+]*):(.*)$/.exec(value) ?? [];
+  if (scheme !== 'sqlite')
     throw new Error(`"${scheme}" is not a kind of store that is known: there is sqlite`);
-  return { engine: 'sqlite', path: path(rest) };
+  return path(rest);
 }

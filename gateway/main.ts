@@ -50,7 +50,7 @@ export async function startGateway(
   const configuration = await openConfiguration(config.config, { plugins, log });
   opened.defer(() => configuration.close());
   const { pools } = configuration;
-  const engine = openSqlite(config.store.path);
+  const engine = openSqlite(config.store);
   opened.defer(() => engine.close());
   await migrate(engine);
   await requireKnownPools(engine.reader, pools);

@@ -1,12 +1,9 @@
 import type { DeletedVolume } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Recovery } from '../operations/recovery.ts';
 import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { audit } from './audit.ts';
-import type { ReclaimOptions } from './reclaim.ts';
-import { plan, repair } from './repair.ts';
-import type { Engine } from '../store.ts';
+import { plan, repair, type RepairOptions } from './repair.ts';
 
 /** What operators do, one member for each of their operations. */
 export type Admin = {
@@ -16,7 +13,7 @@ export type Admin = {
 };
 
 /** What the work of operators needs. */
-export type AdminOptions = ReclaimOptions & { readonly engine: Engine; readonly recovery: Recovery };
+export type AdminOptions = Omit<RepairOptions, 'stuckAfterMs'>;
 
 /** Most entries in an answer, which is to stay below what a body may have. */
 const maxEntries = 10_000;

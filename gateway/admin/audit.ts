@@ -30,25 +30,22 @@ export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Prom
     const there = new Map<string, ReadonlySet<string> | undefined>();
     for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind));
     const after = await readInventory(engine.reader, kind);
-    const all = [...there].flatMap(([pool, ids]) => [...(ids ?? [])].map(id => ({ pool, kind, id })));
-    const isKnown = ({ pool, id }: { readonly pool: string; readonly id: string }): boolean =>
-      [before, after].some(rows => rows.get(id)?.pool === pool);
-    const unknown = all.filter(one => !isKnown(one));
-    for (const one of all) (isKnown(one) ? knownIn : unknownIn).add(one.pool);
-    for (const one of unknown)
-      seen.push({ ...one, problem: 'unknown', detail: 'in the storage, not in the store' });
+    for (const [pool, ids = []] of there) {
+      const isKnown = (id: string): boolean => [before, after].some(rows => rows.get(id)?.pool === pool);
+      const unknown = [...ids].filter(id => !isKnown(id));
+      if (unknown.length > 0) unknownIn.add(pool);
+      if ([...ids].some(isKnown)) knownIn.add(pool);
+      for (const id of unknown)
+        seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+    }
     for (const row of after.values()) seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
   }
   const nowMs = Date.now();
   const noted = await engine.transaction(sql => recordFindings(sql, seen, nowMs));
-  const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => ({
-    pool,
-    kind,
-    id,
-    problem: problem as Finding['problem'],
-    ageMs: Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs)),
-    detail,
-  }));
+  const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => {
+    const ageMs = Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs));
+    return { pool, kind, id, problem, ageMs, detail };
+  });
   return {
     findings: findings.filter(({ problem, ageMs }) => problem !== 'stuck' || ageMs >= stuckAfterMs),
     foreign: unknownIn.difference(knownIn),

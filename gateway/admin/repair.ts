@@ -1,12 +1,20 @@
 import type { Finding, RepairStep } from '../../src/api/admin.ts';
 import { clusterOf } from '../../src/api/ids.ts';
-import { asProblem } from '../../src/api/problem.ts';
+import { asProblem, Problem } from '../../src/api/problem.ts';
+import type { Operations } from '../operations/operation.ts';
 import type { Recovery } from '../operations/recovery.ts';
+import { newSnapshotRecord } from '../snapshots/record.ts';
+import type { Sql } from '../store.ts';
+import { snapshotTable } from '../tables/snapshots.ts';
+import { volumeTable } from '../tables/volumes.ts';
+import { emptyVolumeRecord } from '../volumes/record.ts';
 import { audit, type Audit, type AuditOptions } from './audit.ts';
-import { reclaim, type ReclaimOptions } from './reclaim.ts';
 
 /** What a repair works with. */
-export type RepairOptions = AuditOptions & ReclaimOptions & { readonly recovery: Recovery };
+export type RepairOptions = AuditOptions & {
+  readonly operations: Operations;
+  readonly recovery: Recovery;
+};
 
 /** What a repair would do. What the storage has not been seen to have for `safetyAgeMs` is not touched. */
 export function plan({ findings, foreign }: Audit, safetyAgeMs: number): readonly RepairStep[] {
@@ -35,13 +43,56 @@ export async function repair(
   return done;
 }
 
-async function remove(options: ReclaimOptions, step: RepairStep): Promise<RepairStep> {
+async function remove(options: RepairOptions, step: RepairStep): Promise<RepairStep> {
   try {
     await reclaim(options, step);
     return { ...step, outcome: 'done' };
   } catch (error) {
     return { ...step, outcome: 'failed', note: asProblem(error).detail };
   }
+}
+
+/**
+ * Removes what the storage has and the store does not. A tombstone is recorded first: from then on nobody can make
+ * something with this id, and whoever is making it already has a row, so that there is no tombstone. ABORTED when there
+ * is a row now; FAILED_PRECONDITION when the storage says that it is in use. After any other failure the tombstone
+ * stays, and any gateway goes on with the removal.
+ */
+export async function reclaim(
+  { pools, operations }: Pick<RepairOptions, 'pools' | 'operations'>,
+  orphan: Pick<Finding, 'pool' | 'kind' | 'id'>,
+): Promise<void> {
+  const { pool, kind, id } = orphan;
+  const { backend } = pools.get(pool);
+  const forget = async (sql: Sql): Promise<void> =>
+    void (await (kind === 'volume' ? volumeTable : snapshotTable).remove(sql, { id }));
+  await operations.run<object, void, void>({
+    operation: 'delete',
+    subject: undefined,
+    claims: [{ kind, id }],
+    async intend(sql) {
+      if (await bury(sql, orphan)) return { intent: {} };
+      throw new Problem('ABORTED', `${kind} "${id}" is known now`);
+    },
+    act: async () => (kind === 'volume' ? backend.delete({ id }) : backend.snapshots?.delete({ id })),
+    succeed: forget,
+    async fail(sql, { problem }) {
+      if (problem.code === 'FAILED_PRECONDITION') await forget(sql);
+    },
+  });
+}
+
+/** Records the tombstone; false when there is a row. */
+function bury(sql: Sql, { pool, kind, id }: Pick<Finding, 'pool' | 'kind' | 'id'>): Promise<boolean> {
+  const known = { id, cluster: clusterOf(id) ?? '', name: id, pool };
+  const state = 'deleting';
+  if (kind === 'volume') {
+    const volume = emptyVolumeRecord({ ...known, spec: { capabilities: [] }, source: undefined });
+    return volumeTable.insert(sql, { ...volume, state });
+  }
+  const asked = { ...known, volumeId: '', parameters: {} };
+  const snapshot = newSnapshotRecord(asked, { pool, segments: undefined, sizeBytes: 0 });
+  return snapshotTable.insert(sql, { ...snapshot, state });
 }
 
 function decide(

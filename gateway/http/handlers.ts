@@ -4,7 +4,7 @@ import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
-import type { Handler } from './handle.ts';
+import type { Handler, Made } from './handle.ts';
 
 /** What the handlers work with. */
 export type HandlerDeps = Services & {
@@ -34,16 +34,16 @@ export const neededFeatures: Readonly<Partial<Record<OperationId, Feature>>> = {
 
 /** Makes the handlers: each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {
-  const { pools, version, capacities, volumes, changes, health } = deps;
+  const { volumes, changes, health, attachments, nodes, snapshots, groups } = deps;
   return {
-    getCapabilities: async ({ cluster }) => ({ version, ...capabilitiesOf(pools, cluster) }),
-    getCapacity: ({ cluster, body }) => capacities.find(cluster, body),
+    getCapabilities: async ({ cluster }) => ({
+      version: deps.version,
+      ...capabilitiesOf(deps.pools, cluster),
+    }),
+    getCapacity: ({ cluster, body }) => deps.capacities.find(cluster, body),
 
     listVolumes: ({ cluster, ...page }) => volumes.list(cluster, page),
-    async createVolume({ cluster, volumeId, body }) {
-      const { volume, created } = await volumes.create(cluster, volumeId, body);
-      return { value: volume, created };
-    },
+    createVolume: ({ cluster, volumeId, body }) => made('volume', volumes.create(cluster, volumeId, body)),
     getVolume: ({ cluster, volumeId }) => volumes.get(cluster, volumeId),
     deleteVolume: ({ cluster, volumeId }) => volumes.delete(cluster, volumeId),
     validateVolume: ({ cluster, volumeId, body }) => volumes.validate(cluster, volumeId, body),
@@ -53,53 +53,35 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     getVolumeHealth: ({ cluster, volumeId }) => health.get(cluster, volumeId),
     listVolumeHealth: ({ cluster, ...page }) => health.list(cluster, page),
 
-    ...createAttachmentHandlers(deps),
-    ...createSnapshotHandlers(deps),
-    ...deps.admin,
-  };
-}
-
-type AttachmentIds = OperationId &
-  (`${string}Attachment` | `attach${string}` | `detach${string}` | `${string}Node`);
-
-function createAttachmentHandlers({ attachments, nodes }: Services): Pick<Handlers, AttachmentIds> {
-  return {
-    async attachVolume({ body, ...key }) {
-      const { attachment, created } = await attachments.attach(key, body);
-      return { value: attachment, created };
-    },
+    attachVolume: ({ body, ...key }) => made('attachment', attachments.attach(key, body)),
     getAttachment: key => attachments.get(key),
     detachVolume: key => attachments.detach(key),
     detachVolumeFromAllNodes: key => attachments.detach(key),
 
-    async putNode({ cluster, nodeId, body }) {
-      const { node, created } = await nodes.put(cluster, nodeId, body);
-      return { value: node, created };
-    },
+    putNode: ({ cluster, nodeId, body }) => made('node', nodes.put(cluster, nodeId, body)),
     getNode: ({ cluster, nodeId }) => nodes.get(cluster, nodeId),
     deleteNode: ({ cluster, nodeId }) => nodes.delete(cluster, nodeId),
+
+    listSnapshots: ({ cluster, ...query }) => snapshots.list(cluster, query),
+    createSnapshot: ({ cluster, snapshotId, body }) =>
+      made('snapshot', snapshots.create(cluster, snapshotId, body)),
+    getSnapshot: ({ cluster, snapshotId }) => snapshots.get(cluster, snapshotId),
+    deleteSnapshot: ({ cluster, snapshotId }) => snapshots.delete(cluster, snapshotId),
+    listBlocks: ({ cluster, snapshotId, ...range }) => deps.blocks.list(cluster, snapshotId, range),
+
+    createGroup: ({ cluster, groupId, body }) => made('group', groups.create(cluster, groupId, body)),
+    getGroup: ({ cluster, groupId }) => groups.get(cluster, groupId),
+    deleteGroup: ({ cluster, groupId }) => groups.delete(cluster, groupId),
+
+    ...deps.admin,
   };
 }
 
-type SnapshotIds = OperationId &
-  (`${string}Snapshot` | `${string}Snapshots` | `${string}Group` | 'listBlocks');
-
-function createSnapshotHandlers({ snapshots, groups, blocks }: Services): Pick<Handlers, SnapshotIds> {
-  return {
-    listSnapshots: ({ cluster, ...query }) => snapshots.list(cluster, query),
-    async createSnapshot({ cluster, snapshotId, body }) {
-      const { snapshot, created } = await snapshots.create(cluster, snapshotId, body);
-      return { value: snapshot, created };
-    },
-    getSnapshot: ({ cluster, snapshotId }) => snapshots.get(cluster, snapshotId),
-    deleteSnapshot: ({ cluster, snapshotId }) => snapshots.delete(cluster, snapshotId),
-    listBlocks: ({ cluster, snapshotId, ...range }) => blocks.list(cluster, snapshotId, range),
-
-    async createGroup({ cluster, groupId, body }) {
-      const { group, created } = await groups.create(cluster, groupId, body);
-      return { value: group, created };
-    },
-    getGroup: ({ cluster, groupId }) => groups.get(cluster, groupId),
-    deleteGroup: ({ cluster, groupId }) => groups.delete(cluster, groupId),
-  };
+/** The answer of what was created, or was there, under its name. */
+async function made<N extends string, R extends Readonly<Record<N, unknown>> & { readonly created: boolean }>(
+  name: N,
+  result: Promise<R>,
+): Promise<Made<R[N]>> {
+  const { [name]: value, created } = await result;
+  return { value, created };
 }

@@ -1,10 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
-import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
+import type { Engine, Sql, SqlRow } from '../store.ts';
 
 /** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
 type Pending = {
-  readonly run: (isAlone: boolean) => Promise<() => void>;
+  readonly run: () => Promise<() => void>;
   readonly reject: (error: unknown) => void;
 };
 type Connection = { readonly database: DatabaseSync; readonly prepare: (sql: string) => StatementSync };
@@ -35,9 +35,8 @@ export function openSqlite(path: string): Engine {
     reader: { all: createSql(reader).all },
     transaction: work =>
       new Promise((resolve, reject) => {
-        const run = async (isAlone: boolean): Promise<() => void> => {
-          const runOne = isAlone ? runAlone : runInSavepoint;
-          const outcome = await runOne(writer, () => work(sql));
+        const run = async (): Promise<() => void> => {
+          const outcome = await runInSavepoint(writer, () => work(sql));
           return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
         };
         queue.push({ run, reject });
@@ -70,31 +69,27 @@ function connect(path: string, readOnly: boolean): Connection {
 
 function createSql({ prepare }: Connection): Sql {
   return {
-    async all(sql: string, ...values: readonly SqlValue[]) {
-      try {
-        return prepare(sql).all(...values) as readonly SqlRow[];
-      } catch (error) {
-        throw unavailableProblem(error);
-      }
-    },
-    async run(sql: string, ...values: readonly SqlValue[]) {
-      try {
-        return Number(prepare(sql).run(...values).changes);
-      } catch (error) {
-        throw unavailableProblem(error);
-      }
-    },
+    all: async (sql, ...values) => orUnavailable(() => prepare(sql).all(...values) as readonly SqlRow[]),
+    run: async (sql, ...values) => orUnavailable(() => Number(prepare(sql).run(...values).changes)),
     // Transactions that write run one after the other.
     async lock() {},
   };
+}
+
+function orUnavailable<T>(query: () => T): T {
+  try {
+    return query();
+  } catch (error) {
+    throw unavailableProblem(error);
+  }
 }
 
 async function commitTogether({ database, prepare }: Connection, batch: readonly Pending[]): Promise<void> {
   const settle: (() => void)[] = [];
   try {
     prepare('begin immediate').run();
-    for (const { run } of batch) settle.push(await run(batch.length === 1));
-    if (database.isTransaction) prepare('commit').run();
+    for (const { run } of batch) settle.push(await run());
+    prepare('commit').run();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
     for (const { reject } of batch) reject(unavailableProblem(error));
@@ -119,17 +114,6 @@ async function runInSavepoint<T>(
     if (!database.isTransaction) throw error;
     prepare('rollback to work').run();
     prepare('release work').run();
-    return { error };
-  }
-}
-
-/** Likewise, where nothing else shares the transaction. */
-async function runAlone<T>({ database, prepare }: Connection, work: () => Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { value: await work() };
-  } catch (error) {
-    if (!database.isTransaction) throw error;
-    prepare('rollback').run();
     return { error };
   }
 }

@@ -1,11 +1,12 @@
+import type { Finding } from '../../src/api/admin.ts';
 import type { Sql } from '../store.ts';
 import { integer, table, text, type RecordOf } from './table.ts';
 
 const columns = {
   pool: text(),
-  kind: text<'volume' | 'snapshot'>(),
+  kind: text<Finding['kind']>(),
   id: text(),
-  problem: text(),
+  problem: text<Finding['problem']>(),
   firstSeenMs: integer(),
 };
 

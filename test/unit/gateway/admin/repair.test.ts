@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { audit } from '../../../../gateway/admin/audit.ts';
-import { reclaim } from '../../../../gateway/admin/reclaim.ts';
-import { plan, repair } from '../../../../gateway/admin/repair.ts';
+import { plan, reclaim, repair } from '../../../../gateway/admin/repair.ts';
 import type { RepairStep } from '../../../../src/api/admin.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import {
