@@ -7,15 +7,7 @@ import * as fc from 'fast-check';
 import { proveBlank, superblockRanges, type Range } from '../../../../node-agent/format/prove-blank.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
 import { ensureFilesystem } from '../../../../node-agent/format/format.ts';
-import type { AttachmentOf } from '../../../../src/api/attachment.ts';
-import {
-  findMissing,
-  MiB,
-  openFakeBench,
-  openRealBench,
-  startAgent,
-  whyNoMachine,
-} from '../../../harness/node-agent-bench.ts';
+import { MiB, openFakeBench, openRealBench, openVolume, real } from '../../../harness/node-agent-bench.ts';
 
 /** A device that must not be formatted: its size, and how it came to hold what it holds. */
 type Held = { readonly sizeBytes: number; readonly tool?: string; readonly fill: (path: string) => void };
@@ -72,37 +64,25 @@ function written(text: string, offset: number): Held {
   };
 }
 
-for (const [name, { sizeBytes, tool, fill }] of Object.entries(held)) {
-  const skip = whyNoMachine ?? findMissing(tool === undefined ? [] : [tool]);
-  test(`${name} is never formatted`, skip === undefined ? {} : { skip }, async t => {
-    const bench = openRealBench(t);
-    const { host } = bench;
-    const path = bench.makeImage('image', { sizeBytes });
-    fill(path);
-    execFileSync('cp', ['--sparse=always', path, `${path}-before`]);
-    const attachment = attachmentTo(path);
-    const device = await loop.connect(attachment, host);
-    const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
-    const record = { volumeId: 'c.v', attachment, stagingPath: '/x', capability, targets: [] };
-    const agent = await startAgent(bench);
+for (const [name, { sizeBytes, tool, fill }] of Object.entries(held))
+  test(`${name} is never formatted`, real(...(tool === undefined ? [] : [tool])), async t => {
+    const { bench, agent, request } = await openVolume(openRealBench(t), { image: { sizeBytes } });
+    const { attachment } = request;
+    fill(attachment.path);
+    const before = bench.copyImage(attachment.path);
+    const device = await loop.connect(attachment, bench.host);
     const records = { ...agent.records, put: () => assert.fail('mkfs was about to start') };
-    const volume = { agent: { ...agent, records }, record, connector: loop };
+    const volume = { agent: { ...agent, records }, record: { ...request, targets: [] }, connector: loop };
     await assert.rejects(ensureFilesystem(volume, device), { code: 'FAILED_PRECONDITION' });
-    execFileSync('cmp', [path, `${path}-before`]);
-    await loop.disconnect(attachment, host);
+    execFileSync('cmp', [attachment.path, before]);
+    await loop.disconnect(attachment, bench.host);
   });
-}
 
-test(
-  'a device that reads as zeros is blank',
-  whyNoMachine === undefined ? {} : { skip: whyNoMachine },
-  async t => {
-    const { host, makeImage } = openRealBench(t);
-    const attachment = attachmentTo(makeImage('image'));
-    await proveBlank(await loop.connect(attachment, host), host);
-    await loop.disconnect(attachment, host);
-  },
-);
+test('a device that reads as zeros is blank', real(), async t => {
+  const { bench, request } = await openVolume(openRealBench(t));
+  await proveBlank(await loop.connect(request.attachment, bench.host), bench.host);
+  await loop.disconnect(request.attachment, bench.host);
+});
 
 test('a device that cannot be read is not blank', async () => {
   const { host } = openFakeBench();
@@ -154,8 +134,4 @@ for (const [sizeBytes, start] of xfsGroups) {
     );
     assert.ok(isHeld);
   });
-}
-
-function attachmentTo(path: string): AttachmentOf<'loop'> {
-  return { protocol: 'loop', path, attachmentId: 'a', sizeBytes: 1, readonly: false, mayFormat: true };
 }

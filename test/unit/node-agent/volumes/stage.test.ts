@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
 import { Crash, type FakeHost } from '../../../fakes/host.ts';
 import {
@@ -97,23 +96,22 @@ for (const { answer, ...error } of failing)
     await assert.rejects(stage(broken, request), error);
   });
 
-test('an unknown filesystem is INVALID_ARGUMENT and names those that are known', async () => {
-  const { request, agent } = await open();
-  await assert.rejects(stage(agent, { ...request, capability: { ...request.capability, fsType: 'ntfs' } }), {
-    code: 'INVALID_ARGUMENT',
-    detail: 'filesystem "ntfs" is not one of ext4, xfs, btrfs',
+const refusals: Readonly<Record<string, readonly [code: string, Partial<StageRequest>]>> = {
+  'filesystem "ntfs" is not one of ext4, xfs, btrfs': [
+    'INVALID_ARGUMENT',
+    { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ntfs' } },
+  ],
+  'staging_target_path "/bench/stage/none/v": "/bench/stage/none" is not there': [
+    'FAILED_PRECONDITION',
+    { stagingPath: '/bench/stage/none/v' },
+  ],
+};
+for (const [detail, [code, change]] of Object.entries(refusals))
+  test(`stage is ${code}, and leaves nothing, where ${detail}`, async () => {
+    const { bench, request, agent } = await open();
+    await assert.rejects(stage(agent, { ...request, ...change }), { code, detail });
+    assertClean(bench.host);
   });
-});
-
-test('a staging path whose parent is missing is FAILED_PRECONDITION and names the parent', async () => {
-  const { bench, request, agent } = await open();
-  const stagingPath = `${bench.directory}/stage/none/v`;
-  await assert.rejects(stage(agent, { ...request, stagingPath }), {
-    code: 'FAILED_PRECONDITION',
-    detail: `staging_target_path "${stagingPath}": "${bench.directory}/stage/none" is not there`,
-  });
-  assertClean(bench.host);
-});
 
 test('a record that is lost is made again from what is mounted', async () => {
   const { bench, request, agent } = await open();
@@ -167,31 +165,15 @@ test('unstage at another path names the path at which the volume is staged', asy
   });
 });
 
-test('stage and publish run one command for each thing that is needed', async () => {
-  const { request, agent } = await open('ext4');
-  await stage(agent, request);
-  await unstage(agent, request);
-  const commands: string[] = [];
-  const watched = withCommands(agent, command => void commands.push(command));
-  await stage(watched, request);
-  await publish(watched, request);
-  assert.deepEqual(commands, ['losetup', 'blkid', 'mount', 'mount']);
-});
-
 test('a filesystem that an interrupted mkfs left unfinished is explained, and made again once it is wiped', async () => {
   const { bench, request, agent } = await open();
-  const image = bench.host.state.images.get(request.attachment.path);
-  assert.ok(image);
-  const host = {
-    ...bench.host,
-    run: async (command: string, args: readonly string[]) => {
-      const result = await bench.host.run(command, args);
-      if (command === 'mkfs.ext4') throw new Crash('the agent ended here');
-      return result;
-    },
-  };
-  await assert.rejects(stage({ ...agent, host }, request), Crash);
-  image.unfinished = true;
+  const image = bench.host.state.images.get(request.attachment.path) ?? assert.fail();
+  const crashing = withCommands(agent, command => {
+    if (command !== 'mkfs.ext4') return undefined;
+    Object.assign(image, { content: 'ext4', unfinished: true });
+    throw new Crash('the agent ended here');
+  });
+  await assert.rejects(stage(crashing, request), Crash);
   const restarted = await startAgent(bench);
   for (let i = 0; i < 2; i++)
     await assert.rejects(stage(restarted, request), {
