@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import { logLevels } from '../src/lib/log.ts';
 import { choice, durationMs, hostPort, text } from '../src/lib/parsers.ts';
-import type { SettingsOf } from '../src/lib/settings.ts';
+import { logLevelSetting, type SettingsOf } from '../src/lib/settings.ts';
 
 /** Shorter claims end while their process is only slow, in milliseconds. */
 const leastLeaseMs = 200;
@@ -47,7 +46,7 @@ export const gatewaySettings = {
     parse: lease,
     default: '15s',
   },
-  'log-level': { doc: 'least severe lines that are logged', parse: choice(...logLevels), default: 'info' },
+  'log-level': logLevelSetting,
 } as const;
 
 /** The gateway's settings, read and checked. */

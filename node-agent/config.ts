@@ -1,7 +1,6 @@
 import { advertisedSetting, driverNameSetting } from '../src/csi/identity.ts';
-import { logLevels } from '../src/lib/log.ts';
 import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
-import type { SettingsOf, SettingsTable } from '../src/lib/settings.ts';
+import { logLevelSetting, type SettingsOf, type SettingsTable } from '../src/lib/settings.ts';
 import { filesystems } from './filesystems/index.ts';
 import { parseTopology } from './plugin/topology.ts';
 
@@ -76,11 +75,7 @@ export const nodeSettings = {
     parse: hostPort,
     optional: true,
   },
-  'log-level': {
-    doc: 'the least level of what is logged: debug, info, warn, error or silent',
-    parse: choice(...logLevels),
-    default: 'info',
-  },
+  'log-level': logLevelSetting,
 } as const satisfies SettingsTable;
 
 /** The values of the node agent's settings. */

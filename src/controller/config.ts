@@ -1,8 +1,7 @@
 import { isClusterName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
-import { logLevels } from '../lib/log.ts';
-import { absolutePath, choice, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
-import type { SettingsOf } from '../lib/settings.ts';
+import { absolutePath, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
+import { logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 
 /** All settings of the controller. */
 export const controllerSettings = {
@@ -26,7 +25,7 @@ export const controllerSettings = {
   },
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
-  'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
+  'log-level': logLevelSetting,
 } as const;
 
 /** The controller's settings, read and checked. */

@@ -16,10 +16,11 @@ import {
   readName,
   readNodeId,
 } from '../csi/request.ts';
-import type { Handlers, UnaryCall } from '../csi/call.ts';
+import type { Handlers } from '../csi/call.ts';
 import { offeredRpcs, requireFeature, unofferedProblem, type ControllerOptions } from './capabilities.ts';
 import {
   ignoreMissing,
+  isCreated,
   readMutable,
   readPage,
   readParameters,
@@ -37,15 +38,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
   const { client, capabilities, cluster, advertised } = options;
   const toVolume = (volume: Volume): CsiVolume => toCsiVolume(volume, advertised);
   const toSnapshot = (snapshot: Snapshot): CsiSnapshot => toCsiSnapshot(snapshot, advertised);
-  /** The one snapshot that is asked for, when it is there, created, and of the volume that is asked for. */
-  const findCreated = async (
-    { snapshotId, volumeId }: { readonly snapshotId: string; readonly volumeId: string },
-    call: UnaryCall,
-  ): Promise<readonly Snapshot[]> => {
-    const snapshot = await client.getSnapshot({ snapshotId }, call).catch(ignoreMissing);
-    const isCreated = snapshot?.state === 'processing' || snapshot?.state === 'ready';
-    return isCreated && (volumeId === '' || volumeId === snapshot.volumeId) ? [snapshot] : [];
-  };
   return {
     async CreateVolume(request, call) {
       const name = readName(request.name);
@@ -60,7 +52,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       };
       requireOffered(options, body);
       const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
-      requireCreated(`volume "${volume.id}"`, volume.state);
+      requireCreated('volume', volume);
       return { volume: toVolume(volume) };
     },
 
@@ -158,9 +150,12 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       requireFeature(capabilities, 'snapshots');
       const { snapshot_id: snapshotId, source_volume_id: volumeId } = request;
       const page = readPage(request);
-      const { snapshots, nextPageToken = '' } = snapshotId
-        ? { snapshots: await findCreated({ snapshotId, volumeId }, call) }
-        : await client.listSnapshots({ ...page, volumeId }, call);
+      if (snapshotId) {
+        const one = await client.getSnapshot({ snapshotId }, call).catch(ignoreMissing);
+        const isFound = one && isCreated(one) && (!volumeId || volumeId === one.volumeId);
+        return { entries: isFound ? [{ snapshot: toSnapshot(one) }] : [] };
+      }
+      const { snapshots, nextPageToken = '' } = await client.listSnapshots({ ...page, volumeId }, call);
       const entries = snapshots.map(snapshot => ({ snapshot: toSnapshot(snapshot) }));
       return { entries, next_token: nextPageToken };
     },

@@ -73,7 +73,7 @@ function requireMembers(group: Group, snapshotIds: readonly string[]): void {
 
 function toCsiGroup(group: Group, advertised: Advertised): VolumeGroupSnapshot {
   const { id, state, snapshots, createdAt } = group;
-  requireCreated(`group "${id}"`, state);
+  requireCreated('group', group);
   return {
     group_snapshot_id: id,
     snapshots: snapshots.map(snapshot => toCsiSnapshot(snapshot, advertised)),

@@ -31,19 +31,16 @@ export function resourceId(cluster: string, name: string): string {
   return `${cluster}.${readable}`.slice(0, maxIdBytes - suffix.length) + suffix;
 }
 
+type StringMap = Readonly<Record<string, string>>;
+
 /** The parameters that are meant for the backend. */
-export function readParameters(
-  parameters: Readonly<Record<string, string>>,
-  field = 'parameters',
-): Record<string, string> {
+export function readParameters(parameters: StringMap, field = 'parameters'): StringMap {
   const own = Object.entries(readMap(parameters, field)).filter(([key]) => !key.startsWith(sidecarPrefix));
   return Object.fromEntries(own);
 }
 
 /** The mutable parameters, or undefined when there are none. */
-export function readMutable(
-  parameters: Readonly<Record<string, string>>,
-): Record<string, string> | undefined {
+export function readMutable(parameters: StringMap): StringMap | undefined {
   const own = readParameters(parameters, 'mutable_parameters');
   return Object.keys(own).length > 0 ? own : undefined;
 }
@@ -111,7 +108,7 @@ export function toCsiVolume(volume: Volume, advertised: Advertised): CsiVolume {
 /** A snapshot in CSI's words. ABORTED for one that is not created yet, or is being deleted. */
 export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSnapshot {
   const { id, volumeId, groupId, state, sizeBytes, createdAt, topology } = snapshot;
-  requireCreated(`snapshot "${id}"`, state);
+  requireCreated('snapshot', snapshot);
   return {
     snapshot_id: id,
     source_volume_id: volumeId,
@@ -123,9 +120,17 @@ export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSn
   };
 }
 
+type Stateful = { readonly id: string; readonly state: string };
+
+/** False while something is created or deleted. */
+export function isCreated({ state }: Stateful): boolean {
+  return state !== 'creating' && state !== 'deleting';
+}
+
 /** ABORTED while something is created or deleted. */
-export function requireCreated(what: string, state: string): void {
-  if (state === 'creating' || state === 'deleting') throw new Problem('ABORTED', `${what} is ${state} still`);
+export function requireCreated(kind: string, resource: Stateful): void {
+  if (!isCreated(resource))
+    throw new Problem('ABORTED', `${kind} "${resource.id}" is ${resource.state} still`);
 }
 
 /** A point in time in the words of protobuf. */

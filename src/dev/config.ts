@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { parseSegments, type Segments } from '../api/topology.ts';
 import { advertisedSetting, defaultDriverName } from '../csi/identity.ts';
-import { logLevels } from '../lib/log.ts';
 import { absolutePath, bytes, choice, text, unixSocket } from '../lib/parsers.ts';
-import type { SettingsOf } from '../lib/settings.ts';
+import { logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 import { resolve } from 'node:path';
 
 /** All settings of `fairlead dev`. */
@@ -40,7 +39,7 @@ export const devSettings = {
     parse: ownSegments,
     optional: true,
   },
-  'log-level': { doc: `one of ${logLevels.join(', ')}`, parse: choice(...logLevels), default: 'info' },
+  'log-level': logLevelSetting,
 } as const;
 
 /** The settings of `fairlead dev`, read and checked. */

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { logLevels } from './log.ts';
+import { choice } from './parsers.ts';
 
 // To import it is to load all that it would load late.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -36,6 +38,13 @@ export type SettingsSource = { readonly argv: readonly string[]; readonly env: N
 export type SettingsResult<T extends SettingsTable> =
   | { readonly values: SettingsOf<T>; readonly faults?: never }
   | { readonly values?: never; readonly faults: readonly string[] };
+
+/** The setting of what is logged, the same in all programs. */
+export const logLevelSetting = {
+  doc: `the least level of what is logged: ${logLevels.join(', ')}`,
+  parse: choice(...logLevels),
+  default: 'info',
+} as const;
 
 const prefix = 'FAIRLEAD_';
 
