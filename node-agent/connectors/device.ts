@@ -34,7 +34,7 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
 /** Of several disks none can be told to be the volume's: they stay as they are, and must still be unused. */
 async function disconnect(attachment: DeviceAttachment, host: Host): Promise<void> {
   const names = await findAll(attachment, host);
-  if ((await findAmbiguous(names, attachment, host)) !== undefined) return;
+  if ((await findAmbiguous(names, attachment, host)).length > 0) return;
   for (const name of names) {
     const disk = await readDisk(name, host);
     if (disk) await settleDisk(disk, host);
@@ -65,7 +65,7 @@ async function makeWritable(name: string, host: Host): Promise<void> {
 
 async function findOne(attachment: DeviceAttachment, host: Host): Promise<string | undefined> {
   const names = await findAll(attachment, host);
-  const ambiguous = await findAmbiguous(names, attachment, host);
+  const [ambiguous] = await findAmbiguous(names, attachment, host);
   if (ambiguous !== undefined)
     throw new Problem(
       'FAILED_PRECONDITION',
@@ -83,13 +83,8 @@ async function findAll(attachment: DeviceAttachment, host: Host): Promise<readon
   });
 }
 
-async function findAmbiguous(
-  names: readonly string[],
-  attachment: DeviceAttachment,
-  host: Host,
-): Promise<string | undefined> {
-  const [first] = await keepWhere(names, name => isAmbiguous(`/sys/block/${name}`, attachment, host));
-  return first;
+function findAmbiguous(names: readonly string[], attachment: DeviceAttachment, host: Host) {
+  return keepWhere(names, name => isAmbiguous(`/sys/block/${name}`, attachment, host));
 }
 
 /** True for a further disk of an NVMe controller: a serial number is the controller's, and names its first disk alone. */

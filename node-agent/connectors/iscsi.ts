@@ -21,10 +21,8 @@ const targetPattern = /^(iqn|eui|naa)\.[A-Za-z0-9.:_-]{1,219}$/;
 const inTurn = createKeyedQueue();
 
 /**
- * A logical unit of an iSCSI target, over open-iscsi: iscsid keeps the sessions, which outlive the agent. Over several
- * portals it is one device of dm-multipath, which multipathd keeps. A portal that does not answer is left out while
- * another does, and is added by the next connect. With secrets sessions use CHAP; without, what the node's own
- * iscsid.conf says.
+ * A logical unit of an iSCSI target, over open-iscsi: iscsid has the sessions, which outlive the agent. Over several
+ * portals it is one device of multipathd's. With secrets sessions use CHAP; without, what the node's iscsid.conf says.
  */
 export const iscsi: DeviceConnector<'iscsi'> = {
   kind: 'device',
@@ -142,11 +140,11 @@ async function removeDisk(name: string, host: Host): Promise<void> {
 /** Ends the sessions with the volume's portals that no other volume needs, and nobody uses. */
 async function endSessions(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
   const { target, portals, lun } = attachment;
-  const needed = new Set(
-    others().flatMap(other => (other.protocol === 'iscsi' && other.target === target ? other.portals : [])),
+  const needed = others().flatMap(other =>
+    other.protocol === 'iscsi' && other.target === target ? other.portals : [],
   );
   const sessions = await readSessions(target, host);
-  for (const portal of portals.filter(name => !needed.has(name))) {
+  for (const portal of new Set(portals).difference(new Set(needed))) {
     const session = sessions.find(known => known.address === portal);
     const units = session ? await readUnits(session, host) : [];
     if (units.some(unit => unit.lun !== lun || session?.isUp)) continue;

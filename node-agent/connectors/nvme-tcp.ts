@@ -21,23 +21,18 @@ const subsystemPattern = /^nqn\.[A-Za-z0-9.:_-]{1,219}$/;
 const wwidPattern = /^(uuid\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|eui\.([0-9a-f]{16}|[0-9a-f]{32}))$/i;
 
 /**
- * How long a controller that has lost its connection tries to get it back, in seconds, and how often; I/O waits
- * meanwhile unless another path takes it. Then the controller is removed, and with the last one the device: I/O
- * fails, and the volume needs to be staged anew.
+ * For how long, and how often, a controller tries to get a lost connection back; I/O waits meanwhile unless another path
+ * takes it. With the last controller the device is removed: I/O fails, and the volume needs to be staged anew.
  */
-const lossSeconds = 600;
-const reconnectSeconds = 2;
-const keepAliveSeconds = 5;
-/** A portal that does not answer is given up after this long. */
+const [lossSeconds, reconnectSeconds, keepAliveSeconds] = [600, 2, 5];
 const connectTimeoutMs = 20_000;
 
 /** Volumes of one subsystem share its controllers, so that one comes or goes at a time. */
 const inTurn = createKeyedQueue();
 
 /**
- * A namespace of an NVMe subsystem over TCP. The kernel keeps the connections, which outlive the agent, and makes one
- * device of several paths (native multipath). An address that does not answer is left out while another does, and is
- * added by the next connect. With secrets both ends, or the node alone, prove who they are (DH-HMAC-CHAP).
+ * A namespace of an NVMe subsystem over TCP. The kernel has the connections, which outlive the agent, and makes one
+ * device of several paths (native multipath). With secrets both ends, or the node alone, prove who they are.
  */
 export const nvmeTcp: DeviceConnector<'nvme-tcp'> = {
   kind: 'device',
@@ -127,14 +122,12 @@ async function disconnect(attachment: NvmeAttachment, host: Host, others: Others
     if (disk.readonly) await runWell(host, { command: 'blockdev', args: ['--setrw', `/dev/${name}`] });
   }
   if (await isUsed(subsystem, host)) return;
-  const needed = new Set(
-    others().flatMap(other =>
-      other.protocol === 'nvme-tcp' && other.subsystem === subsystem ? other.addresses : [],
-    ),
+  const needed = others().flatMap(other =>
+    other.protocol === 'nvme-tcp' && other.subsystem === subsystem ? other.addresses : [],
   );
+  const unneeded = new Set(addresses).difference(new Set(needed));
   for (const controller of await readControllers(subsystem, host))
-    if (addresses.includes(controller.address) && !needed.has(controller.address))
-      await remove(controller, subsystem, host);
+    if (unneeded.has(controller.address)) await remove(controller, subsystem, host);
 }
 
 /** True when a namespace of the subsystem is in use, be it another volume's. */

@@ -2,12 +2,8 @@ import { isIPv6 } from 'node:net';
 import { Problem } from '../../src/api/problem.ts';
 import { waitFor } from './sysfs.ts';
 
-/** One of the ways to what a server has: a session with a target, a controller of a subsystem. */
-export type Connection = {
-  /** With its port, such as `192.0.2.7:3260` or `[2001:db8::7]:3260`. */
-  readonly address: string;
-  readonly isUp: boolean;
-};
+/** A session with a target, or a controller of a subsystem; its address is one of the attachment's. */
+export type Connection = { readonly address: string; readonly isUp: boolean };
 
 /** How a server is connected to. */
 export type Connecting<C extends Connection> = {
@@ -20,8 +16,8 @@ export type Connecting<C extends Connection> = {
 };
 
 /**
- * Connects every address that has no connection yet, each once, and returns those that are up. An address that does not
- * answer is left out while another does. When none is up that is an error, UNAUTHENTICATED before any other.
+ * Connects every address that has no connection yet, each once, and returns those that are up: what does not answer is
+ * left to the next call. When none is up that is an error, UNAUTHENTICATED before any other.
  */
 export async function connectMissing<C extends Connection>(connecting: Connecting<C>): Promise<readonly C[]> {
   const { addresses, read, connect, what } = connecting;
@@ -35,12 +31,9 @@ export async function connectMissing<C extends Connection>(connecting: Connectin
   });
   if (up && up.length > 0) return up;
   const faults = results.flatMap(result => (result.status === 'rejected' ? [result.reason as unknown] : []));
-  throw faults.find(isRefusal) ?? faults[0] ?? new Problem('UNAVAILABLE', `no ${what} is up yet`);
-}
-
-/** A server that refuses the node says more than one that does not answer. */
-function isRefusal(fault: unknown): boolean {
-  return fault instanceof Problem && fault.code === 'UNAUTHENTICATED';
+  // A server that refuses the node says more than one that does not answer.
+  const refusal = faults.find(fault => fault instanceof Problem && fault.code === 'UNAUTHENTICATED');
+  throw refusal ?? faults[0] ?? new Problem('UNAVAILABLE', `no ${what} is up yet`);
 }
 
 /** An IP address and a port as attachments spell them. */

@@ -1,5 +1,6 @@
 import { withPort } from '../../node-agent/host/connections.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
+import { hostPort } from '../../src/lib/parsers.ts';
 import { showDisk } from './show-disk.ts';
 import { addMultipath } from './multipath.ts';
 import { createSysfsHost, type SysfsHost } from './sysfs.ts';
@@ -95,14 +96,11 @@ export function openNvmeWorld(subsystem: string): FakeServer {
     show();
     return 0;
   };
-  host.tools.set('nvme', ([verb, ...args]) =>
-    verb === 'show-hostnqn'
-      ? { stdout: 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555\n' }
-      : connect(
-          args.map(arg => arg.slice(2)),
-          '',
-        ),
-  );
+  const nqn = 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555';
+  host.tools.set('nvme', ([verb, ...args]) => {
+    const options = args.map(arg => arg.slice('--'.length));
+    return verb === 'show-hostnqn' ? { stdout: `${nqn}\n` } : connect(options, '');
+  });
   host.tools.set('dd', ([path], input) =>
     path === 'of=/dev/nvme-fabrics' ? connect(input.split(','), input) : 1,
   );
@@ -126,9 +124,8 @@ export function openIscsiWorld(target: string): FakeServer {
   const silent = new Set<string>();
   const demands: FakeServer['demands'] = {};
   const recordOf = (portal: string): string => {
-    const colon = portal.lastIndexOf(':');
-    const address = portal.slice(0, colon).replaceAll(/[[\]]/g, '');
-    return `/etc/iscsi/nodes/${target}/${address},${portal.slice(colon + 1)}`;
+    const { host: ip, port } = hostPort(portal);
+    return `/etc/iscsi/nodes/${target}/${ip},${port}`;
   };
   const letters = 'abcdefghij';
   let last = 0;
@@ -140,12 +137,12 @@ export function openIscsiWorld(target: string): FakeServer {
     if (silent.has(portal)) return 4;
     if (!host.get(recordOf(portal))?.includes(demands.text ?? '')) return 24;
     const id = String(++last);
-    const colon = portal.lastIndexOf(':');
+    const { host: ip, port } = hostPort(portal);
     host.put(`${session(id)}/targetname`, target);
     host.put(`${session(id)}/state`, 'LOGGED_IN');
     host.put(`${session(id)}/device/../scsi_host/host${id}/state`, 'running');
-    host.put(`${connection(id)}/persistent_address`, portal.slice(0, colon).replaceAll(/[[\]]/g, ''));
-    host.put(`${connection(id)}/persistent_port`, portal.slice(colon + 1));
+    host.put(`${connection(id)}/persistent_address`, ip);
+    host.put(`${connection(id)}/persistent_port`, port);
     return 0;
   };
   const logOut = (id: string): number => {

@@ -10,13 +10,13 @@ const prefix = 'mpath-';
 /** The multipath map above a disk, by its kernel's name such as `dm-0`; undefined when there is none. */
 export async function mapAbove(name: string, host: Host): Promise<string | undefined> {
   for (const holder of await host.list(`/sys/block/${name}/holders`))
-    if ((await readUuid(`/sys/block/${holder}`, host))?.startsWith(prefix)) return holder;
+    if ((await readLine(`/sys/block/${holder}/dm/uuid`, host))?.startsWith(prefix)) return holder;
   return undefined;
 }
 
 /** True when the device at a path in sysfs is a multipath map of nothing but the disk asked for. */
 export async function isMapOf(path: string, identity: DiskIdentity, host: Host): Promise<boolean> {
-  const uuid = await readUuid(path, host);
+  const uuid = await readLine(`${path}/dm/uuid`, host);
   if (!uuid?.startsWith(prefix)) return false;
   const disks = await host.list(`${path}/slaves`);
   // A map that has lost all its paths still has the name that it was made with.
@@ -94,10 +94,6 @@ async function nameOfMap(map: string, host: Host): Promise<string> {
   const name = await readLine(`/sys/block/${map}/dm/name`, host);
   if (name === undefined) throw new Problem('UNAVAILABLE', `map "/dev/${map}" was there and is gone`);
   return name;
-}
-
-function readUuid(path: string, host: Host): Promise<string | undefined> {
-  return readLine(`${path}/dm/uuid`, host);
 }
 
 /** The name that a map has by its disk's: the designator's type (SPC, VPD page 0x83) as a digit, and its value. */

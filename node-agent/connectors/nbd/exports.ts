@@ -29,20 +29,13 @@ export function readBackend(path: string, host: Host): Promise<string | undefine
   return readLine(`${path}/backend`, host);
 }
 
-/** An export, and the device that it is connected anew under, where it is not any that is free. */
-export type LinkEnds = {
-  readonly attachment: AttachmentOf<'nbd'>;
-  readonly host: Host;
-  readonly name?: string;
-};
+/** An export, and the device's name where it is not any that is free. */
+type Ends = { readonly attachment: AttachmentOf<'nbd'>; readonly host: Host; readonly name?: string };
 
-/**
- * Asks the server for the size of an export, or connects it, or connects it anew under its device; returns the size in
- * bytes, or the device's index.
- */
+/** Asks for the size of an export in bytes, or connects it, for the first time or anew, and returns the device's index. */
 export async function runLink(
   operation: 'size' | 'connect' | 'reconnect',
-  { attachment, host, name }: LinkEnds,
+  { attachment, host, name }: Ends,
 ): Promise<string> {
   requireName(attachment);
   const { server, port, export: exported, readonly } = attachment;

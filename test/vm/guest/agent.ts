@@ -197,12 +197,6 @@ export async function untilSeen(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(100);
 }
 
-/** Requires that a device cannot be written, by whatever writes around the cache. */
-export function requireUnwritable(path: string): void {
-  const args = ['if=/dev/zero', `of=${path}`, 'count=1', 'oflag=direct'];
-  assert.throws(() => execFileSync('dd', args, { stdio: 'ignore' }));
-}
-
 /** The files below directories in which a word stands, but for devices and compiled code of the tests themselves. */
 export function filesWith(word: string, ...directories: readonly string[]): readonly string[] {
   const options = ['--recursive', '--files-with-matches', '--devices=skip', '--exclude-dir=compiled'];

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
@@ -16,7 +17,6 @@ import {
   readText,
   requireLife,
   requireSharing,
-  requireUnwritable,
   startGuestNode,
   takeDown,
   untilSeen,
@@ -142,7 +142,8 @@ test('over one portal a volume is a plain disk, and read-only in the kernel wher
   const { path, readonly } = await iscsi.connect({ ...attachment, readonly: true }, host);
   assert.match(path, /^\/dev\/sd/);
   assert.equal(readonly, true);
-  requireUnwritable(path);
+  const args = ['if=/dev/zero', `of=${path}`, 'count=1', 'oflag=direct'];
+  assert.throws(() => execFileSync('dd', args, { stdio: 'ignore' }));
   await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
   await iscsi.disconnect(attachment, host);
   assert.deepEqual(left(), []);

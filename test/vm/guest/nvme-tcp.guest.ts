@@ -15,7 +15,6 @@ import {
   readText,
   requireLife,
   requireSharing,
-  requireUnwritable,
   startGuestNode,
   takeDown,
   untilSeen,
@@ -101,27 +100,6 @@ test('two namespaces of one subsystem share its controllers until both are disco
   const { target, node, fields } = await openNode(t);
   const ten = volumeAt(node, { name: 'vol10', attachment: target.makeVolume('vol10', 64 * MiB) });
   await requireSharing(node, [fields, ten], controllers);
-});
-
-test('a namespace that says something else of itself is not taken', async t => {
-  const { attachment } = open(t);
-  const other = { ...attachment, wwid: 'uuid.00000000-0000-4000-8000-00000000000f' };
-  await assert.rejects(nvmeTcp.connect(other, host), { code: 'UNAVAILABLE' });
-  const { number } = await nvmeTcp.connect(attachment, host);
-  assert.equal(await nvmeTcp.owns(attachment, number, host), true);
-  assert.equal(await nvmeTcp.owns(other, number, host), false);
-  await nvmeTcp.disconnect(attachment, host);
-});
-
-test('a read-only attachment is read-only in the kernel, and only as long as it is connected', async t => {
-  const { attachment } = open(t);
-  const closed = { ...attachment, readonly: true };
-  const { path, readonly } = await nvmeTcp.connect(closed, host);
-  assert.equal(readonly, true);
-  requireUnwritable(path);
-  await nvmeTcp.disconnect(closed, host);
-  assert.equal((await nvmeTcp.connect(attachment, host)).readonly, false);
-  await nvmeTcp.disconnect(attachment, host);
 });
 
 const hasKeys = hasTargetKeys();
