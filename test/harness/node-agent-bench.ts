@@ -3,11 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { poll } from '../../src/lib/concurrency.ts';
-import type { AttachmentOf } from '../../src/api/attachment.ts';
+import { toPublishContext, type AttachmentOf } from '../../src/api/attachment.ts';
 import type { Capability } from '../../src/api/storage.ts';
+import type { UnaryCall } from '../../src/csi/call.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import type { Agent } from '../../node-agent/volumes/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
+import { createNode } from '../../node-agent/node.ts';
 import { createMachine } from '../../node-agent/host/linux.ts';
 import { createCache, type Usage } from '../../node-agent/state/cache.ts';
 import { createWatch } from '../../node-agent/host/stuck-commands.ts';
@@ -175,6 +177,33 @@ export async function openVolume<B extends Bench>(
     attachment: { ...made.attachment, ...attachment },
   };
   return { bench, agent: await startAgent(bench), request };
+}
+
+/** The node service on a bench, for volume `c.v`: `ask` calls it, with changes to the request that fits every call. */
+export async function openService(bench: Bench, change: VolumeChange = {}) {
+  const { agent, request: volume } = await openVolume(bench, change);
+  const segments: Record<string, string> = {};
+  const node = createNode(agent, { nodeId: 'n1', maxVolumes: 7, topology: async () => segments });
+  const request = {
+    volume_id: volume.volumeId,
+    publish_context: toPublishContext(volume.attachment),
+    staging_target_path: volume.stagingPath,
+    target_path: volume.targetPath,
+    volume_path: volume.targetPath,
+    volume_capability: {
+      access_type: 'mount' as const,
+      mount: { fs_type: 'ext4', mount_flags: ['noatime'], volume_mount_group: '' },
+      block: null,
+      access_mode: { mode: 'SINGLE_NODE_WRITER' as const },
+    },
+    readonly: false,
+    secrets: {},
+    volume_context: {},
+  };
+  const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
+  const ask = async (rpc: keyof typeof node, changed: object = {}): Promise<unknown> =>
+    node[rpc]?.({ ...request, ...changed } as never, call);
+  return { request, ask, segments };
 }
 
 /** The request for another volume on the same bench, with an image of its own. */

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createNode } from '../../../node-agent/node.ts';
-import { toPublishContext } from '../../../src/api/attachment.ts';
-import type { UnaryCall } from '../../../src/csi/call.ts';
-import { openFakeBench, openVolume } from '../../harness/node-agent-bench.ts';
-
-const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
+import { openFakeBench, openService } from '../../harness/node-agent-bench.ts';
 
 const staging = ['NodeStageVolume', 'NodeUnstageVolume'] as const;
 const publishing = ['NodePublishVolume', 'NodeUnpublishVolume'] as const;
@@ -13,31 +8,9 @@ const asking = ['NodeGetVolumeStats', 'NodeExpandVolume'] as const;
 const all = [...staging, ...publishing, ...asking] as const;
 type Rpc = (typeof all)[number] | 'NodeGetVolumeHealth';
 
-const capability = {
-  access_type: 'mount' as const,
-  mount: { fs_type: 'ext4', mount_flags: ['noatime'], volume_mount_group: '' },
-  block: null,
-  access_mode: { mode: 'SINGLE_NODE_WRITER' as const },
-};
-
 async function open() {
-  const { agent, bench, request: volume } = await openVolume(openFakeBench());
-  const segments: Record<string, string> = {};
-  const node = createNode(agent, { nodeId: 'n1', maxVolumes: 7, topology: async () => segments });
-  const request = {
-    volume_id: volume.volumeId,
-    publish_context: toPublishContext(volume.attachment),
-    staging_target_path: volume.stagingPath,
-    target_path: volume.targetPath,
-    volume_path: volume.targetPath,
-    volume_capability: capability,
-    readonly: false,
-    secrets: {},
-    volume_context: {},
-  };
-  const ask = async (rpc: Rpc, change: object = {}): Promise<unknown> =>
-    node[rpc]?.({ ...request, ...change } as never, call);
-  return { node, request, ask, segments, texts: bench.host.state.texts };
+  const bench = openFakeBench();
+  return { ...(await openService(bench)), texts: bench.host.state.texts };
 }
 
 test('a volume goes through all calls', async () => {
@@ -55,12 +28,12 @@ test('a volume goes through all calls', async () => {
 });
 
 test('the node says who it is and what it can do', async () => {
-  const { node, segments } = await open();
+  const { ask, segments } = await open();
   const info = { node_id: 'n1', max_volumes_per_node: 7 };
-  assert.deepEqual(await node.NodeGetInfo?.({} as never, call), info);
+  assert.deepEqual(await ask('NodeGetInfo'), info);
   Object.assign(segments, { 'x/zone': 'a' });
   const accessible_topology = { segments: { 'x/zone': 'a' } };
-  assert.deepEqual(await node.NodeGetInfo?.({} as never, call), { ...info, accessible_topology });
+  assert.deepEqual(await ask('NodeGetInfo'), { ...info, accessible_topology });
   const types = [
     'STAGE_UNSTAGE_VOLUME',
     'GET_VOLUME_STATS',
@@ -69,7 +42,7 @@ test('the node says who it is and what it can do', async () => {
     'GET_STORAGE_HEALTH',
     'SINGLE_NODE_MULTI_WRITER',
   ];
-  assert.deepEqual(await node.NodeGetCapabilities?.({} as never, call), {
+  assert.deepEqual(await ask('NodeGetCapabilities'), {
     capabilities: types.map(type => ({ rpc: { type } })),
   });
 });
@@ -77,7 +50,12 @@ test('the node says who it is and what it can do', async () => {
 /** Requests, and what is named in their error. */
 type Row = readonly [rpcs: readonly Rpc[], change: object, names: RegExp];
 
-const flagged = { ...capability, mount: { ...capability.mount, mount_flags: ['noatime,suid'] } };
+const flagged = {
+  access_type: 'mount',
+  mount: { fs_type: 'ext4', mount_flags: ['noatime,suid'], volume_mount_group: '' },
+  block: null,
+  access_mode: { mode: 'SINGLE_NODE_WRITER' },
+};
 
 const malformed: readonly Row[] = [
   [all, { volume_id: '' }, /volume_id is missing/],

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { hasContext } from '../../../../node-agent/host/selinux.ts';
-import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { stage } from '../../../../node-agent/volumes/stage.ts';
 import {
   openFakeBench,
   openRealBench,
-  requestFor,
-  startAgent,
-  whyNoMachine,
+  openVolume,
+  putUp,
+  real,
+  takeDown,
+  withCommands,
   type Bench,
 } from '../../../harness/node-agent-bench.ts';
 
@@ -18,11 +20,11 @@ const context = 'context="system_u:object_r:container_file_t:s0:c10,c20"';
 const other = 'context="system_u:object_r:container_file_t:s0:c30,c40"';
 
 /** This machine's kernel has no SELinux: where one has, the fake machine shows contexts as that kernel would. */
-async function open(mountFlags: readonly string[], bench: Bench = openSelinuxBench()) {
-  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
-  const capability = { ...base.capability, mountFlags: [...mountFlags] };
-  const agent = await startAgent(bench);
-  return { agent, request: { ...base, capability } };
+function open(mountFlags: readonly string[], fsType = 'ext4', bench: Bench = openSelinuxBench()) {
+  return openVolume(bench, {
+    image: { content: fsType },
+    capability: { fsType, mountFlags: [...mountFlags] },
+  });
 }
 
 function openSelinuxBench() {
@@ -31,42 +33,37 @@ function openSelinuxBench() {
   return bench;
 }
 
-for (const fsType of ['ext4', 'xfs', 'btrfs'] as const) {
+for (const fsType of ['ext4', 'xfs', 'btrfs'])
   test(`a ${fsType} is mounted with the context of its pod, as one argument`, async () => {
-    const bench = openSelinuxBench();
+    const { agent, request } = await open(['noatime', context], fsType);
     const lines: string[] = [];
-    const base = requestFor(bench, bench.makeImage('image', { content: fsType }));
-    const capability = { ...base.capability, fsType, mountFlags: ['noatime', context] };
-    const agent = await startAgent(bench);
-    const run: typeof agent.host.run = (command, args) => {
+    const watched = withCommands(agent, (command, args) => {
       if (command === 'mount') lines.push(args[args.indexOf('-o') + 1] ?? '');
-      return bench.host.run(command, args);
-    };
-    const request = { ...base, capability };
-    await stage({ ...agent, host: { ...agent.host, run } }, request);
+      return undefined;
+    });
+    await stage(watched, request);
     assert.ok(lines[0]?.endsWith(`noatime,${context}`), lines.join());
-    await stage(agent, request);
-    await publish(agent, request);
-    await unpublish(agent, request);
-    await unstage(agent, request);
+    await putUp(agent, request);
+    await takeDown(agent, request);
   });
-}
 
 test('publish and stage with another context than the staged one are refused, until it is staged anew', async () => {
   const { agent, request } = await open([context]);
+  const changedTo = (mountFlags: string[]) => ({
+    ...request,
+    capability: { ...request.capability, mountFlags },
+  });
   await stage(agent, request);
   for (const mountFlags of [[other], [plain], []]) {
-    const changed = { ...request, capability: { ...request.capability, mountFlags } };
+    const changed = changedTo(mountFlags);
     await assert.rejects(publish(agent, changed), { code: 'FAILED_PRECONDITION', detail: /mount flags/ });
     await assert.rejects(stage(agent, changed), { code: 'ALREADY_EXISTS', detail: /mount flags/ });
   }
   await publish(agent, request);
-  const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
+  const changed = changedTo([other]);
   await assert.rejects(publish(agent, changed), { code: 'ALREADY_EXISTS', detail: /mount flags/ });
-  await unpublish(agent, request);
-  await unstage(agent, request);
-  await stage(agent, changed);
-  await publish(agent, changed);
+  await takeDown(agent, request);
+  await putUp(agent, changed);
 });
 
 const selinuxfs = {
@@ -94,7 +91,7 @@ for (const { mounts, hasConfig = false, code, says } of droppers)
     const { state } = bench.host;
     state.mounts.push(...mounts);
     if (hasConfig) state.paths.set('/etc/selinux/config', 'file');
-    const { agent, request } = await open([context], bench);
+    const { agent, request } = await open([context], 'ext4', bench);
     const run: typeof agent.host.run = (command, args) =>
       bench.host.run(
         command,
@@ -128,22 +125,19 @@ test('a context is the one that was asked for in whatever spelling the kernel sh
 });
 
 test('a mount whose record was lost is not adopted with another context', async () => {
-  const bench = openSelinuxBench();
-  const { agent, request } = await open([context], bench);
+  const { agent, request } = await open([context]);
   await stage(agent, request);
   await agent.records.remove(request.volumeId);
   const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
-  await assert.rejects(stage(agent, changed), {
-    code: 'FAILED_PRECONDITION',
-    detail: /other options than asked/,
-  });
+  const detail = /other options than asked/;
+  await assert.rejects(stage(agent, changed), { code: 'FAILED_PRECONDITION', detail });
   await stage(agent, request);
 });
 
 test('a bind, which has the context of its own filesystem, takes none', async () => {
   const bench = openSelinuxBench();
   await bench.host.makeDirectory(`${bench.directory}/volume`);
-  const { agent, request } = await open([context], bench);
+  const { agent, request } = await open([context], 'ext4', bench);
   const { attachmentId, sizeBytes } = request.attachment;
   const common = { attachmentId, sizeBytes, readonly: false, mayFormat: false };
   const attachment = { protocol: 'bind', path: `${bench.directory}/volume`, ...common } as const;
@@ -152,31 +146,18 @@ test('a bind, which has the context of its own filesystem, takes none', async ()
 });
 
 const hasSelinux = readFileSync('/proc/filesystems', 'utf8').includes('selinuxfs');
+const without = hasSelinux ? { skip: 'the kernel has SELinux' } : real();
+const withIt = hasSelinux ? real() : { skip: 'the kernel has no SELinux' };
 
-test(
-  'a context on a kernel without SELinux is refused by name, and leaves nothing',
-  skipIf(hasSelinux),
-  async t => {
-    const bench = openRealBench(t);
-    const { agent, request } = await open([plain], bench);
-    await assert.rejects(stage(agent, request), {
-      code: 'FAILED_PRECONDITION',
-      detail: 'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off',
-    });
-    assert.deepEqual(agent.records.all(), []);
-  },
-);
-
-test('a context on a kernel with SELinux is what the mount shows', skipIf(!hasSelinux), async t => {
-  const bench = openRealBench(t);
-  const { agent, request } = await open([context, 'noexec'], bench);
-  await stage(agent, request);
-  await publish(agent, request);
-  await unpublish(agent, request);
-  await unstage(agent, request);
+test('a context on a kernel without SELinux is refused by name, and leaves nothing', without, async t => {
+  const { agent, request } = await open([plain], 'ext4', openRealBench(t));
+  const detail = 'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off';
+  await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail });
+  assert.deepEqual(agent.records.all(), []);
 });
 
-function skipIf(isSo: boolean): { readonly skip?: string } {
-  if (whyNoMachine !== undefined) return { skip: whyNoMachine };
-  return isSo ? { skip: `the kernel has ${hasSelinux ? '' : 'no '}SELinux` } : {};
-}
+test('a context on a kernel with SELinux is what the mount shows', withIt, async t => {
+  const { agent, request } = await open([context, 'noexec'], 'ext4', openRealBench(t));
+  await putUp(agent, request);
+  await takeDown(agent, request);
+});

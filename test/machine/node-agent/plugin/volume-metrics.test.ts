@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examineAll } from '../../../../node-agent/volumes/health.ts';
-import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
-import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
 import { openRunningNode } from '../../../harness/agent.ts';
-import { noRoot } from '../../../harness/machine.ts';
 import { mountFuse, type HangingFuse } from '../../../harness/node-agent-fuse.ts';
-import { openFakeBench, requestFor, startAgent } from '../../../harness/node-agent-bench.ts';
-
-const skip = noRoot || (existsSync('/dev/fuse') ? false : 'needs /dev/fuse');
+import {
+  openFakeBench,
+  openVolume,
+  putUp,
+  realFuse,
+  takeDown,
+  withCommands,
+} from '../../../harness/node-agent-bench.ts';
 
 test(
   'a volume that hangs shows in the metrics with its stuck command, and recovers there',
-  { skip },
+  realFuse,
   async t => {
     const covers: HangingFuse[] = [];
     // Before anything else at the end: to unmount what hangs would wait for ever.
@@ -69,24 +69,16 @@ async function untilLines(url: string, lines: readonly string[]): Promise<string
 }
 
 async function openPublished() {
-  const bench = openFakeBench();
-  const base = requestFor(bench, bench.makeImage('image', { content: 'ext4' }));
-  const request = { ...base, volumeId: 'c."odd"\n\\v' };
-  const agent = await startAgent(bench);
-  await stage(agent, request);
-  await publish(agent, request);
+  const { bench, agent, request: made } = await openVolume(openFakeBench(), { image: { content: 'ext4' } });
+  const request = { ...made, volumeId: 'c."odd"\n\\v' };
+  await putUp(agent, request);
   return { bench, request, agent };
 }
 
-/** No command may be run to tell how volumes are: a volume that hangs would hold it. */
-function withoutCommands(agent: Agent): Agent {
-  return { ...agent, host: { ...agent.host, run: () => assert.fail('a command was run') } };
-}
-
-test('how volumes stand is told without a command, by mounts, devices and the last reading', async () => {
+test('how volumes are is found out without a command, which a volume that hangs would hold, by mounts, devices and the last reading', async () => {
   const { bench, request, agent } = await openPublished();
   const { volumeId } = request;
-  const look = () => examineAll(withoutCommands(agent));
+  const look = () => examineAll(withCommands(agent, () => assert.fail('a command was run')));
   assert.deepEqual(await look(), [{ volumeId, faults: [] }]);
 
   const readings = createReadings(agent);
@@ -107,8 +99,7 @@ test('how volumes stand is told without a command, by mounts, devices and the la
 
 test('a volume that is not here any more has no standing, nor has one that never came', async () => {
   const { request, agent } = await openPublished();
-  await unpublish(agent, request);
-  await unstage(agent, request);
+  await takeDown(agent, request);
   assert.deepEqual(await examineAll(agent), []);
   const { attachment, capability } = request;
   await agent.records.put({
