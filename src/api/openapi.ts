@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idPattern, maxIdBytes } from './ids.ts';
-import { allOperations, commonProblems, type NamedOperation } from './operations.ts';
+import { allOperations, problemsOf, type NamedOperation } from './operations.ts';
 import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
 
 /** A part of an OpenAPI document. */
@@ -68,11 +68,12 @@ function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
   };
 }
 
-function toOperation({ id, tag, doc, query, body, answers, problems = [] }: NamedOperation): OpenApiNode {
+function toOperation(operation: NamedOperation): OpenApiNode {
+  const { id, tag, doc, query, body, answers } = operation;
   const { properties = {} } = z.toJSONSchema(query ?? z.object(), { io: 'input' });
   const asked = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
   const parameters = answers[202] ? [...asked, prefer] : asked;
-  const refused = [...commonProblems, ...problems].map(code => problemTable[code].http);
+  const refused = problemsOf(operation).map(code => problemTable[code].http);
   return {
     operationId: id,
     tags: [tag],

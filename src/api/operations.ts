@@ -25,17 +25,11 @@ export type Operation = {
   readonly body?: z.ZodType;
   /** The answers that are no problem, by status; null where there is no body. One that may be 202 takes `Prefer`. */
   readonly answers: Readonly<Partial<Record<200 | 201 | 202 | 204, z.ZodType | null>>>;
-  /** Beside `commonProblems`. */
+  /** Beside those that follow from the rest: see `problemsOf`. */
   readonly problems?: readonly ProblemCode[];
 };
 
-/** What every operation may answer. */
-export const commonProblems: readonly ProblemCode[] = ['UNAUTHENTICATED', 'UNAVAILABLE'];
-
-const listing = ['INVALID_ARGUMENT', 'ABORTED'] as const;
-const change = ['INVALID_ARGUMENT', 'NOT_FOUND', 'ABORTED'] as const;
-const creation = [...change, 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'] as const;
-const deletion = ['FAILED_PRECONDITION', 'ABORTED'] as const;
+const creation = ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'] as const;
 
 const created = <Resource extends z.ZodType>(resource: Resource) =>
   ({ 200: resource, 201: resource, 202: resource }) as const;
@@ -84,14 +78,14 @@ export const operations = {
     doc: 'The bytes available for new volumes of a kind. Changes nothing.',
     body: capacitySpecSchema,
     answers: { 200: capacitySchema },
-    problems: ['INVALID_ARGUMENT', 'UNIMPLEMENTED'],
+    problems: ['UNIMPLEMENTED'],
   },
   listVolumes: {
     route: 'GET /v1/volumes',
     doc: 'One page of volumes with their attachments, by id.',
     query: page,
     answers: { 200: volumes.volumePageSchema },
-    problems: listing,
+    problems: ['ABORTED'],
   },
   createVolume: {
     route: 'PUT /v1/volumes/{volumeId}',
@@ -104,47 +98,45 @@ export const operations = {
     route: 'GET /v1/volumes/{volumeId}',
     doc: 'The volume as it is now.',
     answers: { 200: volumes.volumeSchema },
-    problems: ['NOT_FOUND'],
   },
   deleteVolume: {
     route: 'DELETE /v1/volumes/{volumeId}',
     doc: 'Deletes the volume; an unknown one is fine. FAILED_PRECONDITION while it is attached or needed.',
     answers: deleted(volumes.volumeSchema),
-    problems: deletion,
+    problems: ['FAILED_PRECONDITION'],
   },
   validateVolume: {
     route: 'POST /v1/volumes/{volumeId}/validate',
     doc: 'Can the volume be used this way? Changes nothing.',
     body: volumes.validationSpecSchema,
     answers: { 200: volumes.validationSchema },
-    problems: ['INVALID_ARGUMENT', 'NOT_FOUND'],
   },
   expandVolume: {
     route: 'PUT /v1/volumes/{volumeId}/size',
     doc: 'Grows the volume, attached or not, to a size within the bounds. It never shrinks.',
     body: volumes.sizeSpecSchema,
     answers: changed(volumes.volumeSchema),
-    problems: [...change, 'OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
+    problems: ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
   },
   modifyVolume: {
     route: 'PUT /v1/volumes/{volumeId}/parameters',
     doc: 'Changes mutable parameters; those that are not named stay as they are.',
     body: volumes.parametersSpecSchema,
     answers: changed(volumes.volumeSchema),
-    problems: [...change, 'UNIMPLEMENTED'],
+    problems: ['UNIMPLEMENTED'],
   },
   getVolumeHealth: {
     route: 'GET /v1/volumes/{volumeId}/health',
     doc: 'What is wrong with the volume.',
     answers: { 200: volumes.healthSchema },
-    problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
+    problems: ['UNIMPLEMENTED'],
   },
   listVolumeHealth: {
     route: 'GET /v1/health/volumes',
     doc: 'One page of the volumes with which something is wrong.',
     query: page,
     answers: { 200: volumes.healthPageSchema },
-    problems: [...listing, 'UNIMPLEMENTED'],
+    problems: ['ABORTED', 'UNIMPLEMENTED'],
   },
   attachVolume: {
     route: 'PUT /v1/volumes/{volumeId}/attachments/{nodeId}',
@@ -157,26 +149,25 @@ export const operations = {
     route: 'GET /v1/volumes/{volumeId}/attachments/{nodeId}',
     doc: 'The attachment as it is now.',
     answers: { 200: attachmentResourceSchema },
-    problems: ['NOT_FOUND'],
   },
   detachVolume: {
     route: 'DELETE /v1/volumes/{volumeId}/attachments/{nodeId}',
     doc: 'Detaches the volume from the node, and answers once the node can no longer read or write.',
     answers: deleted(attachmentResourceSchema),
-    problems: deletion,
+    problems: ['FAILED_PRECONDITION'],
   },
   detachVolumeFromAllNodes: {
     route: 'DELETE /v1/volumes/{volumeId}/attachments',
     doc: 'Detaches the volume from all nodes.',
     answers: deleted(volumes.volumeSchema),
-    problems: deletion,
+    problems: ['FAILED_PRECONDITION'],
   },
   listSnapshots: {
     route: 'GET /v1/snapshots',
     doc: 'One page of snapshots that are created, of one volume or of all, by id.',
     query: page.extend({ volumeId: textOf('Only the snapshots of this volume.', 'east.pvc-1') }),
     answers: { 200: snapshots.snapshotPageSchema },
-    problems: [...listing, 'UNIMPLEMENTED'],
+    problems: ['ABORTED', 'UNIMPLEMENTED'],
   },
   createSnapshot: {
     route: 'PUT /v1/snapshots/{snapshotId}',
@@ -189,20 +180,20 @@ export const operations = {
     route: 'GET /v1/snapshots/{snapshotId}',
     doc: 'The snapshot as it is now.',
     answers: { 200: snapshots.snapshotSchema },
-    problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
+    problems: ['UNIMPLEMENTED'],
   },
   deleteSnapshot: {
     route: 'DELETE /v1/snapshots/{snapshotId}',
     doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
     answers: deleted(snapshots.snapshotSchema),
-    problems: [...deletion, 'INVALID_ARGUMENT', 'UNIMPLEMENTED'],
+    problems: ['FAILED_PRECONDITION', 'INVALID_ARGUMENT', 'UNIMPLEMENTED'],
   },
   listBlocks: {
     route: 'GET /v1/snapshots/{snapshotId}/blocks',
     doc: 'One page of the blocks that hold data, or with `base` of those that differ from that snapshot.',
     query: blockRange,
     answers: { 200: snapshots.blockPageSchema },
-    problems: [...change, 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
+    problems: ['ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
   },
   createGroup: {
     route: 'PUT /v1/groups/{groupId}',
@@ -215,26 +206,24 @@ export const operations = {
     route: 'GET /v1/groups/{groupId}',
     doc: 'The group with its snapshots as they are now.',
     answers: { 200: snapshots.groupSchema },
-    problems: ['NOT_FOUND', 'UNIMPLEMENTED'],
+    problems: ['UNIMPLEMENTED'],
   },
   deleteGroup: {
     route: 'DELETE /v1/groups/{groupId}',
     doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
     answers: deleted(snapshots.groupSchema),
-    problems: [...deletion, 'UNIMPLEMENTED'],
+    problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
   },
   putNode: {
     route: 'PUT /v1/nodes/{nodeId}',
     doc: 'Records a node that volumes may be attached to.',
     body: nodeSpecSchema,
     answers: { 200: nodeSchema, 201: nodeSchema },
-    problems: ['INVALID_ARGUMENT'],
   },
   getNode: {
     route: 'GET /v1/nodes/{nodeId}',
     doc: 'The node as it was recorded.',
     answers: { 200: nodeSchema },
-    problems: ['NOT_FOUND'],
   },
   deleteNode: {
     route: 'DELETE /v1/nodes/{nodeId}',
@@ -247,27 +236,23 @@ export const operations = {
     doc: 'What the storage and the store do not agree on. Only when it was first seen is recorded.',
     query: admin.auditQuery,
     answers: { 200: admin.auditSchema },
-    problems: ['INVALID_ARGUMENT'],
   },
   repair: {
     route: 'PUT /v1/admin/repair',
     doc: 'Finishes what is stuck and removes what is unknown, or shows what it would do.',
     body: admin.repairSpecSchema,
     answers: { 200: admin.repairSchema },
-    problems: ['INVALID_ARGUMENT'],
   },
   listDeletedVolumes: {
     route: 'GET /v1/admin/deleted-volumes',
     doc: 'One page of volumes that are deleted and can be restored, by id.',
     query: page,
     answers: { 200: admin.deletedVolumePageSchema },
-    problems: ['INVALID_ARGUMENT'],
   },
   restoreVolume: {
     route: 'PUT /v1/admin/deleted-volumes/{volumeId}/restore',
     doc: 'Makes a soft-deleted volume ready again, as it was; one that is ready is fine.',
     answers: { 204: null },
-    problems: ['NOT_FOUND'],
   },
 } as const satisfies Readonly<Record<string, Operation>>;
 
@@ -291,6 +276,14 @@ export const allOperations = (Object.keys(operations) as OperationId[]).map(toNa
 function toNamed(id: OperationId): NamedOperation {
   const [method = '', path = ''] = operations[id].route.split(' ');
   return { ...operations[id], id, method, path, tag: path.split('/')[2] ?? '' };
+}
+
+/** Every problem that the operation may answer: what is read may be bad, what takes long may be under way already. */
+export function problemsOf({ query, body, answers, problems = [] }: Operation): readonly ProblemCode[] {
+  const always = ['UNAUTHENTICATED', 'UNAVAILABLE', 'NOT_FOUND'] as const;
+  const ofInput = query || body ? (['INVALID_ARGUMENT'] as const) : [];
+  const ofWork = answers[202] ? (['ABORTED'] as const) : [];
+  return [...always, ...ofInput, ...ofWork, ...problems];
 }
 
 type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
