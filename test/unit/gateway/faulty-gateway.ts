@@ -7,27 +7,24 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-  type GatewayOptions,
 } from '../../harness/gateway-harness.ts';
 
-/** A gateway over a storage that fails as it is told. */
-export type FaultyGateway = Gateway & { readonly backend: FaultyBackend };
-
-type Options = Omit<GatewayOptions, 'backend' | 'pools'> & {
+type Options = {
   /** Volumes of cluster `a` that there are, of 1 MiB. */
   readonly names?: readonly string[];
   /** What the storage has, in bytes or in topologies. */
   readonly capacity?: Parameters<typeof openMemory>[0];
 };
 
-/** Makes one that ends with the test, with the volume `a.pvc-1` unless others are named; `calls` begin after that. */
-export async function makeFaultyGateway(t: TestContext, options: Options = {}): Promise<FaultyGateway> {
-  const { names = ['pvc-1'], capacity, ...rest } = options;
-  const backend = createFaultyBackend(await openMemory(capacity));
-  const gateway = await makeGateway(t, { backend, ...rest });
+/** Makes one over a storage that fails as a test wants, with the volume `a.pvc-1` unless others are named; `calls` begin after that. */
+export async function makeFaultyGateway(
+  t: TestContext,
+  { names = ['pvc-1'], capacity }: Options = {},
+): Promise<Gateway<FaultyBackend>> {
+  const gateway = await makeGateway(t, { backend: createFaultyBackend(await openMemory(capacity)) });
   for (const name of names) await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
-  backend.calls.length = 0;
-  return { ...gateway, backend };
+  gateway.backend.calls.length = 0;
+  return gateway;
 }
 
 /** The ids of the volumes that the storage has. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
@@ -11,7 +10,6 @@ import {
   makeGateway,
   mounted,
   openMemory,
-  temporaryDirectory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
@@ -157,8 +155,7 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
 
   for (const method of [cut, 'uncut'] as const)
     test(`a gateway that dies in ${method} of a ${kind} is taken over once its claim has ended`, async t => {
-      const store = join(temporaryDirectory(t), 'store.sqlite');
-      const dying = await makeFaultyGateway(t, { names, store });
+      const dying = await open(t);
       const { backend } = dying;
       const run = method === cut ? put : remove;
       if (method === 'uncut') await put(dying);
@@ -166,7 +163,7 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
       const lost = run(dying);
       await backend.entered(method);
       await dying.engine.close();
-      const next = await makeGateway(t, { backend, store });
+      const next = await dying.replica();
       assertProblem(await run(next), 409, 'ABORTED');
       release();
       await lost;

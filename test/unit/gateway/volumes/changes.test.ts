@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Problem } from '../../../../src/api/problem.ts';
+import {
+  clusters,
+  assertProblem,
+  makeGateway,
+  mounted,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { makeFaultyGateway } from '../faulty-gateway.ts';
+
+const mebibyte = 2 ** 20;
+const { a } = clusters;
+const id = 'a.pvc-1';
+const attachmentKey = { cluster: { ...a, acceptAnyNode: true }, volumeId: id, nodeId: 'n1' };
+const writing = { capability: mounted, readonly: false };
+
+const expand = ({ changes }: Gateway, requiredBytes = 3 * mebibyte, limitBytes = 0) =>
+  changes.expand(a, id, { requiredBytes, limitBytes });
+const modify = ({ changes }: Gateway, parameters: Record<string, string> = { tier: 'fast' }) =>
+  changes.modify(a, id, parameters);
+
+/** What holds for both changes, with what is asked of a volume that has neither. */
+const kinds = [
+  {
+    kind: 'expansion',
+    method: 'expand',
+    route: `PUT /v1/volumes/${id}/size`,
+    body: { requiredBytes: 3 * mebibyte },
+    change: expand,
+    another: (gateway: Gateway) => expand(gateway, 4 * mebibyte),
+    done: [3 * mebibyte, undefined],
+  },
+  {
+    kind: 'modification',
+    method: 'modify',
+    route: `PUT /v1/volumes/${id}/parameters`,
+    body: { mutableParameters: { tier: 'fast' } },
+    change: modify,
+    another: (gateway: Gateway) => modify(gateway, { tier: 'standard' }),
+    done: [mebibyte, { tier: 'fast' }],
+  },
+] as const;
+
+for (const { kind, method, route, body, change, another, done } of kinds) {
+  const show = async ({ volumes }: Gateway) => {
+    const { sizeBytes, mutableParameters, pending } = await volumes.get(a, id);
+    return { is: [sizeBytes, mutableParameters], pending };
+  };
+  const untouched = { is: [mebibyte, undefined], pending: undefined };
+
+  for (const moment of ['before', 'after'] as const)
+    test(`ten answers that are lost ${moment} the storage commits make one ${kind}, which a retry or the sweep finishes`, async t => {
+      for (const finish of [change, ({ recovery }: Gateway) => recovery.sweep()]) {
+        const gateway = await makeFaultyGateway(t);
+        for (let i = 0; i < 10; i++) {
+          gateway.backend.failNext(method, moment, new Error('the answer was lost'));
+          await assert.rejects(change(gateway), isProblem('UNAVAILABLE'));
+          assert.deepEqual((await show(gateway)).pending, [kind]);
+        }
+        await finish(gateway);
+        assert.deepEqual(await show(gateway), { is: done, pending: undefined });
+        assert.equal(await gateway.recovery.sweep(), 0);
+      }
+    });
+
+  test(`a ${kind} that the storage refuses changes nothing and leaves nothing to finish`, async t => {
+    const gateway = await makeFaultyGateway(t);
+    gateway.backend.failNext(method, 'before', new Problem('INVALID_ARGUMENT', 'not for this volume'));
+    await assert.rejects(change(gateway), isProblem('INVALID_ARGUMENT'));
+    assert.deepEqual(await show(gateway), untouched);
+    assert.equal(await gateway.recovery.sweep(), 0);
+  });
+
+  test(`the same ${kind} joins the one that runs, also over the route; anything else is ABORTED`, async t => {
+    const gateway = await makeFaultyGateway(t);
+    const { volumes, attachments, backend, ask } = gateway;
+    const release = backend.hold(method);
+    const first = await ask(route, { body, headers: { prefer: 'wait=0' } });
+    assert.deepEqual([first.status, first.body['pending']], [202, [kind]]);
+    const same = Array.from({ length: 5 }, () => ask(route, { body }));
+    const busy = isProblemThat('ABORTED', new RegExp(`volume "a.pvc-1" is busy: ${method} runs since`));
+    await assert.rejects(another(gateway), busy);
+    await assert.rejects(volumes.delete(a, id), busy);
+    await assert.rejects(attachments.attach(attachmentKey, writing), busy);
+    release();
+    for (const { status } of await Promise.all(same)) assert.equal(status, 200);
+    assert.deepEqual(await show(gateway), { is: done, pending: undefined });
+    assert.deepEqual(backend.calls, [`${method} ${id}`]);
+  });
+
+  test(`the ${kind} of an unknown volume is NOT_FOUND, and without a pool that offers it UNIMPLEMENTED`, async t => {
+    const { ask } = await makeFaultyGateway(t);
+    assertProblem(await ask(route.replace('pvc-1', 'never'), { body }), 404, 'NOT_FOUND');
+    const { expand: _, modification: __, ...inner } = await openMemory();
+    const { ask: askOther } = await makeGateway(t, { backend: inner });
+    assertProblem(await askOther(route, { body }), 501, 'UNIMPLEMENTED');
+  });
+}
+
+test('a volume grows once, never shrinks, and asking again or for less changes nothing', async t => {
+  const gateway = await makeFaultyGateway(t);
+  const grown = await expand(gateway);
+  assert.deepEqual([grown.sizeBytes, grown.nodeExpansionRequired], [3 * mebibyte, true]);
+  for (const requiredBytes of [3 * mebibyte, mebibyte, 0])
+    assert.deepEqual(await expand(gateway, requiredBytes), grown);
+  const below = expand(gateway, mebibyte, 2 * mebibyte);
+  await assert.rejects(below, isProblemThat('OUT_OF_RANGE', /has 3145728 bytes, more than the limit/));
+  await assert.rejects(expand(gateway, 2, 1), isProblem('INVALID_ARGUMENT'));
+  assert.deepEqual(gateway.backend.calls, [`expand ${id}`]);
+});
+
+test('a volume that is attached grows; what is attached stays the same, what comes later has the new size', async t => {
+  const gateway = await makeFaultyGateway(t);
+  const { attachments } = gateway;
+  const { attachment: before } = await attachments.attach(attachmentKey, writing);
+  await expand(gateway);
+  assert.deepEqual((await attachments.attach(attachmentKey, writing)).attachment, before);
+  await attachments.detach(attachmentKey);
+  const { attachment: after } = await attachments.attach(attachmentKey, writing);
+  assert.deepEqual([before.attachment?.sizeBytes, after.attachment?.sizeBytes], [mebibyte, 3 * mebibyte]);
+});
+
+test('an expansion that may have been done is not forgotten when a larger one is refused', async t => {
+  const gateway = await makeFaultyGateway(t);
+  gateway.backend.failNext('expand', 'after', new Error('the answer was lost'));
+  await assert.rejects(expand(gateway));
+  gateway.backend.failNext('expand', 'before', new Problem('RESOURCE_EXHAUSTED', 'it is full'));
+  await assert.rejects(expand(gateway, 9 * mebibyte));
+  assert.deepEqual((await gateway.volumes.get(a, id)).pending, ['expansion']);
+  await gateway.recovery.sweep();
+  assert.equal((await gateway.volumes.get(a, id)).sizeBytes, 3 * mebibyte);
+});
+
+test('a storage that reports less than was asked for is not believed', async t => {
+  const expanding = async () => ({ sizeBytes: mebibyte, nodeExpansionRequired: false });
+  const gateway = await makeGateway(t, { backend: { ...(await openMemory()), expand: expanding } });
+  await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
+  await assert.rejects(expand(gateway), isProblem('UNAVAILABLE'));
+  assert.equal((await gateway.volumes.get(a, id)).sizeBytes, mebibyte);
+});
+
+test('what newer settings refuse of what is pending is undone by the sweep, with what it reserves', async t => {
+  const before = await makeFaultyGateway(t, { capacity: 10 * mebibyte });
+  for (const { method, change } of kinds) {
+    before.backend.failNext(method, 'before', new Error('unreachable'));
+    await assert.rejects(change(before));
+  }
+  assert.deepEqual((await before.volumes.get(a, id)).pending, ['expansion', 'modification']);
+  const { expand: _, modification: __, ...lesser } = before.backend;
+  const after = await before.replica({ backend: lesser });
+  await after.recovery.sweep();
+  assert.equal((await after.volumes.get(a, id)).pending, undefined);
+  assert.equal((await after.capacities.find(a, {})).availableBytes, 9 * mebibyte);
+});
+
+/** With a volume that was made with a label. */
+async function openLabelled(t: TestContext) {
+  const gateway = await makeFaultyGateway(t, { names: [] });
+  const create = (label: string) =>
+    gateway.volumes.create(a, id, volumeSpec('pvc-1', { mutableParameters: { label } }));
+  await create('first');
+  return { ...gateway, create };
+}
+
+test('what is named changes, what is not named stays, and asking again does nothing', async t => {
+  const gateway = await openLabelled(t);
+  const modified = await modify(gateway);
+  assert.deepEqual(modified.mutableParameters, { label: 'first', tier: 'fast' });
+  for (const parameters of [{ tier: 'fast' }, {}])
+    assert.deepEqual(await modify(gateway, parameters), modified);
+  assert.deepEqual(gateway.backend.calls, [`create ${id}`, `modify ${id}`]);
+  for (const parameters of [{ colour: 'red' }, { tier: 'slow' }])
+    await assert.rejects(modify(gateway, parameters), isProblem('INVALID_ARGUMENT'));
+  assert.deepEqual(await gateway.volumes.get(a, id), modified);
+});
+
+test('a volume that was modified is still the one that was asked for at first', async t => {
+  const gateway = await openLabelled(t);
+  await modify(gateway, { label: 'second' });
+  assert.equal((await gateway.create('first')).created, false);
+  await assert.rejects(gateway.create('other'), isProblem('ALREADY_EXISTS'));
+});
+
+test('a modification that may have been done is finished together with the next', async t => {
+  const gateway = await openLabelled(t);
+  gateway.backend.failNext('modify', 'after', new Error('the answer was lost'));
+  await assert.rejects(modify(gateway));
+  const { mutableParameters } = await modify(gateway, { label: 'second' });
+  assert.deepEqual(mutableParameters, { tier: 'fast', label: 'second' });
+});
+
+test('mutable parameters that cannot be had are refused at once, and validated so', async t => {
+  const { volumes } = await openLabelled(t);
+  const colour = { mutableParameters: { colour: 'red' } };
+  await assert.rejects(
+    volumes.create(a, 'a.pvc-2', volumeSpec('pvc-2', colour)),
+    isProblem('INVALID_ARGUMENT'),
+  );
+  const validate = async (spec: object) =>
+    (await volumes.validate(a, id, { capabilities: [mounted], ...spec })).confirmed;
+  assert.deepEqual(
+    [await validate(colour), await validate({ mutableParameters: { tier: 'fast' } })],
+    [false, true],
+  );
+  const { modification: _, ...inner } = await openMemory();
+  const other = await makeGateway(t, { backend: inner });
+  const tier = volumeSpec('pvc-2', { mutableParameters: { tier: 'fast' } });
+  await assert.rejects(other.volumes.create(a, 'a.pvc-2', tier), isProblem('INVALID_ARGUMENT'));
+});

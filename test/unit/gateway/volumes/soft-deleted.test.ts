@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import {
+  clusters,
+  assertProblem,
+  makeGateway,
+  mounted,
+  openMemory,
+  volumeSpec,
+} from '../../../harness/gateway-harness.ts';
+import { volumesIn } from '../faulty-gateway.ts';
+
+const volume = '/v1/volumes/a.pvc-1';
+
+/** A gateway with the volume a.pvc-1, which can be restored for so long (an hour) once it is deleted. */
+async function open(t: TestContext, keepDeletedMs = 3_600_000) {
+  const backend = await openMemory();
+  const { ask, ...gateway } = await makeGateway(t, { backend, keepDeletedMs });
+  const create = () => ask(`PUT ${volume}`, { body: volumeSpec('pvc-1') });
+  const restore = async () => {
+    const restored = await ask('PUT /v1/admin/deleted-volumes/a.pvc-1/restore', { as: 'operator' });
+    return restored.status;
+  };
+  const { body: made } = await create();
+  return { ...gateway, backend, ask, create, remove: () => ask(`DELETE ${volume}`), restore, made };
+}
+
+test('a soft-deleted volume is shown to nobody, its name and its space are not free, and a sweep leaves it', async t => {
+  const { ask, create, remove, capacities, recovery, backend } = await open(t);
+  const left = await capacities.find(clusters.a, {});
+  for (let i = 0; i < 2; i++) assert.equal((await remove()).status, 204);
+  for (const [route, body] of [
+    [`GET ${volume}`],
+    [`PUT ${volume}/size`, { requiredBytes: 2 ** 21 }],
+    [`PUT ${volume}/attachments/n1`, { capability: mounted, readonly: false }],
+  ] as const)
+    assertProblem(await ask(route, { body }), 404, 'NOT_FOUND');
+  assert.deepEqual((await ask('GET /v1/volumes')).body, { volumes: [] });
+  assert.deepEqual(await capacities.find(clusters.a, {}), left);
+  const answer = await create();
+  assertProblem(answer, 409, 'FAILED_PRECONDITION');
+  assert.match(String(answer.body['detail']), /^volume "a.pvc-1" was deleted and can be restored until 20/);
+  assert.equal(await recovery.sweep(), 0);
+  assert.deepEqual(await volumesIn(backend), ['a.pvc-1']);
+});
+
+test('a restored volume has its bytes, and can be deleted and restored again', async t => {
+  const { ask, remove, restore, recovery, backend, made } = await open(t);
+  const bytes = crypto.getRandomValues(new Uint8Array(65_536));
+  backend.write('a.pvc-1', 4_096, bytes);
+  for (let round = 0; round < 2; round++) {
+    await remove();
+    await recovery.sweep();
+    assert.equal(await restore(), 204);
+    assert.deepEqual((await ask(`GET ${volume}`)).body, made);
+    assert.deepEqual(backend.read('a.pvc-1', 4_096, bytes.length), bytes);
+  }
+});
+
+test('after its time a soft-deleted volume is deleted for good, and its name is free', async t => {
+  const { create, remove, restore, recovery, backend } = await open(t, 50);
+  await remove();
+  const sweep = async () => (await recovery.sweep()) || undefined;
+  assert.equal(await poll(sweep, { everyMs: 10, timeoutMs: 60_000 }), 1);
+  assert.deepEqual(await volumesIn(backend), []);
+  assert.equal(await restore(), 404);
+  assert.equal((await create()).status, 201);
+});
+
+test('an attached volume is not soft-deleted', async t => {
+  const { ask, remove, attachments } = await open(t);
+  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: 'a.pvc-1', nodeId: 'n1' };
+  await attachments.attach(key, { capability: mounted, readonly: false });
+  assertProblem(await remove(), 409, 'FAILED_PRECONDITION');
+  assert.equal((await ask(`GET ${volume}`)).body['state'], 'ready');
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Capability } from '../../../../src/api/storage.ts';
+import type { VolumeSpec } from '../../../../src/api/volume.ts';
+import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+
+const { a } = clusters;
+const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
+const ext4: Capability = { ...mounted, fsType: 'ext4' };
+
+test('options for a new filesystem are given to nodes in the context of the volume', async t => {
+  const { volumes } = await makeGateway(t);
+  const parameters = { 'fs.blockSize': '4096', 'fs.label': 'data' };
+  const spec = volumeSpec('pvc-1', { parameters, capabilities: [ext4] });
+  const { volume } = await volumes.create(a, 'a.pvc-1', spec);
+  assert.deepEqual([volume.context, volume.parameters], [parameters, parameters]);
+  assert.deepEqual(await volumes.create(a, 'a.pvc-1', spec), { volume, created: false });
+  const other = { ...spec, parameters: { ...parameters, 'fs.label': 'other' } };
+  const refused = volumes.create(a, 'a.pvc-1', other);
+  await assert.rejects(refused, isProblemThat('ALREADY_EXISTS', /other parameters/));
+});
+
+const refused: readonly (readonly [parameters: Record<string, string>, uses: Capability, says: RegExp])[] = [
+  [{ 'fs.blockSize': '3' }, ext4, /"fs\.blockSize" for ext4/],
+  [{ 'fs.nodeSize': '4096' }, ext4, /"fs\.nodeSize" is not known for ext4/],
+  [{ 'fs.colour': 'red' }, mounted, /"fs\.colour" is not known/],
+  [{ 'fs.label': 'x' }, block, /"fs\.label".*a block volume gets none/],
+  [{ colour: 'red' }, ext4, /parameters: "colour" is not known/],
+  [{}, { ...mounted, fsType: 'ntfs' }, /"ntfs" is not one of ext4, xfs, btrfs/],
+  [{}, { ...mounted, fsType: 'constructor' }, /"constructor" is not one of/],
+];
+for (const [parameters, capability, says] of refused)
+  test(`createVolume refuses ${JSON.stringify({ ...parameters, ...capability })} and records nothing`, async t => {
+    const { volumes } = await makeGateway(t);
+    const spec = volumeSpec('pvc-1', { parameters, capabilities: [capability] });
+    await assert.rejects(volumes.create(a, 'a.pvc-1', spec), isProblemThat('INVALID_ARGUMENT', says));
+    await assert.rejects(volumes.get(a, 'a.pvc-1'), isProblem('NOT_FOUND'));
+  });
+
+test('createVolume refuses what the pool does not offer of several uses, and a limit below what is required', async t => {
+  const offered = { accessModes: [mounted.accessMode], accessTypes: ['mount'] } as const;
+  const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), ...offered } });
+  const readers: Capability = { ...mounted, accessMode: 'MULTI_NODE_READER_ONLY' };
+  for (const [spec, says] of [
+    [{ capabilities: [mounted, readers] }, /does not offer MULTI_NODE_READER_ONLY/],
+    [{ capabilities: [mounted, block] }, /does not offer SINGLE_NODE_WRITER for volumes of type block/],
+    [{ requiredBytes: 2, limitBytes: 1 }, /requiredBytes of 2 is more than limitBytes of 1/],
+  ] satisfies [Partial<VolumeSpec>, RegExp][]) {
+    const created = volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', spec));
+    await assert.rejects(created, isProblemThat('INVALID_ARGUMENT', says));
+  }
+  assert.deepEqual(await volumes.list(a, { limit: 1 }), { volumes: [] });
+});
+
+test('a volume that may be mounted or used raw takes options for a filesystem, one of a share takes none', async () => {
+  const pool = { name: 'main', backend: await openMemory() };
+  const parameters = { 'fs.label': 'x' };
+  assert.deepEqual(readVolumeParameters(pool, parameters, [block, ext4]), parameters);
+  const shares = { name: 'main', backend: { ...pool.backend, areShares: true } } as const;
+  assert.throws(
+    () => readVolumeParameters(shares, parameters, [mounted]),
+    isProblemThat('INVALID_ARGUMENT', /no volume of pool "main" gets one/),
+  );
+});
