@@ -5,14 +5,20 @@ import type { Protocol } from '../../src/api/attachment.ts';
 import type { DeviceConnector, Secrets } from '../../node-agent/connector.ts';
 import { testConnectorFaults, type FaultBench } from './connector.ts';
 
-/** A connector on a fake machine before a server that wants something in what it is connected with. */
-export type SecretsBench<P extends Protocol> = FaultBench<P> & { readonly demands: { text?: string } };
+/** A connector on a fake machine before a server that wants something in what it is connected with, at each address. */
+export type SecretsBench<P extends Protocol> = FaultBench<P> & {
+  readonly demands: { text?: string };
+  /** The addresses that do not answer. */
+  readonly silent: Set<string>;
+  readonly connections: () => readonly string[];
+};
 
 /** What a connector takes in confidence, and what it refuses. */
 export type SecretsSuite<P extends Protocol> = {
   readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => SecretsBench<P>;
+  readonly addresses: readonly [string, string];
   readonly secrets: Secrets;
   /** What the server finds in these secrets, and in no others. */
   readonly proof: string;
@@ -26,7 +32,7 @@ export type SecretsSuite<P extends Protocol> = {
 
 /** What every connector that takes secrets must do, whoever of the two ends is wrong. */
 export function testConnectorSecrets<P extends Protocol>(suite: SecretsSuite<P>): void {
-  const { name, connector, secrets, proof, canary, refusal, refused } = suite;
+  const { name, connector, addresses, secrets, proof, canary, refusal, refused } = suite;
   const open = () => {
     const bench = suite.open();
     bench.demands.text = proof;
@@ -49,10 +55,17 @@ export function testConnectorSecrets<P extends Protocol>(suite: SecretsSuite<P>)
     await connector.connect(attachment, host, secrets);
   });
 
-  test(`${name}: what is connected needs no secrets to be connected again`, async () => {
-    const { host, attachment } = open();
+  test(`${name}: an address that does not answer is left out, and added once it does; what stands needs no secrets`, async () => {
+    const { host, attachment, silent, connections } = open();
+    for (const address of addresses) silent.add(address);
+    await assert.rejects(connector.connect(attachment, host, secrets), { code: 'UNAVAILABLE' });
+    silent.delete(addresses[0]);
     const device = await connector.connect(attachment, host, secrets);
     assert.deepEqual(await connector.connect(attachment, host), device);
+    assert.equal(connections().length, 1);
+    silent.clear();
+    assert.deepEqual(await connector.connect(attachment, host, secrets), device);
+    assert.equal(connections().length, 2);
   });
 
   for (const [index, [given, key, why]] of refused.entries())

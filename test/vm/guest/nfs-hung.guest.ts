@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
 import { requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
-import { bringUp, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import { bringUp, readText, startGuestNode, takeDown, volumeAt, writeText } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
 const server = await startNfsServer({ after });
@@ -24,13 +24,13 @@ test('a server whose cable is cut stalls its own volume alone, which comes off b
     attachment: requestFor(bench, bench.makeImage('disk', { sizeBytes: 16 * 2 ** 20 })).attachment,
   });
   await bringUp(node, share);
-  writeFileSync(join(share.target_path, 'file'), 'data', { flush: true });
+  writeText(share);
   await client.node.NodeGetVolumeStats(share);
   server.cut();
   const asked = client.node.NodeGetVolumeStats(share).catch((error: unknown) => error);
   await client.identity.Probe({});
   await bringUp(node, disk);
-  writeFileSync(join(disk.target_path, 'file'), 'data');
+  writeText(disk);
   await takeDown(node, disk);
   await client.identity.Probe({});
   await asked;
@@ -38,6 +38,6 @@ test('a server whose cable is cut stalls its own volume alone, which comes off b
   assert.deepEqual(mountsBelow(bench.directory), []);
   server.mend();
   await bringUp(node, share);
-  assert.equal(readFileSync(join(share.target_path, 'file'), 'utf8'), 'data');
+  assert.equal(readText(share), 'data');
   await takeDown(node, share);
 });

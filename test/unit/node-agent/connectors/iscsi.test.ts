@@ -36,19 +36,6 @@ test('iscsi logs in to a portal, has the kernel look for one unit, and disconnec
   assert.match(settings ?? '', / --name node.session.timeo.replacement_timeout --value 120 /);
 });
 
-test('iscsi does without a portal that does not answer, and adds it when it does', async () => {
-  const { host, attach, silent } = openIscsi();
-  const attachment = attach('v');
-  for (const portal of portals) silent.add(portal);
-  await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
-  silent.delete(portals[1] ?? '');
-  const device = await iscsi.connect(attachment, host);
-  assert.equal(device.path, '/dev/dm-0');
-  silent.clear();
-  assert.deepEqual(await iscsi.connect(attachment, host), device);
-  assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sda', 'sdb']);
-});
-
 test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { nvmeTcp } from '../../../../node-agent/connectors/nvme-tcp.ts';
 import { testConnectorSecrets } from '../../../suites/connector-secrets.ts';
-import { openNvme, subsystem } from './worlds.ts';
+import { addresses, openNvme, subsystem } from './worlds.ts';
 
 /** A key as nvme-cli makes one. */
 function keyOf(data: Buffer, sum = crc32(data)): string {
@@ -44,6 +44,7 @@ testConnectorSecrets({
   name: 'nvme-tcp',
   connector: nvmeTcp,
   open,
+  addresses,
   secrets: both,
   proof: own,
   canary: /DHHC/,

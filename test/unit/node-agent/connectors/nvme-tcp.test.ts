@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import { nvmeTcp } from '../../../../node-agent/connectors/nvme-tcp.ts';
 import { testConnector, testConnectorFaults } from '../../../suites/connector.ts';
-import { addresses, openNvme, show, subsystem } from './worlds.ts';
+import { openNvme, show, subsystem } from './worlds.ts';
 
 testConnector({ name: 'nvme-tcp', connector: nvmeTcp, open: openNvme });
 testConnectorFaults({ name: 'nvme-tcp', connector: nvmeTcp, open: openNvme });
@@ -17,19 +17,6 @@ test('nvme-tcp connects to each address, with what holds for its connections', a
     `nvme connect --transport=tcp --traddr=192.0.2.7 --trsvcid=4420 ${rest}`,
     `nvme connect --transport=tcp --traddr=2001:db8::7 --trsvcid=4421 ${rest}`,
   ]);
-});
-
-test('nvme-tcp does without an address that does not answer, and adds it when it does', async () => {
-  const { host, attach, silent, left } = openNvme();
-  const attachment = attach('v');
-  for (const address of addresses) silent.add(address);
-  await assert.rejects(nvmeTcp.connect(attachment, host), { code: 'UNAVAILABLE' });
-  silent.delete(addresses[1] ?? '');
-  const device = await nvmeTcp.connect(attachment, host);
-  assert.equal(left().length, 1);
-  silent.clear();
-  assert.deepEqual(await nvmeTcp.connect(attachment, host), device);
-  assert.equal(left().length, 2);
 });
 
 test('nvme-tcp keeps the controllers that another volume may need, or that are in use', async () => {

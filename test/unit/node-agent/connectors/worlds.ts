@@ -9,7 +9,7 @@ export const MiB = 2 ** 20;
 export const common = { attachmentId: 'a', sizeBytes: MiB, readonly: false, mayFormat: true };
 
 export const target = 'iqn.2003-01.org.example:t';
-export const portals = ['192.0.2.7:3260', '[2001:db8::7]:3260'];
+export const portals = ['192.0.2.7:3260', '[2001:db8::7]:3260'] as const;
 export const records = `/etc/iscsi/nodes/${target}`;
 
 /** A fake machine before an iSCSI target, and what makes volumes of it. */
@@ -29,17 +29,19 @@ export function openIscsi(addresses: readonly string[] = portals) {
     resize({ lun }: AttachmentOf<'iscsi'>, sizeBytes: number): void {
       volumes.set(String(lun), { name: `a${lun}`, sizeBytes });
     },
+    connections: () => host.names('/sys/class/iscsi_session'),
     left: () => ['/sys/class/iscsi_session', '/sys/block', records].flatMap(host.names),
   };
 }
 
 export const subsystem = 'nqn.2014-08.org.example:s';
-export const addresses = ['192.0.2.7:4420', '[2001:db8::7]:4421'];
+export const addresses = ['192.0.2.7:4420', '[2001:db8::7]:4421'] as const;
 
 /** A fake machine before an NVMe subsystem, and what makes volumes of it. */
 export function openNvme() {
   const world = openNvmeWorld(subsystem);
   const { host, volumes } = world;
+  const connections = () => host.names('/sys/class/nvme');
   return {
     ...world,
     use: usesOf(host),
@@ -53,7 +55,8 @@ export function openNvme() {
       const volume = volumes.get(wwid);
       if (volume) volume.sizeBytes = sizeBytes;
     },
-    left: () => host.names('/sys/class/nvme'),
+    connections,
+    left: connections,
   };
 }
 
