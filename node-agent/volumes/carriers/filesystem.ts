@@ -6,11 +6,11 @@ import { ensureFilesystem } from '../../format/format.ts';
 import {
   fitMounted,
   fitUnmounted,
+  growInUse,
   mendAfterRefusal,
   requireUndamaged,
   type FoundVolume,
 } from '../../format/fsck-and-grow.ts';
-import { growInUse } from '../../format/grow-in-use.ts';
 import { findUser } from '../../host/disk-use.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';

@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import type { TestContext } from 'node:test';
 import { nodeSettings } from '../../../node-agent/config.ts';
 import { startNodeAgent } from '../../../node-agent/main.ts';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
+import { mountFuse, type HangingFuse } from '../../harness/node-agent-fuse.ts';
 import { requestFor, type Bench } from '../../harness/node-agent-bench.ts';
 
-/** An agent that serves a bench in this process, its commands bounded by two seconds, and a client of it. */
+/** An agent that serves a bench in this process until the test ends, its commands bounded by two seconds; its client. */
 export async function serveBench(
+  t: Pick<TestContext, 'after'>,
   { directory }: Bench,
   settings: Readonly<Record<string, string>> = {},
-): Promise<{ client: CsiClient; close: () => Promise<void> }> {
+): Promise<CsiClient> {
   const argv = {
     endpoint: `unix://${directory}/csi.sock`,
     'node-id': 'n1',
@@ -28,14 +31,15 @@ export async function serveBench(
   assert.ok(values);
   const running = await startNodeAgent(values, silentLog);
   const client = connectCsi(argv.endpoint);
-  return {
-    client,
-    close: async () => {
-      client.close();
-      await running.close();
-    },
-  };
+  t.after(async () => {
+    client.close();
+    await running.close();
+  });
+  return client;
 }
+
+/** The fields of every request that is made of a volume. */
+export type ServedVolume = ReturnType<typeof volumeOf>;
 
 /** A volume with a copy of the image, in the fields of every request that is made of it. */
 export function volumeOf(bench: Bench, image: string, name: string) {
@@ -53,4 +57,28 @@ export function volumeOf(bench: Bench, image: string, name: string) {
       access_mode: { mode: 'SINGLE_NODE_MULTI_WRITER' as const },
     },
   };
+}
+
+/** Stages a volume and publishes it. */
+export async function putUp({ node }: CsiClient, volume: ServedVolume): Promise<void> {
+  await node.NodeStageVolume(volume);
+  await node.NodePublishVolume(volume);
+}
+
+/** Unpublishes a volume and unstages it. */
+export async function takeDown({ node }: CsiClient, volume: ServedVolume): Promise<void> {
+  await node.NodeUnpublishVolume(volume);
+  await node.NodeUnstageVolume(volume);
+}
+
+/** Covers the targets with filesystems that name the volumes' devices as their source, and so pass for the volumes. */
+export function coverTargets(
+  t: Pick<TestContext, 'after'>,
+  volumes: readonly ServedVolume[],
+): Promise<HangingFuse> {
+  const covers = volumes.map(({ publish_context: { path = '' }, target_path }) => ({
+    image: path,
+    target: target_path,
+  }));
+  return mountFuse(t, covers);
 }

@@ -7,17 +7,14 @@ import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import { MiB, openRealBench, until, realFuse } from '../../../harness/node-agent-bench.ts';
-import { mountFuse } from '../../../harness/node-agent-fuse.ts';
-import { serveBench, volumeOf } from '../served.ts';
+import { coverTargets, putUp, serveBench, takeDown, volumeOf } from '../served.ts';
 
 /** A published volume that a process uses, with a filesystem over it that hangs and has hung the agent's question. */
 async function openHung(t: TestContext, settings: Readonly<Record<string, string>>) {
   const bench = openRealBench(t);
-  const { client, close } = await serveBench(bench, settings);
-  t.after(close);
+  const client = await serveBench(t, bench, settings);
   const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
-  await client.node.NodeStageVolume(volume);
-  await client.node.NodePublishVolume(volume);
+  await putUp(client, volume);
   const user = spawn('sh', ['-c', 'echo ready && read _'], {
     cwd: volume.target_path,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -25,9 +22,7 @@ async function openHung(t: TestContext, settings: Readonly<Record<string, string
   const ended = once(user, 'exit');
   t.after(() => user.kill('SIGKILL'));
   await once(user.stdout, 'data');
-  const fuse = await mountFuse(t, [
-    { image: volume.publish_context['path'] ?? '', target: volume.target_path },
-  ]);
+  const fuse = await coverTargets(t, [volume]);
   await client.node.NodeGetVolumeStats(volume);
   await fuse.hang();
   await client.node.NodeGetVolumeStats(volume);
@@ -44,8 +39,7 @@ test('what hangs and is in use stays mounted where nothing may be cut loose', re
   await assert.rejects(client.node.NodeUnpublishVolume(volume), { code: 'UNAVAILABLE' });
   assert.deepEqual(mountsBelow(volume.target_path), [volume.target_path]);
   await endUse();
-  await client.node.NodeUnpublishVolume(volume);
-  await client.node.NodeUnstageVolume(volume);
+  await takeDown(client, volume);
 });
 
 test('what is cut loose keeps its device until its last user is gone', realFuse, async t => {
