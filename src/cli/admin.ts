@@ -125,7 +125,7 @@ function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
 }
 
 /** Rows as columns for people, with their keys as heads; `total` counts those too that did not fit into the answer. */
-function toTable(rows: readonly Readonly<Record<string, string>>[], total: number): string {
+export function toTable(rows: readonly Readonly<Record<string, string>>[], total: number): string {
   const [first] = rows;
   if (!first) return 'nothing was found';
   const lines = [Object.keys(first), ...rows.map(row => Object.values(row))];

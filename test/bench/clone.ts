@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { timeInTurns, type Bench, type Figure } from './figure.ts';
 import { inDirectory, withDev, type DevSetting } from './setting.ts';
-import { ext4 } from './volume.ts';
+import { createVolume } from './volume.ts';
 
 const MiB = 2 ** 20;
 const GiB = 2 ** 30;
@@ -54,26 +54,15 @@ function measureOn(filesystem: string, copy: Copy): Promise<readonly Figure[]> {
 type Filled = { readonly id: string; readonly sizeBytes: number; readonly path: string };
 
 async function cloneAndDelete({ csi }: DevSetting, { id, sizeBytes }: Filled): Promise<void> {
-  const { controller } = csi.controller;
-  const { volume } = await controller.CreateVolume({
-    name: 'clone',
-    capacity_range: { required_bytes: sizeBytes },
-    volume_capabilities: [ext4],
-    volume_content_source: { volume: { volume_id: id } },
-  });
-  await controller.DeleteVolume({ volume_id: volume?.volume_id ?? '' });
+  const volume_id = await createVolume(csi.controller, 'clone', { sizeBytes, source: id });
+  await csi.controller.controller.DeleteVolume({ volume_id });
 }
 
 type Wanted = { readonly name: string; readonly sizeBytes: number; readonly dataBytes: number };
 
 /** A volume with its data in pieces of 4 MiB all over it, durable. */
 async function fillVolume({ dir, csi }: DevSetting, { name, sizeBytes, dataBytes }: Wanted): Promise<Filled> {
-  const { volume } = await csi.controller.controller.CreateVolume({
-    name,
-    capacity_range: { required_bytes: sizeBytes },
-    volume_capabilities: [ext4],
-  });
-  const id = volume?.volume_id ?? '';
+  const id = await createVolume(csi.controller, name, { sizeBytes });
   const path = join(dir, 'dev/images', `${id}.img`);
   const piece = Buffer.alloc(4 * MiB, 'data');
   const pieces = dataBytes / piece.length;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { connectCsi } from '../../src/csi/client.ts';
-import { median, timed, timeInTurns, type Bench, type Figure } from './figure.ts';
+import { median, timed, timeInTurns, type Bench, type Figure, type Floor } from './figure.ts';
 import { startFloor } from './processes.ts';
 import { startRawCycle } from './raw-cycle.ts';
 import { inDirectory, withDev, type DevSetting } from './setting.ts';
@@ -10,6 +10,7 @@ const rounds = 80;
 const formattedRounds = 20;
 const warmUpCycles = 40;
 const warmUpCalls = 3_000;
+const commands = 'losetup, blkid, mount, bind, umount ×2, losetup -d by a shell';
 
 /** What the node agent costs beside what it cannot do without: the commands, and the calls. */
 export const cycleBench: Bench = {
@@ -21,36 +22,25 @@ export const cycleBench: Bench = {
 async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
   const mounted = await measureMounted(setting);
   const formatted = await measureFormatted(setting);
-  const whole = { name: 'whole cycle', value: median(mounted.times.map(sum)), unit: 'ms' } as const;
-  return [
-    ...cycleRpcs.map((rpc): Figure => ({
-      name: rpc,
-      value: median(mounted.times.map(times => times[rpc])),
-      unit: 'ms',
-    })),
-    {
-      ...whole,
-      floor: {
-        name: 'losetup, blkid, mount, bind, umount ×2, losetup -d by a shell, and four empty calls of the agent',
-        value: mounted.byShell + mounted.agentCalls,
-      },
-      target: '≤ 1.5×',
-    },
-    {
-      ...whole,
-      floor: {
-        name: 'the same commands, and four calls of an empty grpc-js server',
-        value: mounted.byShell + mounted.emptyCalls,
-      },
-    },
-    { ...whole, floor: { name: 'the commands alone', value: mounted.byShell } },
-    {
-      name: 'whole cycle with mkfs',
-      value: median(formatted.times),
-      unit: 'ms',
-      floor: { name: 'the commands with mkfs.ext4', value: formatted.byShell },
-    },
+  const whole = median(mounted.times.map(sum));
+  const { byShell, agentCalls, emptyCalls } = mounted;
+  const rows: readonly (readonly [name: string, value: number, floor?: Floor, target?: string])[] = [
+    ...cycleRpcs.map(rpc => [rpc, median(mounted.times.map(times => times[rpc]))] as const),
+    [
+      'whole cycle',
+      whole,
+      { name: `${commands}, and four empty calls of the agent`, value: byShell + agentCalls },
+      '≤ 1.5×',
+    ],
+    ['', whole, { name: 'the same, and four calls of an empty grpc-js server', value: byShell + emptyCalls }],
+    ['', whole, { name: 'the commands alone', value: byShell }],
+    [
+      'whole cycle with mkfs',
+      median(formatted.times),
+      { name: 'the commands with mkfs.ext4', value: formatted.byShell },
+    ],
   ];
+  return rows.map(([name, value, floor, target]) => ({ name, value, unit: 'ms', floor, target }));
 }
 
 type Mounted = {

@@ -1,12 +1,14 @@
+import { toTable } from '../../src/cli/admin.ts';
+
 /** One measured figure beside the floor that the same run measured. */
 export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ms' | 'ms CPU' | 'MB';
   /** What the same machine does at best, and what that is. */
-  readonly floor?: Floor;
+  readonly floor?: Floor | undefined;
   /** What we want to reach, as text. */
-  readonly target?: string;
+  readonly target?: string | undefined;
 };
 
 /** What a figure is compared with, in the figure's unit. */
@@ -36,39 +38,24 @@ export async function timeInTurns<Name extends string>(
   rounds: number,
   works: Readonly<Record<Name, () => Promise<unknown>>>,
 ): Promise<Readonly<Record<Name, number>>> {
-  const entries = Object.entries<() => Promise<unknown>>(works).map(([name, work]) => ({
-    name,
-    work,
-    samples: [] as number[],
-  }));
+  const samples = new Map((Object.keys(works) as Name[]).map(name => [name, new Array<number>()]));
   for (let round = 0; round < rounds; round++)
-    for (const { work, samples } of entries) samples.push(await timed(work));
-  return Object.fromEntries(entries.map(({ name, samples }) => [name, median(samples)])) as Record<
-    Name,
-    number
-  >;
+    for (const [name, times] of samples) times.push(await timed(works[name]));
+  const medians = samples.entries().map(([name, times]) => [name, median(times)]);
+  return Object.fromEntries(medians) as Record<Name, number>;
 }
 
 /** The figures as a table for people. */
-export function toTable(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, value, unit, floor, target }) => [
-    name,
-    `${format(value)} ${unit}`,
-    floor ? `${format(floor.value)} ${unit}` : '',
-    floor ? `${(value / floor.value).toFixed(2)}×` : '',
-    floor?.name ?? '',
-    target ?? '',
-  ]);
-  const all = [['figure', 'value', 'floor', 'ratio', 'the floor is', 'target'], ...rows];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0))) ?? [];
-  return all
-    .map(row =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+export function describe(figures: readonly Figure[]): string {
+  const rows = figures.map(({ name, value, unit, floor, target }) => ({
+    figure: name,
+    value: `${format(value)} ${unit}`,
+    floor: floor ? `${format(floor.value)} ${unit}` : '',
+    ratio: floor ? `${(value / floor.value).toFixed(2)}×` : '',
+    'the floor is': floor?.name ?? '',
+    target: target ?? '',
+  }));
+  return toTable(rows, rows.length);
 }
 
 function format(value: number): string {

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { cloneBench } from './clone.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
-import { toTable, type Bench, type Figure } from './figure.ts';
+import { describe, type Bench, type Figure } from './figure.ts';
 import { memoryBench } from './memory.ts';
 import { scaleBench } from './scale.ts';
 import { startupBench } from './startup.ts';
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     process.stdout.write(`\n${name}: ${doc}\n`);
     const figures = await run();
     all[name] = figures;
-    process.stdout.write(`${toTable(figures)}\n`);
+    process.stdout.write(`${describe(figures)}\n`);
   }
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ node: process.version, benches: all }, null, 2)}\n`);

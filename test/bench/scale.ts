@@ -4,7 +4,7 @@ import { pause } from '../../src/lib/concurrency.ts';
 import { timeInTurns, type Bench, type Figure } from './figure.ts';
 import { childOf, readResident } from './processes.ts';
 import { inDirectory, withDev, type DevSetting } from './setting.ts';
-import { ext4 } from './volume.ts';
+import { createVolume } from './volume.ts';
 
 const few = 1_000;
 const many = 1_000_000;
@@ -44,7 +44,10 @@ async function measureScale(): Promise<readonly Figure[]> {
 
 function measureWith(count: number): Promise<Measured> {
   return inDirectory(async dir => {
-    const id = await withDev(dir, createOne);
+    const sizeBytes = 2 ** 30;
+    const id = await withDev(dir, ({ csi }) =>
+      createVolume(csi.controller, `pvc-${number(0)}`, { sizeBytes }),
+    );
     multiply(join(dir, 'dev/store.sqlite'), { id, count });
     const beforeMs = performance.now();
     return withDev(dir, async setting => {
@@ -52,15 +55,6 @@ function measureWith(count: number): Promise<Measured> {
       return { startMs, ...(await measureCalls(setting, { id, count })) };
     });
   });
-}
-
-async function createOne({ csi }: DevSetting): Promise<string> {
-  const { volume } = await csi.controller.controller.CreateVolume({
-    name: `pvc-${number(0)}`,
-    capacity_range: { required_bytes: 2 ** 30 },
-    volume_capabilities: [ext4],
-  });
-  return volume?.volume_id ?? '';
 }
 
 type Volumes = { readonly id: string; readonly count: number };

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,9 +35,10 @@ async function measureStartup(dir: string): Promise<readonly Figure[]> {
     if (round > 0) registeredMs.push(performance.now() - startMs);
     if (round === rounds) {
       await pause(settleMs);
-      idle = readResident(agent.pid);
+      idle = readResident(agent.pid ?? 0);
     }
-    await agent.end();
+    agent.kill('SIGTERM');
+    await once(agent, 'exit');
     nothingMs.push(await timed(() => once(spawn(process.execPath, ['-e', '0']), 'exit')));
   }
   return [
@@ -58,7 +59,7 @@ async function measureStartup(dir: string): Promise<readonly Figure[]> {
   ];
 }
 
-function startAgent(dir: string, registry: string): { readonly pid: number; end(): Promise<void> } {
+function startAgent(dir: string, registry: string): ChildProcess {
   const settings = {
     endpoint: join(dir, 'node.sock'),
     'node-id': 'n1',
@@ -68,29 +69,18 @@ function startAgent(dir: string, registry: string): { readonly pid: number; end(
     'log-level': 'error',
   };
   const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, [cli, 'node', ...argv], { stdio: ['ignore', 'ignore', 'inherit'] });
-  const ended = once(child, 'exit');
-  return {
-    pid: child.pid ?? 0,
-    async end() {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
+  return spawn(process.execPath, [cli, 'node', ...argv], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** As kubelet does it: asks who it is, and says that it is registered; throws when that does not come to be. */
 async function register(socket: string): Promise<void> {
-  const isRegistered = await poll(async () => {
-    try {
-      await askInfo(socket);
-      await notify(socket, { plugin_registered: true, error: '' });
-      return true;
-    } catch {
-      return undefined;
-    }
-  }, patience);
-  if (!isRegistered) throw new Error('the node agent was not registered in time');
+  const look = async (): Promise<true> => {
+    await askInfo(socket);
+    await notify(socket, { plugin_registered: true, error: '' });
+    return true;
+  };
+  if (!(await poll(() => look().catch(() => undefined), patience)))
+    throw new Error('the node agent was not registered in time');
 }
 
 async function readEmptyServer(dir: string): Promise<number> {

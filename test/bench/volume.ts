@@ -6,7 +6,7 @@ import { timed } from './figure.ts';
 import type { DevSetting } from './setting.ts';
 
 /** How every volume here is used. */
-export const ext4: VolumeCapability = {
+const ext4: VolumeCapability = {
   mount: { fs_type: 'ext4' },
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
@@ -45,14 +45,25 @@ export async function forEach(
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-/** Creates a volume of 1 GiB and deletes it. */
-export async function createAndDelete({ controller }: CsiClient, name: string): Promise<void> {
+/** Creates a volume for ext4; gives its id. */
+export async function createVolume(
+  { controller }: CsiClient,
+  name: string,
+  { sizeBytes, source }: { readonly sizeBytes: number; readonly source?: string },
+): Promise<string> {
   const { volume } = await controller.CreateVolume({
     name,
-    capacity_range: { required_bytes: 2 ** 30 },
+    capacity_range: { required_bytes: sizeBytes },
     volume_capabilities: [ext4],
+    ...(source !== undefined && { volume_content_source: { volume: { volume_id: source } } }),
   });
-  await controller.DeleteVolume({ volume_id: volume?.volume_id ?? '' });
+  return volume?.volume_id ?? '';
+}
+
+/** Creates a volume of 1 GiB and deletes it. */
+export async function createAndDelete(client: CsiClient, name: string): Promise<void> {
+  const volume_id = await createVolume(client, name, { sizeBytes: 2 ** 30 });
+  await client.controller.DeleteVolume({ volume_id });
 }
 
 /** Creates and attaches a volume of 512 MiB. */
@@ -60,12 +71,8 @@ export async function openCycleVolume(
   { dir, dev, csi: { controller, node } }: DevSetting,
   name: string,
 ): Promise<CycleVolume> {
-  const { volume } = await controller.controller.CreateVolume({
-    name,
-    capacity_range: { required_bytes: 512 * 2 ** 20 },
-    volume_capabilities: [ext4],
-  });
-  const attached = { volume_id: volume?.volume_id ?? '', node_id: dev.nodeId };
+  const volume_id = await createVolume(controller, name, { sizeBytes: 512 * 2 ** 20 });
+  const attached = { volume_id, node_id: dev.nodeId };
   const { publish_context } = await controller.controller.ControllerPublishVolume({
     ...attached,
     volume_capability: ext4,
@@ -75,8 +82,8 @@ export async function openCycleVolume(
     target_path: join(dir, `${name}-target`),
   };
   mkdirSync(paths.staging_target_path);
-  const request = { volume_id: attached.volume_id, volume_capability: ext4, publish_context, ...paths };
-  const named = { volume_id: attached.volume_id, ...paths };
+  const named = { volume_id, ...paths };
+  const request = { ...named, volume_capability: ext4, publish_context };
   return {
     runCycle: async () => ({
       NodeStageVolume: await timed(() => node.node.NodeStageVolume(request)),
@@ -86,7 +93,7 @@ export async function openCycleVolume(
     }),
     async remove() {
       await controller.controller.ControllerUnpublishVolume(attached);
-      await controller.controller.DeleteVolume({ volume_id: attached.volume_id });
+      await controller.controller.DeleteVolume({ volume_id });
     },
   };
 }
