@@ -33,13 +33,12 @@ export type Step = {
   readonly operation: string;
 };
 
-/**
- * `leaseMs` is how long a claim holds after its process last renewed it. `checkpoint` is called at each step, before
- * the operation goes on; what it throws ends the operation there, as a crash would.
- */
+/** What operations work with. */
 export type OperationsOptions = {
   readonly engine: Engine;
+  /** How long a claim holds after its process last renewed it. */
   readonly leaseMs?: number | undefined;
+  /** Called at each step, before the operation goes on; what it throws ends the operation there, as a crash would. */
   readonly checkpoint?: ((step: Step) => void) | undefined;
 };
 

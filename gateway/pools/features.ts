@@ -1,6 +1,5 @@
-import type { Feature } from '../../src/api/storage.ts';
 import { Problem } from '../../src/api/problem.ts';
-import type { Capabilities } from '../../src/api/storage.ts';
+import type { Capabilities, Feature } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { poolsOf } from './choice.ts';
@@ -33,10 +32,13 @@ export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilitie
     accessTypes: [...backend.accessTypes],
     features: featuresOf(backend),
   }));
+  const union = <T>(listOf: (one: (typeof each)[number]) => readonly T[]): T[] => [
+    ...new Set(each.flatMap(listOf)),
+  ];
   return {
-    accessModes: unionOf(each.map(({ accessModes }) => accessModes)),
-    accessTypes: unionOf(each.map(({ accessTypes }) => accessTypes)),
-    features: unionOf(each.map(({ features }) => features)),
+    accessModes: union(({ accessModes }) => accessModes),
+    accessTypes: union(({ accessTypes }) => accessTypes),
+    features: union(({ features }) => features),
     pools: each,
   };
 }
@@ -54,8 +56,4 @@ export function requireOffered<T>({ name }: Pool, member: T | undefined, what: s
 export function requireAnyOffers(pools: Pools, feature: Feature): void {
   if (!pools.all().some(({ backend }) => featuresOf(backend).includes(feature)))
     throw new Problem('UNIMPLEMENTED', `no pool offers "${feature}"`);
-}
-
-function unionOf<T>(lists: readonly (readonly T[])[]): T[] {
-  return [...new Set(lists.flat())];
 }

@@ -21,15 +21,13 @@ export type Wanted = {
 export async function measureSpaces({ backend }: Pool): Promise<readonly Space[] | undefined> {
   const { capacity, topologies = [undefined] } = backend;
   if (!capacity) return undefined;
-  try {
-    const measure = async (segments: Space['segments']): Promise<Space> => {
-      const { totalBytes } = await capacity(segments);
-      return { segments, totalBytes };
-    };
-    return await Promise.all(topologies.map(measure));
-  } catch (error) {
+  const measure = async (segments: Space['segments']): Promise<Space> => {
+    const { totalBytes } = await capacity(segments);
+    return { segments, totalBytes };
+  };
+  return Promise.all(topologies.map(measure)).catch((error: unknown) => {
     throw asProblem(error);
-  }
+  });
 }
 
 /** How many bytes of the space are not reserved. */

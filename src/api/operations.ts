@@ -57,7 +57,7 @@ const textOf = (description: string, example: string) =>
 
 const page = z.object({
   limit: limitOf(maxPageEntries, 'entries'),
-  pageToken: textOf('The `nextPageToken` of the page before.', 'MTplYXN0LnB2Yy0x'),
+  pageToken: textOf('The `nextPageToken` of the page before.', 'volumes:east.pvc-1'),
 });
 
 const blockRange = z.object({

@@ -89,7 +89,7 @@ test('a body that is too long is refused, whether its length is told or not', as
 
 test('a page token that no list of this cluster gave is ABORTED', async t => {
   const { ask } = await makeGateway(t);
-  for (const token of ['x', '%%%', btoa('1:b.pvc-1'), btoa('2:a.pvc-1'), btoa('1:'), 'ä']) {
+  for (const token of ['x', '%%%', 'volumes:b.pvc-1', 'snapshots:a.pvc-1', 'volumes:', 'ä']) {
     const answer = await ask(`GET /v1/volumes?pageToken=${encodeURIComponent(token)}`);
     assertProblem(answer, 409, 'ABORTED');
   }
