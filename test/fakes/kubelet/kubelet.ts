@@ -1,4 +1,5 @@
 import { Problem } from '../../../src/api/problem.ts';
+import { createKeyedQueue, pause } from '../../../src/lib/concurrency.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import { pathsBelow, type Paths, type Pod, type VolumeKey, type VolumeSpec } from './paths.ts';
 import { watchPlugins, type PluginWatcher, type WatcherOptions } from './plugin-watcher.ts';
@@ -76,12 +77,10 @@ export function startKubelet({ root, refuse }: KubeletOptions): Kubelet {
   };
 }
 
-type Runner = Pick<Kubelet, 'calls' | 'failures' | 'stop'> & {
-  run(name: string, volume: VolumeKey, step: Step): Promise<void>;
-};
+type Runner = ReturnType<typeof createRunner>;
 
 /** Runs steps until they work, with growing pauses. */
-function createRunner(plugins: PluginWatcher): Runner {
+function createRunner(plugins: PluginWatcher) {
   const calls: string[] = [];
   const failures: string[] = [];
   let isStopped = false;
@@ -89,7 +88,7 @@ function createRunner(plugins: PluginWatcher): Runner {
     calls,
     failures,
     stop: () => void (isStopped = true),
-    async run(name, volume, step) {
+    async run(name: string, volume: VolumeKey, step: Step): Promise<void> {
       const deadlineMs = Date.now() + patienceMs;
       for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(mostPauseMs, pauseMs * 2)) {
         if (isStopped) throw new Error('kubelet is stopped');
@@ -101,7 +100,7 @@ function createRunner(plugins: PluginWatcher): Runner {
           const failure = `${name} ${volume.name}: ${(error as Error).message}`;
           failures.push(failure);
           if (Date.now() > deadlineMs || isInUse(name, error)) throw new Error(failure, { cause: error });
-          await new Promise(resolve => setTimeout(resolve, pauseMs));
+          await pause(pauseMs);
         }
       }
     },
@@ -112,31 +111,24 @@ function isInUse(name: string, error: unknown): boolean {
   return name === 'NodeExpandVolume' && error instanceof Problem && error.code === 'FAILED_PRECONDITION';
 }
 
-type Mounts = {
-  mount(volume: VolumeSpec, podUid: string): Promise<void>;
-  unmount(volume: VolumeKey, podUid: string): Promise<void>;
-  expand(volume: VolumeSpec, requiredBytes: number): Promise<void>;
-  /** Takes a pod for a user of the volume, as it was before a restart. */
-  adopt(volume: VolumeKey, podUid: string): void;
-};
-
 /** Knows which volumes this kubelet has staged, and which pods use them; one operation at a time for each volume. */
-function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
+function createMounts(manager: VolumeManager, { run }: Runner) {
   const staged = new Set<string>();
   const users = new Map<string, Set<string>>();
-  const inTurn = createTurns();
+  const inTurn = createKeyedQueue();
   const adopt = ({ handle }: VolumeKey, uid: string): void =>
     void users.set(handle, (users.get(handle) ?? new Set()).add(uid));
   return {
+    /** Takes a pod for a user of the volume, as it was before a restart. */
     adopt,
-    mount: (volume, uid) =>
+    mount: (volume: VolumeSpec, uid: string) =>
       inTurn(volume.handle, async () => {
         if (!staged.has(volume.handle)) await run('NodeStageVolume', volume, manager.mountDevice(volume));
         staged.add(volume.handle);
         adopt(volume, uid);
         await run('NodePublishVolume', volume, manager.setUp(volume, uid));
       }),
-    unmount: (volume, uid) =>
+    unmount: (volume: VolumeKey, uid: string) =>
       inTurn(volume.handle, async () => {
         await run('NodeUnpublishVolume', volume, manager.tearDown(volume, uid));
         users.get(volume.handle)?.delete(uid);
@@ -144,7 +136,7 @@ function createMounts(manager: VolumeManager, { run }: Runner): Mounts {
         await run('NodeUnstageVolume', volume, manager.unmountDevice(volume));
         staged.delete(volume.handle);
       }),
-    expand: (volume, requiredBytes) =>
+    expand: (volume: VolumeSpec, requiredBytes: number) =>
       inTurn(volume.handle, async () => {
         const [uid] = users.get(volume.handle) ?? [];
         if (uid === undefined) throw new Error(`no pod uses ${volume.name}`);
@@ -163,14 +155,4 @@ async function withDriver(plugins: PluginWatcher, name: string, step: Step): Pro
   } finally {
     client.close();
   }
-}
-
-/** One operation at a time for each key, in the order asked for. */
-function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
-  const last = new Map<string, Promise<void>>();
-  return (key, work) => {
-    const turn = (last.get(key) ?? Promise.resolve()).catch(() => {}).then(work);
-    last.set(key, turn);
-    return turn;
-  };
 }

@@ -20,27 +20,10 @@ export type Pod = { readonly uid: string; readonly volumes: readonly VolumeSpec[
 export type VolumeKey = Pick<VolumeSpec, 'name' | 'handle' | 'driver' | 'mode'>;
 
 /** The directories below kubelet's root, as its CSI plug-in lays them out. */
-export interface Paths {
-  /** Where drivers make their registration sockets. */
-  readonly registry: string;
-  /** Where a volume is staged on the node, once for all of its pods. */
-  staging(volume: VolumeKey): string;
-  /** Where a volume is published for one pod. */
-  target(volume: VolumeKey, podUid: string): string;
-  /** Where kubelet notes which volume it is, for the device (without a pod) and for the pod. */
-  data(volume: VolumeKey, podUid?: string): string;
-  /** Where a raw block volume is bound once more for one pod. */
-  deviceMap(volume: VolumeKey, podUid: string): string;
-  /** Where a pod's raw block volume is found: a link to its target. */
-  deviceLink(volume: VolumeKey, podUid: string): string;
-  /** The directories that go, innermost first, once no pod uses the volume. */
-  ofDevice(volume: VolumeKey): readonly string[];
-  /** The directories that go, innermost first, once this pod does not use the volume. */
-  ofPod(volume: VolumeKey, podUid: string): readonly string[];
-}
+export type Paths = ReturnType<typeof pathsBelow>;
 
 /** Paths below one root, such as /var/lib/kubelet. */
-export function pathsBelow(root: string): Paths {
+export function pathsBelow(root: string) {
   const csi = join(root, 'plugins/kubernetes.io/csi');
   const devices = join(csi, 'volumeDevices');
   const ofHandle = ({ driver, handle }: VolumeKey): string =>
@@ -48,24 +31,33 @@ export function pathsBelow(root: string): Paths {
   const podVolume = ({ name }: VolumeKey, uid: string): string =>
     join(root, 'pods', uid, 'volumes/kubernetes.io~csi', name);
   return {
+    /** Where drivers make their registration sockets. */
     registry: join(root, 'plugins_registry'),
-    staging: volume =>
+    /** Where a volume is staged on the node, once for all of its pods. */
+    staging: (volume: VolumeKey): string =>
       isBlock(volume) ? join(devices, 'staging', volume.name) : join(ofHandle(volume), 'globalmount'),
-    target: (volume, uid) =>
+    /** Where a volume is published for one pod. */
+    target: (volume: VolumeKey, uid: string): string =>
       isBlock(volume) ? join(devices, 'publish', volume.name, uid) : join(podVolume(volume, uid), 'mount'),
-    data(volume, uid) {
+    /** Where kubelet notes which volume it is, for the device (without a pod) and for the pod. */
+    data(volume: VolumeKey, uid?: string): string {
       if (isBlock(volume)) return join(devices, volume.name, 'data/vol_data.json');
       return join(uid === undefined ? ofHandle(volume) : podVolume(volume, uid), 'vol_data.json');
     },
-    deviceMap: ({ name }, uid) => join(devices, name, 'dev', uid),
-    deviceLink: ({ name }, uid) => join(root, 'pods', uid, 'volumeDevices/kubernetes.io~csi', name),
-    ofDevice(volume) {
+    /** Where a raw block volume is bound once more for one pod. */
+    deviceMap: ({ name }: VolumeKey, uid: string): string => join(devices, name, 'dev', uid),
+    /** Where a pod's raw block volume is found: a link to its target. */
+    deviceLink: ({ name }: VolumeKey, uid: string): string =>
+      join(root, 'pods', uid, 'volumeDevices/kubernetes.io~csi', name),
+    /** The directories that are removed, innermost first, once no pod uses the volume. */
+    ofDevice(volume: VolumeKey): readonly string[] {
       const { name } = volume;
       if (!isBlock(volume)) return [join(ofHandle(volume), 'globalmount'), ofHandle(volume)];
       const own = ['data', 'dev', ''].map(part => join(devices, name, part));
       return [join(devices, 'staging', name), join(devices, 'publish', name), ...own];
     },
-    ofPod(volume, uid) {
+    /** The directories that are removed, innermost first, once this pod does not use the volume. */
+    ofPod(volume: VolumeKey, uid: string): readonly string[] {
       const pod = join(root, 'pods', uid);
       if (isBlock(volume)) return [join(pod, 'volumeDevices/kubernetes.io~csi')];
       return [join(podVolume(volume, uid), 'mount'), podVolume(volume, uid)];

@@ -1,5 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { askInfo, notify, type PluginInfo } from './registration-client.ts';
 
@@ -147,12 +148,8 @@ async function askNodeId(endpoint: string): Promise<string> {
 }
 
 async function waitFor({ drivers, events }: World, name: string, sinceEvent: number): Promise<Driver> {
-  const deadlineMs = Date.now() + waitMs;
-  for (;;) {
-    const driver = drivers.get(name);
-    if (driver && events.indexOf(`registered ${name}`, sinceEvent) >= 0) return driver;
-    if (Date.now() > deadlineMs)
-      throw new Error(`"${name}" is not registered: ${events.slice(sinceEvent).join('; ')}`);
-    await new Promise(resolve => setTimeout(resolve, 2));
-  }
+  const look = () => (events.includes(`registered ${name}`, sinceEvent) ? drivers.get(name) : undefined);
+  const driver = await poll(look, { everyMs: 2, timeoutMs: waitMs });
+  if (driver) return driver;
+  throw new Error(`"${name}" is not registered: ${events.slice(sinceEvent).join('; ')}`);
 }

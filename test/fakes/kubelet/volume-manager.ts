@@ -18,69 +18,74 @@ import type { Paths, VolumeKey, VolumeSpec } from './paths.ts';
 /** One step of the volume manager: calls the driver's Node service, and does kubelet's own part around it. */
 export type Step = (client: CsiClient) => Promise<void>;
 
-/** The steps by which kubelet brings volumes to pods and takes them back, in the order of its own code. */
-export interface VolumeManager {
-  /** Stages the volume on the node. */
-  mountDevice(volume: VolumeSpec): Step;
-  /** Publishes the staged volume for a pod. */
-  setUp(volume: VolumeSpec, podUid: string): Step;
-  /** Has the node use what the volume has gained, at the path of one pod that uses it. */
-  expandInUse(volume: VolumeSpec, podUid: string, requiredBytes: number): Step;
-  /** Takes the volume from a pod. */
-  tearDown(volume: VolumeKey, podUid: string): Step;
-  /** Takes the volume from the node. */
-  unmountDevice(volume: VolumeKey): Step;
-  /** What pods use by the directories alone, as after a restart of kubelet. */
-  reconstruct(): readonly { readonly podUid: string; readonly volume: VolumeKey }[];
-}
+export type VolumeManager = ReturnType<typeof createVolumeManager>;
 
-/** Makes the steps for one root directory; `root` and `paths` belong together. */
-export function createVolumeManager(root: string, paths: Paths): VolumeManager {
+/**
+ * The steps by which kubelet brings volumes to pods and takes them back, in the order of its own code; `root` and `paths`
+ * belong together.
+ */
+export function createVolumeManager(root: string, paths: Paths) {
   return {
-    mountDevice: volume => async client => {
-      const staging = paths.staging(volume);
-      mkdirSync(staging, { recursive: true, mode: 0o750 });
-      writeData(paths.data(volume), volume);
-      await client.node.NodeStageVolume({
-        ...(await requestFor(volume, client)),
-        staging_target_path: staging,
-      });
-    },
-    setUp: (volume, podUid) => async client => {
-      const target = paths.target(volume, podUid);
-      mkdirSync(dirname(target), { recursive: true, mode: 0o750 });
-      writeData(paths.data(volume, podUid), volume);
-      await client.node.NodePublishVolume({
-        ...(await requestFor(volume, client)),
-        staging_target_path: paths.staging(volume),
-        target_path: target,
-      });
-      if (volume.mode === 'Block') mapDevice(paths, volume, podUid);
-    },
-    expandInUse: (volume, podUid, requiredBytes) => async client => {
-      const { volume_id, volume_capability } = await requestFor(volume, client);
-      const { capacity_bytes } = await client.node.NodeExpandVolume({
-        volume_id,
-        volume_capability,
-        volume_path: paths.target(volume, podUid),
-        staging_target_path: paths.staging(volume),
-        capacity_range: { required_bytes: requiredBytes },
-      });
-      if (Number(capacity_bytes) < requiredBytes) throw new Error(`it has ${capacity_bytes} bytes`);
-    },
-    tearDown: (volume, podUid) => async client => {
-      if (volume.mode === 'Block') await unmapDevice(paths, volume, podUid);
-      const target_path = paths.target(volume, podUid);
-      await client.node.NodeUnpublishVolume({ volume_id: volume.handle, target_path });
-      if (volume.mode === 'Filesystem') rmSync(paths.data(volume, podUid), { force: true });
-      paths.ofPod(volume, podUid).forEach(removeEmpty);
-    },
-    unmountDevice: volume => async client => {
-      const staging_target_path = paths.staging(volume);
-      await client.node.NodeUnstageVolume({ volume_id: volume.handle, staging_target_path });
-      rmSync(paths.data(volume), { force: true });
-      paths.ofDevice(volume).forEach(removeEmpty);
-    },
+    /** Stages the volume on the node. */
+    mountDevice:
+      (volume: VolumeSpec): Step =>
+      async client => {
+        const staging = paths.staging(volume);
+        mkdirSync(staging, { recursive: true, mode: 0o750 });
+        writeData(paths.data(volume), volume);
+        await client.node.NodeStageVolume({
+          ...(await requestFor(volume, client)),
+          staging_target_path: staging,
+        });
+      },
+    /** Publishes the staged volume for a pod. */
+    setUp:
+      (volume: VolumeSpec, podUid: string): Step =>
+      async client => {
+        const target = paths.target(volume, podUid);
+        mkdirSync(dirname(target), { recursive: true, mode: 0o750 });
+        writeData(paths.data(volume, podUid), volume);
+        await client.node.NodePublishVolume({
+          ...(await requestFor(volume, client)),
+          staging_target_path: paths.staging(volume),
+          target_path: target,
+        });
+        if (volume.mode === 'Block') mapDevice(paths, volume, podUid);
+      },
+    /** Has the node use what the volume has gained, at the path of one pod that uses it. */
+    expandInUse:
+      (volume: VolumeSpec, podUid: string, requiredBytes: number): Step =>
+      async client => {
+        const { volume_id, volume_capability } = await requestFor(volume, client);
+        const { capacity_bytes } = await client.node.NodeExpandVolume({
+          volume_id,
+          volume_capability,
+          volume_path: paths.target(volume, podUid),
+          staging_target_path: paths.staging(volume),
+          capacity_range: { required_bytes: requiredBytes },
+        });
+        if (Number(capacity_bytes) < requiredBytes) throw new Error(`it has ${capacity_bytes} bytes`);
+      },
+    /** Takes the volume from a pod. */
+    tearDown:
+      (volume: VolumeKey, podUid: string): Step =>
+      async client => {
+        if (volume.mode === 'Block') await unmapDevice(paths, volume, podUid);
+        const target_path = paths.target(volume, podUid);
+        await client.node.NodeUnpublishVolume({ volume_id: volume.handle, target_path });
+        if (volume.mode === 'Filesystem') rmSync(paths.data(volume, podUid), { force: true });
+        paths.ofPod(volume, podUid).forEach(removeEmpty);
+      },
+    /** Takes the volume from the node. */
+    unmountDevice:
+      (volume: VolumeKey): Step =>
+      async client => {
+        const staging_target_path = paths.staging(volume);
+        await client.node.NodeUnstageVolume({ volume_id: volume.handle, staging_target_path });
+        rmSync(paths.data(volume), { force: true });
+        paths.ofDevice(volume).forEach(removeEmpty);
+      },
+    /** What pods use by the directories alone, as after a restart of kubelet. */
     reconstruct: () => [...reconstructFilesystems(root, paths), ...reconstructDevices(root, paths)],
   };
 }
