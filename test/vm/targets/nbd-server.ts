@@ -8,21 +8,11 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 
-/** An NBD server with exports. */
-export interface NbdServer {
-  /** Makes an export, with further lines of configuration, and says how nodes reach it; before the server is started. */
-  makeVolume(name: string, sizeBytes: number, lines?: readonly string[]): AttachmentOf<'nbd'>;
-  /** Gives an export another size; connections that are there keep theirs. */
-  resize(attachment: AttachmentOf<'nbd'>, sizeBytes: number): void;
-  start(): Promise<void>;
-  /** Ends the server and all its connections. */
-  stop(): Promise<void>;
-}
-
+const address = '127.0.0.1';
 const port = 10_809;
 
-/** A server at an address of this machine that is not started yet; it ends with the test. */
-export function openNbdServer(t: TestContext, address = '127.0.0.1'): NbdServer {
+/** An NBD server that is not started yet; it ends with the test. */
+export function openNbdServer(t: TestContext) {
   execFileSync('modprobe', ['nbd']);
   const directory = mkdtempSync(join(tmpdir(), 'nbd-'));
   const sections: string[] = [];
@@ -39,36 +29,25 @@ export function openNbdServer(t: TestContext, address = '127.0.0.1'): NbdServer 
     rmSync(directory, { recursive: true });
   });
   return {
-    makeVolume(name, sizeBytes, lines = []) {
-      const all = [
-        `[${name}]`,
-        `exportname = ${join(directory, name)}`,
-        'flush = true',
-        'fua = true',
-        ...lines,
-      ];
-      sections.push(`${all.join('\n')}\n`);
+    /** Makes an export and says how nodes reach it; before the server is started. */
+    makeVolume(name: string, sizeBytes: number): AttachmentOf<'nbd'> {
+      sections.push(`[${name}]\nexportname = ${join(directory, name)}\nflush = true\nfua = true\n`);
       writeFileSync(join(directory, name), '');
       truncateSync(join(directory, name), sizeBytes);
-      return {
-        protocol: 'nbd',
-        server: address,
-        port,
-        export: name,
-        attachmentId: `attachment-${name}`,
-        sizeBytes,
-        readonly: false,
-        mayFormat: true,
-      };
+      const common = { attachmentId: `attachment-${name}`, sizeBytes, readonly: false, mayFormat: true };
+      return { protocol: 'nbd', server: address, port, export: name, ...common };
     },
-    resize: (attachment, sizeBytes) => truncateSync(join(directory, attachment.export), sizeBytes),
-    async start() {
+    /** Gives an export another size; connections that are there keep theirs. */
+    resize: (attachment: AttachmentOf<'nbd'>, sizeBytes: number): void =>
+      truncateSync(join(directory, attachment.export), sizeBytes),
+    async start(): Promise<void> {
       const generic = `[generic]\nlistenaddr = ${address}\nport = ${port}\nallowlist = true\n`;
       writeFileSync(join(directory, 'config'), generic + sections.join(''));
       execFileSync('nbd-server', ['-C', join(directory, 'config'), '-p', pidFile]);
       // It listens before it is ready to serve.
-      while (!(await answers(address))) await sleep(100);
+      while (!(await answers())) await sleep(100);
     },
+    /** Ends the server and all its connections. */
     stop,
   };
 }
@@ -78,8 +57,8 @@ function isListening(): boolean {
   return new RegExp(`:${port.toString(16).toUpperCase()} 0+:0000 0A`).test(texts.join(''));
 }
 
-/** True when somebody who connects is greeted within a second. */
-async function answers(address: string): Promise<boolean> {
+/** True when a client is greeted within a second. */
+async function answers(): Promise<boolean> {
   const socket = connect(port, address);
   try {
     await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });

@@ -6,20 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 
 /** The kernel's own NFS server, on a network of its own, that exports one ext4. */
-export interface NfsServer {
-  /** What nodes call it. */
-  readonly address: string;
-  /** The exported directory, as the server sees it; nodes call it `/`. */
-  readonly root: string;
-  /** Cuts the cable: nothing arrives any more, and nobody is told. */
-  cut(): void;
-  /** Plugs the cable in again. */
-  mend(): void;
-  /** Ends the service: who asks is refused. */
-  stop(): void;
-  /** Serves again; files that were open stay open. */
-  start(): void;
-}
+export type NfsServer = Awaited<ReturnType<typeof startNfsServer>>;
 
 /** A test, or `after` itself of a file's tests. */
 export type Ends = { readonly after: (end: () => Promise<void>) => void };
@@ -32,23 +19,14 @@ const diskBytes = 256 * 2 ** 20;
  * Starts server `number` of this machine, at 10.9.<number>.2; it ends with the test, after what was started
  * before it.
  */
-export async function startNfsServer(t: Ends, number = 1): Promise<NfsServer> {
+export async function startNfsServer(t: Ends, number = 1) {
   const name = `server${number}`;
   const directory = makeTemporaryDirectory();
   const root = join(directory, name);
   const state = join(directory, `${name}-state`);
   const daemons: Daemon[] = [];
-  const inside = (...line: readonly string[]): readonly string[] => [
-    'ip',
-    'netns',
-    'exec',
-    name,
-    'sh',
-    '-ec',
-    enter,
-    state,
-    ...line,
-  ];
+  const shell = ['ip', 'netns', 'exec', name, 'sh', '-ec', enter, state];
+  const inside = (...line: readonly string[]): readonly string[] => [...shell, ...line];
   const link = (to: string): void => run('ip', 'link', 'set', `to-${name}`, to);
   // Versions before 4 would need a portmapper.
   const start = (): void =>
@@ -72,7 +50,20 @@ export async function startNfsServer(t: Ends, number = 1): Promise<NfsServer> {
     startDaemon(inside('nfsdcld', '-F', '-p', join(state, 'pipe'), '-s', state)),
   );
   await startAfresh({ start, stop, isReady: () => tell(...inside('cat', graceFile)).trim() === 'Y' });
-  return { address: `10.9.${number}.2`, root, cut: () => link('down'), mend: () => link('up'), stop, start };
+  return {
+    /** Its address for nodes. */
+    address: `10.9.${number}.2`,
+    /** The exported directory, as the server sees it; nodes call it `/`. */
+    root,
+    /** Cuts the cable: nothing arrives any more, and nothing says so. */
+    cut: () => link('down'),
+    /** Plugs the cable in again. */
+    mend: () => link('up'),
+    /** Ends the service: who asks is refused. */
+    stop,
+    /** Serves again; files that were open stay open. */
+    start,
+  };
 }
 
 /** Each server has a filesystem "nfsd" of its own, which belongs to its network, and a state of its own. */
@@ -118,7 +109,7 @@ function startDaemon([command = '', ...args]: readonly string[]): Daemon {
   };
 }
 
-type Service = Pick<NfsServer, 'start' | 'stop'> & { readonly isReady: () => boolean };
+type Service = Readonly<Record<'start' | 'stop', () => void>> & { readonly isReady: () => boolean };
 
 /** Starts the service anew until it waits for no client of an earlier one. */
 async function startAfresh({ start, stop, isReady }: Service): Promise<void> {

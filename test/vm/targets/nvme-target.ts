@@ -21,20 +21,10 @@ import { undoLast } from './undo.ts';
 const place = `${config}/nvmet`;
 
 /** A subsystem of the kernel's own NVMe target, over TCP. */
-export interface NvmeTarget {
-  readonly subsystem: string;
-  readonly addresses: readonly string[];
-  /** Makes a namespace and says how nodes reach it as a volume. */
-  makeVolume(name: string, sizeBytes: number): AttachmentOf<'nvme-tcp'>;
-  /** Gives a namespace another size. */
-  resize(attachment: AttachmentOf<'nvme-tcp'>, sizeBytes: number): void;
-  /** Takes one address away, or gives it back. */
-  stop(address: string): void;
-  start(address: string): void;
-}
+export type NvmeTarget = ReturnType<typeof startNvmeTarget>;
 
 /** Starts a target with two addresses; it ends with the test. */
-export function startNvmeTarget(t: TestContext, subsystem: string): NvmeTarget {
+export function startNvmeTarget(t: TestContext, subsystem: string) {
   loadTarget('nvmet', 'nvmet_tcp', 'nvme_tcp');
   const directory = mkdtempSync(join(tmpdir(), 'nvmet-'));
   const home = `${place}/subsystems/${subsystem}`;
@@ -61,7 +51,8 @@ export function startNvmeTarget(t: TestContext, subsystem: string): NvmeTarget {
   return {
     subsystem,
     addresses: [...ports.keys()],
-    makeVolume(name, sizeBytes) {
+    /** Makes a namespace and says how nodes reach it as a volume. */
+    makeVolume(name: string, sizeBytes: number): AttachmentOf<'nvme-tcp'> {
       const path = join(directory, name);
       writeFileSync(path, '');
       truncateSync(path, sizeBytes);
@@ -74,22 +65,17 @@ export function startNvmeTarget(t: TestContext, subsystem: string): NvmeTarget {
       // What lies in memory cannot be read around the cache.
       writeFileSync(`${space}/buffered_io`, '1');
       writeFileSync(`${space}/enable`, '1');
-      return {
-        protocol: 'nvme-tcp',
-        addresses: [...ports.keys()],
-        subsystem,
-        wwid: `uuid.${uuid}`,
-        attachmentId: `attachment-${name}`,
-        sizeBytes,
-        readonly: false,
-        mayFormat: true,
-      };
+      const common = { attachmentId: `attachment-${name}`, sizeBytes, readonly: false, mayFormat: true };
+      const addresses = [...ports.keys()];
+      return { protocol: 'nvme-tcp', addresses, subsystem, wwid: `uuid.${uuid}`, ...common };
     },
-    resize({ wwid }, sizeBytes) {
+    /** Gives a namespace another size. */
+    resize({ wwid }: AttachmentOf<'nvme-tcp'>, sizeBytes: number): void {
       const id = Number(wwid.slice(-12));
       truncateSync(join(directory, spaces[id - 1] ?? ''), sizeBytes);
       writeFileSync(`${home}/namespaces/${id}/revalidate_size`, '1');
     },
+    /** Takes one address away, or gives it back. */
     stop,
     start,
   };

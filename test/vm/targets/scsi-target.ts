@@ -76,14 +76,10 @@ export function resizeStore({ home, path }: Store, sizeBytes: number): void {
 }
 
 /** One portal group of a fabric, in which stores are units. */
-export type Group = {
-  readonly home: string;
-  readonly addUnit: (lun: number, store: Store) => void;
-  readonly dropUnit: (lun: number) => void;
-};
+export type Group = ReturnType<typeof makeGroup>;
 
 /** Makes a portal group; its units end with the test, and it after them. */
-export function makeGroup(t: TestContext, home: string): Group {
+export function makeGroup(t: TestContext, home: string) {
   mkdirSync(home, { recursive: true });
   const dropUnit = (lun: number): void => {
     const unit = `${home}/lun/lun_${lun}`;
@@ -98,7 +94,7 @@ export function makeGroup(t: TestContext, home: string): Group {
   });
   return {
     home,
-    addUnit(lun, store) {
+    addUnit(lun: number, store: Store): void {
       mkdirSync(`${home}/lun/lun_${lun}`);
       symlinkSync(store.home, `${home}/lun/lun_${lun}/store`);
     },
@@ -107,15 +103,10 @@ export function makeGroup(t: TestContext, home: string): Group {
 }
 
 /** An iSCSI target over two portals. */
-export type IscsiTarget = Group & {
-  readonly target: string;
-  readonly portals: readonly string[];
-  readonly stop: (portal: string) => void;
-  readonly start: (portal: string) => void;
-};
+export type IscsiTarget = ReturnType<typeof startIscsiTarget>;
 
-/** Starts an iSCSI target that anybody may use. */
-export function startIscsiTarget(t: TestContext, target: string): IscsiTarget {
+/** Starts an iSCSI target that every node may use. */
+export function startIscsiTarget(t: TestContext, target: string) {
   const home = `${place}/iscsi/${target}/tpgt_1`;
   const portals = ['127.0.0.1:3260', '127.0.0.2:3260'];
   const group = makeGroup(t, home);
@@ -139,10 +130,10 @@ export function startIscsiTarget(t: TestContext, target: string): IscsiTarget {
 }
 
 /** iscsid and multipathd. */
-export type Daemons = { readonly stop: () => void; readonly restartIscsid: () => Promise<void> };
+export type Daemons = Awaited<ReturnType<typeof startDaemons>>;
 
 /** Starts iscsid and multipathd, as a node has them, until the test file ends. */
-export async function startDaemons(): Promise<Daemons> {
+export async function startDaemons() {
   mkdirSync('/etc/iscsi', { recursive: true });
   writeFileSync('/etc/iscsi/initiatorname.iscsi', `InitiatorName=${nodeName}\n`);
   mkdirSync('/run/multipath', { recursive: true });
@@ -156,10 +147,10 @@ export async function startDaemons(): Promise<Daemons> {
   const multipathd = spawn('multipathd', ['-d', '-s'], { stdio: 'inherit' });
   await untilListening('@ISCSIADM_ABSTRACT_NAMESPACE', '@/org/kernel/linux/storage/multipathd');
   return {
-    stop() {
+    stop(): void {
       for (const daemon of [iscsid, multipathd]) daemon.kill('SIGKILL');
     },
-    async restartIscsid() {
+    async restartIscsid(): Promise<void> {
       iscsid.kill('SIGKILL');
       await once(iscsid, 'exit');
       iscsid = startIscsid();
@@ -173,9 +164,9 @@ function startIscsid(): ChildProcess {
 }
 
 async function untilListening(...names: readonly string[]): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    const sockets = readFileSync('/proc/net/unix', 'utf8');
-    if (names.every(name => sockets.includes(name))) return;
-    await sleep(100);
-  }
+  while (!names.every(isListening)) await sleep(100);
+}
+
+function isListening(name: string): boolean {
+  return readFileSync('/proc/net/unix', 'utf8').includes(name);
 }
