@@ -73,15 +73,8 @@ async function measureCpu(
   return (readCpuMs(pids) - beforeMs) / pairs;
 }
 
-type OpenFloor = {
-  readonly pids: readonly number[];
-  readonly names: readonly string[];
-  readonly work: Work;
-  close(): Promise<void>;
-};
-
 /** A server for each half of the way, which do nothing but answer, and who asks both. */
-async function openFloor(dir: string): Promise<OpenFloor> {
+async function openFloor(dir: string) {
   const socket = join(dir, 'empty.sock');
   const grpc = await startFloor('empty-grpc.ts', socket);
   const http = await startFloor('bare-hono.ts');
@@ -100,7 +93,7 @@ async function openFloor(dir: string): Promise<OpenFloor> {
   return {
     pids: [grpc, http].map(({ child }) => child.pid ?? 0),
     names: ['an empty grpc-js server after as many calls', 'a bare Hono route'],
-    async work(index) {
+    async work(index: number) {
       await createAndDelete(client, `pvc-${index}`);
       for (let request = 0; request < 2; request++) await put(`/v1/volumes/pvc-${index}`);
     },

@@ -43,15 +43,8 @@ async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
   return rows.map(([name, value, floor, target]) => ({ name, value, unit: 'ms', floor, target }));
 }
 
-type Mounted = {
-  readonly times: readonly CycleTimes[];
-  readonly byShell: number;
-  readonly agentCalls: number;
-  readonly emptyCalls: number;
-};
-
 /** All by turns, so that a noisy moment meets all; what is called has been called for long. */
-async function measureMounted(setting: DevSetting): Promise<Mounted> {
+async function measureMounted(setting: DevSetting) {
   const { dir, csi } = setting;
   const volume = await openCycleVolume(setting, 'cycle');
   const shell = startRawCycle(dir, 'shell');
@@ -75,9 +68,7 @@ async function measureMounted(setting: DevSetting): Promise<Mounted> {
   return { times, ...medians };
 }
 
-async function measureFormatted(
-  setting: DevSetting,
-): Promise<{ readonly times: readonly number[]; readonly byShell: number }> {
+async function measureFormatted(setting: DevSetting) {
   const raw = startRawCycle(setting.dir, 'raw', 'mkfs');
   const times: number[] = [];
   const byShell: number[] = [];

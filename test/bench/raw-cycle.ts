@@ -3,23 +3,13 @@ import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** A node cycle by the commands alone, on an image of 512 MiB of its own, run by a shell that does nothing else. */
-export interface RawCycle {
-  /** One cycle; what fails throws. */
-  run(): Promise<void>;
-  /** Empties the image, for a cycle that makes its filesystem. */
-  clear(): void;
-  /** Ends the shell and removes the image. */
-  end(): void;
-}
-
-/** Starts one; with `mkfs` each cycle makes the filesystem, else it is made once, here. */
-export function startRawCycle(dir: string, name: string, make?: 'mkfs'): RawCycle {
-  const [image, staging, target] = ['.img', '-staging', '-target'].map(end => join(dir, `${name}${end}`)) as [
-    string,
-    string,
-    string,
-  ];
+/**
+ * Starts a shell that runs node cycles by the commands alone, on an image of 512 MiB of its own. With `mkfs` each cycle
+ * makes the filesystem, else it is made once, here.
+ */
+export function startRawCycle(dir: string, name: string, make?: 'mkfs') {
+  const image = join(dir, `${name}.img`);
+  const [staging, target] = [join(dir, `${name}-staging`), join(dir, `${name}-target`)];
   mkdirSync(staging);
   const clear = (): void => {
     writeFileSync(image, '');
@@ -33,9 +23,11 @@ export function startRawCycle(dir: string, name: string, make?: 'mkfs'): RawCycl
   });
   const lines = createInterface({ input: child.stdout });
   return {
+    /** Empties the image, for a cycle that makes its filesystem. */
     clear,
+    /** One cycle; what fails throws. */
     run: () =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
         const fail = (): void => reject(new Error('the raw commands failed'));
         child.once('close', fail);
         lines.once('line', () => {
@@ -44,6 +36,7 @@ export function startRawCycle(dir: string, name: string, make?: 'mkfs'): RawCycl
         });
         child.stdin.write('\n');
       }),
+    /** Ends the shell and removes the image. */
     end() {
       child.stdin.end();
       rmSync(image);
