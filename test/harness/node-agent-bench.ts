@@ -39,9 +39,6 @@ export interface Bench {
 /** `content` is `blank`, a filesystem's name, `garbage`, or `half` for what a killed mkfs left. */
 export type ImageOptions = { readonly sizeBytes?: number; readonly content?: string };
 
-/** Makes a bench for one test. */
-export type OpenBench = (t: TestContext) => Bench;
-
 export const MiB = 1024 * 1024;
 /** Large enough for every filesystem. */
 export const defaultImageBytes = 320 * MiB;
@@ -98,7 +95,7 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
 }
 
 /** A bench on this machine. */
-export const openRealBench: OpenBench = t => {
+export function openRealBench(t: TestContext): Bench {
   const directory = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(directory));
   for (const name of ['stage', 'pods', 'state']) mkdirSync(`${directory}/${name}`);
@@ -118,7 +115,7 @@ export const openRealBench: OpenBench = t => {
       return `${path}-copy`;
     },
   };
-};
+}
 
 /** The agent as it is after a start on the bench's state directory. */
 export async function startAgent({ host, directory }: Bench): Promise<Agent> {
