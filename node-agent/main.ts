@@ -109,8 +109,8 @@ function serveNode(
     topology,
   });
   const services = [
-    { definition: Identity.service, handlers: identity },
-    { definition: Node.service, handlers: node },
+    { definition: Identity, handlers: identity },
+    { definition: Node, handlers: node },
   ];
   return serve({ socketPath: config.endpoint, services, log, observe: metrics?.observeRpc });
 }

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { createProbe } from '../../src/csi/probe.ts';
+import { createProbe } from '../../src/csi/client.ts';
 import { countAbandoned } from '../../src/lib/exec.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { version } from '../../src/lib/version.ts';

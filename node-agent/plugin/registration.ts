@@ -58,7 +58,7 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
       return {};
     },
   };
-  const services = [{ definition: loadRegistration().service, handlers }];
+  const services = [{ definition: loadRegistration(), handlers }];
   const socket = await openSocket(socketPath, () => serve({ socketPath, services, log }), log);
   const looking = repeat(socket.ensure, lookMs);
   return {

@@ -36,13 +36,13 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   });
   const options = { client, capabilities, cluster: config.cluster, advertised };
   const services: Service[] = [
-    { definition: csi.Identity.service, handlers: identity },
-    { definition: csi.Controller.service, handlers: createController(options) },
+    { definition: csi.Identity, handlers: identity },
+    { definition: csi.Controller, handlers: createController(options) },
   ];
   if (advertised.includes('group-snapshots'))
-    services.push({ definition: csi.GroupController.service, handlers: createGroupController(options) });
+    services.push({ definition: csi.GroupController, handlers: createGroupController(options) });
   if (advertised.includes('changed-blocks'))
-    services.push({ definition: csi.SnapshotMetadata.service, handlers: createSnapshotMetadata(options) });
+    services.push({ definition: csi.SnapshotMetadata, handlers: createSnapshotMetadata(options) });
   const server = await serve({ socketPath: config.endpoint, services, log });
   opened.defer(() => server.close());
   const open = opened.move();

@@ -6,10 +6,10 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
-import { loadCsi, type Csi } from './protocol.ts';
+import { loadCsi, loadNodeCsi, type Csi } from './protocol.ts';
 
 /** A service's RPCs as functions that answer so; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
-type Calls<Name extends keyof Csi, IsStream = false, Rpcs = Csi[Name]['service']> = {
+type Calls<Rpcs, IsStream = false> = {
   readonly [K in keyof Rpcs as string extends K ? never : K]: Rpcs[K] extends Pick<
     MethodDefinition<infer Request, infer Response>,
     'requestSerialize' | 'responseDeserialize'
@@ -22,14 +22,7 @@ type Calls<Name extends keyof Csi, IsStream = false, Rpcs = Csi[Name]['service']
 };
 
 /** The CSI services of one socket, as a sidecar or kubelet calls them. */
-export type CsiClient = {
-  readonly identity: Calls<'Identity'>;
-  readonly controller: Calls<'Controller'>;
-  readonly groupController: Calls<'GroupController'>;
-  readonly snapshotMetadata: Calls<'SnapshotMetadata', true>;
-  readonly node: Calls<'Node'>;
-  close(): void;
-};
+export type CsiClient = ReturnType<typeof connectCsi>;
 
 const defaultTimeoutMs = 60_000;
 const codesByNumber = new Map(
@@ -37,26 +30,52 @@ const codesByNumber = new Map(
 );
 
 /** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
-export function connectCsi(endpoint: string): CsiClient {
+export function connectCsi(endpoint: string) {
   const csi = loadCsi();
   const client = new Client(endpoint, credentials.createInsecure());
   return {
-    identity: toCalls(client, csi.Identity.service) as Calls<'Identity'>,
-    controller: toCalls(client, csi.Controller.service) as Calls<'Controller'>,
-    groupController: toCalls(client, csi.GroupController.service) as Calls<'GroupController'>,
-    snapshotMetadata: toCalls(client, csi.SnapshotMetadata.service) as Calls<'SnapshotMetadata', true>,
-    node: toCalls(client, csi.Node.service) as Calls<'Node'>,
+    identity: toCalls(client, csi.Identity),
+    controller: toCalls(client, csi.Controller),
+    groupController: toCalls(client, csi.GroupController),
+    snapshotMetadata: toCalls<Csi['SnapshotMetadata'], true>(client, csi.SnapshotMetadata),
+    node: toCalls(client, csi.Node),
     close: () => client.close(),
   };
 }
 
-function toCalls(client: Client, definition: ServiceDefinition): object {
-  const calls = Object.entries(definition).map(([rpc, method]) => [
+/** Makes a question to the CSI server on a socket: does it answer Probe, over a connection of its own, in time? */
+export function createProbe(socketPath: string, timeoutMs: number): () => Promise<boolean> {
+  const { Identity } = loadNodeCsi();
+  return () =>
+    callOnce(socketPath, Identity, ({ Probe }) => Probe({}, timeoutMs)).then(
+      ({ ready }) => ready?.value === true,
+      () => false,
+    );
+}
+
+/** Calls the service on a socket over a connection of its own. */
+export async function callOnce<Rpcs extends ServiceDefinition, Answer>(
+  socketPath: string,
+  definition: Rpcs,
+  work: (calls: Calls<Rpcs>) => Promise<Answer>,
+): Promise<Answer> {
+  // Without a pool of its own each client would leave a connection to the pool that all clients share.
+  const options = { 'grpc.use_local_subchannel_pool': 1 };
+  const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), options);
+  try {
+    return await work(toCalls(client, definition));
+  } finally {
+    client.close();
+  }
+}
+
+function toCalls<Rpcs extends ServiceDefinition, IsStream = false>(client: Client, definition: Rpcs) {
+  const calls = Object.entries<Method>(definition).map(([rpc, method]) => [
     rpc,
     (request: object, timeoutMs = defaultTimeoutMs) =>
       (method.responseStream ? stream : call)(client, method, { request, deadline: Date.now() + timeoutMs }),
   ]);
-  return Object.fromEntries(calls) as object;
+  return Object.fromEntries(calls) as Calls<Rpcs, IsStream>;
 }
 
 type Method = ServiceDefinition[string];

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { makeClientConstructor, type Client, type ServiceDefinition } from '@grpc/grpc-js';
+import type { ServiceDefinition } from '@grpc/grpc-js';
 import type * as controller from './generated/csi/v1/Controller.ts';
 import type * as groups from './generated/csi/v1/GroupController.ts';
 import type * as identity from './generated/csi/v1/Identity.ts';
@@ -7,19 +7,13 @@ import type * as node from './generated/csi/v1/Node.ts';
 import type * as metadata from './generated/csi/v1/SnapshotMetadata.ts';
 import type * as registration from './generated/pluginregistration/Registration.ts';
 
-/** A service's methods, and what makes clients of it. */
-type Service<ServiceClient, Methods> = {
-  new (...args: ConstructorParameters<typeof Client>): ServiceClient;
-  readonly service: Methods;
-};
-
-/** The CSI services by name, with their client constructors. */
+/** The methods of the CSI services, by the services' names. */
 export type Csi = {
-  readonly Controller: Service<controller.ControllerClient, controller.ControllerDefinition>;
-  readonly GroupController: Service<groups.GroupControllerClient, groups.GroupControllerDefinition>;
-  readonly Identity: Service<identity.IdentityClient, identity.IdentityDefinition>;
-  readonly Node: Service<node.NodeClient, node.NodeDefinition>;
-  readonly SnapshotMetadata: Service<metadata.SnapshotMetadataClient, metadata.SnapshotMetadataDefinition>;
+  readonly Controller: controller.ControllerDefinition;
+  readonly GroupController: groups.GroupControllerDefinition;
+  readonly Identity: identity.IdentityDefinition;
+  readonly Node: node.NodeDefinition;
+  readonly SnapshotMetadata: metadata.SnapshotMetadataDefinition;
 };
 
 /** The generated code that reads and writes each type of message, by its full name. */
@@ -60,11 +54,8 @@ export function loadNodeCsi(): Pick<Csi, 'Identity' | 'Node'> {
 }
 
 /** The service by which a plugin on a node makes itself known to kubelet. */
-export function loadRegistration(): Service<
-  registration.RegistrationClient,
-  registration.RegistrationDefinition
-> {
-  return load<{ Registration: ReturnType<typeof loadRegistration> }>('pluginregistration').Registration;
+export function loadRegistration(): registration.RegistrationDefinition {
+  return load<{ Registration: registration.RegistrationDefinition }>('pluginregistration').Registration;
 }
 
 /** Writes and reads the message with that full name; throws when there is none. */
@@ -97,9 +88,9 @@ function toDefinition(messages: Messages, service: string, methods: readonly Met
 /** The services of a generated file by their names, without their packages. */
 function load<Loaded>(file: string): Loaded {
   const { default: messages, services } = require(`./generated/${file}.messages.js`) as Generated;
-  const entries = Object.entries(services).map(([fullName, methods]) => {
-    const definition = toDefinition(messages, fullName, methods);
-    return [fullName.split('.').at(-1), makeClientConstructor(definition, fullName)];
-  });
+  const entries = Object.entries(services).map(([fullName, methods]) => [
+    fullName.split('.').at(-1),
+    toDefinition(messages, fullName, methods),
+  ]);
   return Object.fromEntries(entries) as Loaded;
 }

@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
-import { createProbe } from '../../src/csi/probe.ts';
+import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/agent.ts';
 import { buildTools, whatIsMissing } from '../harness/go.ts';

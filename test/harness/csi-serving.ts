@@ -34,12 +34,12 @@ export async function serveCsi(t: TestContext, serving: Serving = {}): Promise<S
   const csi = loadCsi();
   const services = [
     {
-      definition: csi.Identity.service,
+      definition: csi.Identity,
       handlers: createIdentity({ driverName: 'csi.test', isReady: () => true }),
     },
-    { definition: csi.Controller.service, handlers: controller },
-    { definition: csi.GroupController.service, handlers: groups },
-    { definition: csi.SnapshotMetadata.service, handlers: metadata },
+    { definition: csi.Controller, handlers: controller },
+    { definition: csi.GroupController, handlers: groups },
+    { definition: csi.SnapshotMetadata, handlers: metadata },
   ];
   const server = await serve({ socketPath, services, log });
   t.after(() => server.close());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
-import { credentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { Problem, problemTable, type ProblemCode } from '../../../src/api/problem.ts';
 import type { Streaming, UnaryCall } from '../../../src/csi/call.ts';
 import { loadCsi } from '../../../src/csi/protocol.ts';
@@ -64,12 +64,12 @@ for (const [name, detail, shown] of details)
 
 test("the caller's deadline is handed over, and a default where there is none", async t => {
   const deadlines: number[] = [];
-  const { unpublish, raw } = await serveHandler(t, async (_request, { deadlineMs }) => {
+  const { unpublish, callForever } = await serveHandler(t, async (_request, { deadlineMs }) => {
     deadlines.push(deadlineMs - Date.now());
     return {};
   });
   await unpublish(attached, 7_000);
-  await new Promise(resolve => raw().ControllerUnpublishVolume(attached, resolve));
+  await new Promise<void>(resolve => callForever(resolve));
   const [given = 0, none = 0] = deadlines;
   assert.ok(given > 5_000 && given <= 7_001, String(given));
   assert.ok(none > 29_000 && none <= 30_000, String(none));
@@ -78,11 +78,11 @@ test("the caller's deadline is handed over, and a default where there is none", 
 test('a caller that cancels, and a deadline that passes, abort the signal', async t => {
   const begun: PromiseWithResolvers<AbortSignal>[] = [Promise.withResolvers(), Promise.withResolvers()];
   let calls = 0;
-  const { unpublish, raw } = await serveHandler(t, (_request, { signal }) => {
+  const { unpublish, callForever } = await serveHandler(t, (_request, { signal }) => {
     begun[calls++]?.resolve(signal);
     return hang();
   });
-  const call = raw().ControllerUnpublishVolume(attached, () => {});
+  const call = callForever();
   const cancelled = await begun[0]?.promise;
   assert.equal(cancelled?.aborted, false);
   call.cancel();
@@ -178,11 +178,12 @@ async function serveHandler(t: TestContext, handler: Handler) {
     lines,
     unpublish: (request: object = attached, timeoutMs?: number) =>
       csi.controller.ControllerUnpublishVolume(request, timeoutMs),
-    /** The client of grpc-js itself. */
-    raw() {
-      const client = new (loadCsi().Controller)(`unix://${socketPath}`, credentials.createInsecure());
+    /** A call without a deadline; `answered` is called at its end. */
+    callForever(answered: () => void = () => {}) {
+      const client = new Client(`unix://${socketPath}`, credentials.createInsecure());
       t.after(() => client.close());
-      return client;
+      const { path, requestSerialize, responseDeserialize } = loadCsi().Controller.ControllerUnpublishVolume;
+      return client.makeUnaryRequest(path, requestSerialize, responseDeserialize, attached, answered);
     },
   };
 }

@@ -205,8 +205,8 @@ async function openRegistry(t: TestContext) {
   const endpoint = join(dir, 'csi.sock');
   const { Identity, Node } = loadNodeCsi();
   const services = [
-    { definition: Identity.service, handlers: createIdentity({ driverName, isReady: () => true }) },
-    { definition: Node.service, handlers: { NodeGetInfo: async () => ({ node_id: 'n1' }) } },
+    { definition: Identity, handlers: createIdentity({ driverName, isReady: () => true }) },
+    { definition: Node, handlers: { NodeGetInfo: async () => ({ node_id: 'n1' }) } },
   ];
   const server = await serve({ socketPath: endpoint, services, log: silentLog });
   closers.defer(() => server.close());
