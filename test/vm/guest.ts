@@ -29,10 +29,10 @@ for (const file of files) await runFile(file, 3);
 clearInterval(heartbeat);
 say('end');
 
-/**
- * V8 itself now and then ends with a failed check (SIGTRAP) when it starts on an emulated processor: such a file is run
- * again. Whatever else ends a file is its failure.
- */
+/** How V8 itself now and then ends on an emulated processor, whose threads see new machine code late. */
+const crashes = new Set<unknown>(['SIGTRAP', 'SIGSEGV', 'SIGILL']);
+
+/** Runs a file again that crashed so. Whatever else ends a file is its failure. */
 async function runFile(file: string, tries: number): Promise<void> {
   let hasCrashed = false;
   const stream = run({ files: [file], concurrency: 1, timeout: testMs });
@@ -41,7 +41,7 @@ async function runFile(file: string, tries: number): Promise<void> {
     say({ name, isSuite: type === 'suite', ...(typeof reason === 'string' && { skip: reason }) });
   });
   stream.on('test:fail', ({ name, details: { type, error } }) => {
-    hasCrashed = (error as { signal?: unknown }).signal === 'SIGTRAP';
+    hasCrashed = crashes.has((error as { signal?: unknown }).signal);
     if (hasCrashed && tries > 1) return;
     // A file that ends before its tests has words alone for its cause, and its exit status beside them.
     const fault = error.cause instanceof Error ? error.cause : error;
