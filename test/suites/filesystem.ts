@@ -1,33 +1,22 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { loop } from '../../node-agent/connectors/loop.ts';
-import type { Device } from '../../node-agent/connector.ts';
 import type { Filesystem } from '../../node-agent/filesystem.ts';
-import type { Host } from '../../node-agent/host.ts';
 import { ensureFilesystem } from '../../node-agent/format/format.ts';
-import type { Agent } from '../../node-agent/volumes/agent.ts';
 import { topMount } from '../../src/lib/linux/mountinfo.ts';
 import type { FormattingMark, VolumeRecord } from '../../node-agent/state/records.ts';
-import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { startAgent, type Bench, type ImageOptions } from '../harness/node-agent-bench.ts';
+import {
+  openFakeBench,
+  openRealBench,
+  openVolume,
+  real,
+  withCommands,
+  type Bench,
+  type ImageOptions,
+} from '../harness/node-agent-bench.ts';
 
-/** How the suite gets a machine; `skip` says why it cannot. */
-export type FilesystemSuite = {
-  readonly name: string;
-  readonly skip: string | undefined;
-  readonly filesystem: Filesystem;
-  /** Another filesystem, to be told apart from. */
-  readonly other: Filesystem;
-  readonly open: (t: TestContext) => Bench;
-};
-
-type Task = {
-  readonly agent: Agent;
-  readonly record: VolumeRecord;
-  readonly device: Device;
-  readonly marks: readonly (FormattingMark | undefined)[];
-};
-type Work = (task: Task, bench: Bench) => Promise<void>;
+type Image = ImageOptions & { readonly readonly?: boolean };
+type Task = Awaited<ReturnType<typeof openTask>>;
 
 /** What the device of a task holds in the end, with changes to its record. */
 async function ensure({ agent, record, device }: Task, change: Partial<VolumeRecord> = {}) {
@@ -35,22 +24,25 @@ async function ensure({ agent, record, device }: Task, change: Partial<VolumeRec
   return (await ensureFilesystem(volume, device)).filesystem;
 }
 
-/** What every filesystem must do, on the real machine and on the fake one. */
-export function testFilesystem({ name, skip, filesystem, other, open }: FilesystemSuite): void {
-  const check = (title: string, image: ImageOptions & { readonly readonly?: boolean }, work: Work): void => {
-    test(`${name}: ${title}`, skip === undefined ? {} : { skip }, async t => {
-      const bench = open(t);
-      const { task, end } = await openTask(bench, filesystem, image);
+/** What every filesystem must do, on this machine and on the fake one, beside another that it is told apart from. */
+export function testFilesystem(filesystem: Filesystem, other: Filesystem): void {
+  const check = (title: string, image: Image, work: (task: Task, bench: Bench) => Promise<void>): void => {
+    const run = async (bench: Bench): Promise<void> => {
+      const task = await openTask(bench, filesystem, image);
       await work(task, bench);
-      await end();
-    });
+      await loop.disconnect(task.attachment, bench.host);
+    };
+    test(`${filesystem.name} on the fake machine: ${title}`, () => run(openFakeBench()));
+    const needed = real(`mkfs.${filesystem.name}`, `mkfs.${other.name}`);
+    test(`${filesystem.name} on this machine: ${title}`, needed, t => run(openRealBench(t)));
   };
+  const ofOther = { content: other.name };
 
   check('a blank device is made once, with the mark set before and cleared after', {}, async task => {
     assert.equal(await ensure(task), filesystem);
     assert.deepEqual(
       task.marks.map(mark => mark?.attachmentId),
-      ['a', undefined],
+      ['attachment-1', undefined],
     );
     assert.equal(await ensure(task), filesystem);
     assert.equal(task.marks.length, 2);
@@ -63,15 +55,9 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
       await ensure(task);
       const path = `${directory}/stage`;
       for (const extra of [[], ['ro', ...filesystem.readonlyOptions]]) {
-        const options = ['-o', [...filesystem.mountOptions, ...extra, 'nosuid'].join(',')];
-        const mounted = await host.run('mount', [
-          '-t',
-          filesystem.name,
-          ...options,
-          '--',
-          task.device.path,
-          path,
-        ]);
+        const options = [...filesystem.mountOptions, ...extra, 'nosuid'].join(',');
+        const args = ['-t', filesystem.name, '-o', options, '--', task.device.path, path];
+        const mounted = await host.run('mount', args);
         assert.equal(mounted.status, 0, mounted.stderr);
         const mount = topMount(await host.mounts(), path);
         assert.equal(mount?.type, filesystem.name);
@@ -86,18 +72,12 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
     assert.deepEqual(task.marks, []);
   });
 
-  check(
-    'a device with another filesystem is refused, and both are named',
-    { content: other.name },
-    async task => {
-      await assert.rejects(ensure(task), {
-        code: 'FAILED_PRECONDITION',
-        detail: new RegExp(`holds ${other.name}, but ${filesystem.name} was asked for`),
-      });
-    },
-  );
+  check('a device with another filesystem is refused, and both are named', ofOther, async task => {
+    const detail = new RegExp(`holds ${other.name}, but ${filesystem.name} was asked for`);
+    await assert.rejects(ensure(task), { code: 'FAILED_PRECONDITION', detail });
+  });
 
-  check('a filesystem that nobody asked for by name is taken', { content: other.name }, async task => {
+  check('a filesystem that nobody asked for by name is taken', ofOther, async task => {
     const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
     assert.equal(await ensure(task, { capability }), other);
   });
@@ -122,60 +102,35 @@ export function testFilesystem({ name, skip, filesystem, other, open }: Filesyst
 
   check('what an own mkfs left that was killed is made again', { content: 'half' }, async task => {
     const { sizeBytes, identity } = task.device;
-    const mark = { attachmentId: 'a', sizeBytes, identity };
+    const mark = { attachmentId: 'attachment-1', sizeBytes, identity };
     await assert.rejects(ensure(task, { formatting: { ...mark, attachmentId: 'b' } }));
     await assert.rejects(ensure(task, { formatting: { ...mark, sizeBytes: 1 } }));
     assert.equal(await ensure(task, { formatting: mark }), filesystem);
   });
 
-  check(
-    'a filesystem that mkfs finished before the agent was killed is kept',
-    { content: filesystem.name },
-    async task => {
-      const { sizeBytes, identity } = task.device;
-      const mark = { attachmentId: 'a', sizeBytes, identity };
-      const { host } = task.agent;
-      const run: Host['run'] = (command, ...rest) =>
-        command.startsWith('mkfs') ? assert.fail('nothing may be made') : host.run(command, ...rest);
-      const agent = { ...task.agent, host: { ...host, run } };
-      assert.equal(await ensure({ ...task, agent }, { formatting: mark }), filesystem);
-      assert.deepEqual(task.marks, [undefined]);
-    },
-  );
+  const own = { content: filesystem.name };
+  check('a filesystem that mkfs finished before the agent was killed stays', own, async task => {
+    const { sizeBytes, identity } = task.device;
+    const mark = { attachmentId: 'attachment-1', sizeBytes, identity };
+    const agent = withCommands(task.agent, command =>
+      command.startsWith('mkfs') ? assert.fail('nothing may be made') : undefined,
+    );
+    assert.equal(await ensure({ ...task, agent }, { formatting: mark }), filesystem);
+    assert.deepEqual(task.marks, [undefined]);
+  });
 }
 
-async function openTask(
-  bench: Bench,
-  filesystem: Filesystem,
-  image: ImageOptions & { readonly readonly?: boolean },
-) {
-  const { host } = bench;
-  const attachment: AttachmentOf<'loop'> = {
-    protocol: 'loop',
-    path: bench.makeImage('image', image),
-    attachmentId: 'a',
-    sizeBytes: 1,
-    readonly: image.readonly === true,
-    mayFormat: true,
-  };
-  const device: Device = await loop.connect(attachment, host);
-  const agent = await startAgent(bench);
+async function openTask(bench: Bench, filesystem: Filesystem, image: Image) {
+  const opened = await openVolume(bench, {
+    image,
+    capability: { fsType: filesystem.name },
+    attachment: { sizeBytes: 1, readonly: image.readonly === true },
+  });
+  const { volumeId, attachment, capability } = opened.request;
   const marks: (FormattingMark | undefined)[] = [];
   const put = async ({ formatting }: VolumeRecord): Promise<void> => void marks.push(formatting);
-  const record: VolumeRecord = {
-    volumeId: 'c.v',
-    attachment,
-    stagingPath: `${bench.directory}/stage`,
-    capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: filesystem.name },
-    targets: [],
-  };
-  return {
-    task: {
-      agent: { ...agent, records: { ...agent.records, put }, defaultFilesystem: filesystem },
-      record,
-      device,
-      marks,
-    },
-    end: () => loop.disconnect(attachment, host),
-  };
+  const agent = { ...opened.agent, records: { ...opened.agent.records, put }, defaultFilesystem: filesystem };
+  const stagingPath = `${bench.directory}/stage`;
+  const record: VolumeRecord = { volumeId, attachment, stagingPath, capability, targets: [] };
+  return { agent, record, attachment, device: await loop.connect(attachment, bench.host), marks };
 }
