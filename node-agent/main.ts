@@ -121,8 +121,7 @@ function findTopology(
   { log, survey }: Pick<Shared, 'log' | 'survey'>,
 ): () => Promise<Segments> {
   const { topology: given = {}, 'driver-name': driverName } = config;
-  if (config['plugin-capabilities'].includes('topology'))
-    return createTopology({ given, driverName, survey: survey.ask });
+  if (config['plugin-capabilities'].includes('topology')) return createTopology(given, driverName, survey);
   if (config.topology) log.warn('--topology is not reported: --plugin-capabilities does not have "topology"');
   return async () => ({});
 }

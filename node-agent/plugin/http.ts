@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Log } from '../../src/lib/log.ts';
 
 // To import it is to read all that it exports, and so to load what it loads late: fetch, WebSocket, 4 MB.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -7,23 +8,19 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** One page: its status and its text. */
 export type Page = { readonly status: number; readonly text: string };
 
-/** Where to listen (port 0 takes a free one), and what to show at which path. */
-type HttpOptions = {
-  readonly host: string;
-  readonly port: number;
-  readonly pages: ReadonlyMap<string, () => Promise<Page>>;
-  /** Called for a page that could not be made, which is answered with 500. */
-  readonly failed: (path: string, error: unknown) => void;
-};
-
 const limits = { requestTimeout: 5_000, maxHeaderSize: 8_192 };
 const maxConnections = 32;
 
 /**
- * Answers GET and HEAD on `address` (`host:port` as it listens); where it cannot listen is an error. Request bodies are
- * not read, and connections are few and short.
+ * Serves pages by their paths, for GET and HEAD, on `address` (`host:port` as it listens; port 0 takes a free one); where
+ * it cannot listen is an error. A page that cannot be made is logged, and is 500. Request bodies are not read, and
+ * connections are few and short.
  */
-export async function startHttp({ host, port, pages, failed }: HttpOptions) {
+export async function startHttp(
+  { host, port }: { readonly host: string; readonly port: number },
+  pages: ReadonlyMap<string, () => Promise<Page>>,
+  log: Log,
+) {
   const answer = async ({ method, url = '' }: IncomingMessage): Promise<Page> => {
     const path = url.replace(/\?.*$/s, '');
     const makePage = pages.get(path);
@@ -32,7 +29,7 @@ export async function startHttp({ host, port, pages, failed }: HttpOptions) {
     try {
       return await makePage();
     } catch (error) {
-      failed(path, error);
+      log.error('a page could not be made', { path, detail: String(error) });
       return { status: 500, text: 'the page could not be made\n' };
     }
   };

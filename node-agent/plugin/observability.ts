@@ -28,16 +28,13 @@ const probeTimeoutMs = 2_000;
  * refused; one that kubelet has not asked yet is healthy too, since to start it again would not change that.
  */
 export function startObservability(options: ObservabilityOptions) {
-  const { listen, socketPath, metrics, log } = options;
+  const { listen, socketPath, metrics, registration, log } = options;
   const isAnswered = shared(createProbe(socketPath, probeTimeoutMs));
-  return startHttp({
-    ...listen,
-    failed: (path, error) => log.error('a page could not be made', { path, detail: String(error) }),
-    pages: new Map([
-      ['/healthz', async () => describeHealth(await isAnswered(), options.registration)],
-      ['/metrics', async () => ({ status: 200, text: metrics.render(await readMetrics(options)) })],
-    ]),
-  });
+  const pages = new Map([
+    ['/healthz', async () => describeHealth(await isAnswered(), registration)],
+    ['/metrics', async () => ({ status: 200, text: metrics.render(await readMetrics(options)) })],
+  ]);
+  return startHttp(listen, pages, log);
 }
 
 /** Those who ask while a question is under way get its answer. */

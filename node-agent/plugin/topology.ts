@@ -4,14 +4,7 @@ import {
   withoutEmpty,
   type Segments,
 } from '../../src/api/topology.ts';
-import type { ProtocolState } from '../connectors/index.ts';
-
-/** What a node's topology is made from. `survey` finds out which attach protocols work here. */
-export type TopologyOptions = {
-  readonly given: Segments;
-  readonly driverName: string;
-  readonly survey: () => Promise<readonly ProtocolState[]>;
-};
+import type { Survey } from './preflight.ts';
 
 /** Begins the keys that say which attach protocols work on a node. */
 const protocolPrefix = 'protocol-';
@@ -26,7 +19,7 @@ export function parseTopology(text: string): Segments {
     if (equals < 0) throw new Error(`"${part}" is not key=value`);
     const [key, value] = [part.slice(0, equals).trim(), part.slice(equals + 1).trim()];
     requireKey(key);
-    // Keys are told apart without regard to case.
+    // Keys that differ in case alone are one.
     if (keys.has(key.toLowerCase())) throw new Error(`key "${key}" is given twice`);
     keys.add(key.toLowerCase());
     if (!segmentValuePattern.test(value)) throw new Error(`value "${value}" of key "${key}" is ${notWord}`);
@@ -49,14 +42,18 @@ function requireKey(key: string): void {
  * The node's topology, by keys with the driver's name as their one prefix, with a segment `protocol-<name>` of value
  * `true` for each attach protocol that works here. A driver's name that is no prefix is an error at once.
  */
-export function createTopology({ given, driverName, survey }: TopologyOptions): () => Promise<Segments> {
+export function createTopology(
+  given: Segments,
+  driverName: string,
+  survey: Pick<Survey, 'ask'>,
+): () => Promise<Segments> {
   const prefix = driverName.toLowerCase();
   if (!segmentKeyPattern.test(`${prefix}/key`))
     throw new Error(
       `the driver name "${driverName}" is no domain name, so that no topology key can begin with it`,
     );
   return async () => {
-    const working = (await survey()).filter(({ reason }) => reason === undefined);
+    const working = (await survey.ask()).filter(({ reason }) => reason === undefined);
     const protocols = working.map(({ protocol }) => [protocolPrefix + protocol, 'true'] as const);
     const all = [...Object.entries(given), ...protocols];
     return Object.fromEntries(all.map(([key, value]) => [`${prefix}/${key}`, value]));

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { startHttp } from '../../../../node-agent/plugin/http.ts';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
+import { silentLog, type Log } from '../../../../src/lib/log.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   driverName,
@@ -129,16 +130,13 @@ test('an address that cannot be listened on is one clear line at the start, and 
 
 test('a page that cannot be made is 500, and why is in the log alone', async t => {
   const faults: string[] = [];
-  const server = await startHttp({
-    host: '127.0.0.1',
-    port: 0,
-    pages: new Map([['/metrics', () => Promise.reject(new Error('mountinfo is gone'))]]),
-    failed: (path, error) => void faults.push(`${path}: ${String(error)}`),
-  });
+  const error: Log['error'] = (_, fields) => faults.push(`${fields?.['path']}: ${fields?.detail}`);
+  const pages = new Map([['/metrics', () => Promise.reject(new Error('no mountinfo'))]]);
+  const server = await startHttp({ host: '127.0.0.1', port: 0 }, pages, { ...silentLog, error });
   t.after(() => server.close());
   const page = await get(`http://${server.address}/metrics?x`);
   assert.deepEqual(page, { status: 500, text: 'the page could not be made\n' });
-  assert.deepEqual(faults, ['/metrics: Error: mountinfo is gone']);
+  assert.deepEqual(faults, ['/metrics: Error: no mountinfo']);
 });
 
 test('series of one metric are bounded, whatever the labels', async () => {

@@ -31,18 +31,12 @@ for (const { text, segments, fault } of rows) {
 }
 
 test("all keys have the driver's name as their one prefix, and a protocol that works has one", async () => {
-  const topology = createTopology({
-    given: { zone: 'a' },
-    driverName: 'CSI.Example',
-    survey: async () => [{ protocol: 'loop' }, { protocol: 'nbd', reason: 'no module' }],
-  });
+  const states = [{ protocol: 'loop' }, { protocol: 'nbd', reason: 'no module' }] as const;
+  const topology = createTopology({ zone: 'a' }, 'CSI.Example', { ask: async () => states });
   assert.deepEqual(await topology(), { 'csi.example/zone': 'a', 'csi.example/protocol-loop': 'true' });
 });
 
 test('a driver name that is no domain name is refused before anything is asked', () => {
   for (const driverName of ['csi..example', 'csi.-example'])
-    assert.throws(
-      () => createTopology({ given: {}, driverName, survey: async () => [] }),
-      /is no domain name/,
-    );
+    assert.throws(() => createTopology({}, driverName, { ask: async () => [] }), /is no domain name/);
 });
