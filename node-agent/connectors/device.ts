@@ -31,7 +31,7 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
   return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 
-/** Of several disks none can be told to be the volume's: they stay as they are, and must still be unused. */
+/** Of several disks nothing says which is the volume's: they stay as they are, and must be unused where all are named. */
 async function disconnect(attachment: DeviceAttachment, host: Host): Promise<void> {
   const names = await findAll(attachment, host);
   if ((await findAmbiguous(names, attachment, host)).length > 0) return;

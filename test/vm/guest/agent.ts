@@ -12,7 +12,7 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { openRealBench, type Bench } from '../../harness/node-agent-bench.ts';
+import { openRealBench } from '../../harness/node-agent-bench.ts';
 
 export const MiB = 2 ** 20;
 
@@ -27,14 +27,11 @@ export const writer: VolumeCapability = {
 
 const patienceMs = 10 * 60_000;
 
-/** A node: its agent, which runs in this process, and who speaks CSI with it. */
-export type GuestNode = { readonly bench: Bench; readonly client: CsiClient };
+/** A node: its agent, which runs in this process, who speaks CSI with it, and what is done with volumes there. */
+export type GuestNode = Awaited<ReturnType<typeof startGuestNode>>;
 
 /** Starts a node agent with directories of its own; it ends with the test. */
-export async function startGuestNode(
-  t: TestContext,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<GuestNode> {
+export async function startGuestNode(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const bench = openRealBench(t);
   const { directory } = bench;
   const endpoint = `unix://${directory}/csi.sock`;
@@ -55,7 +52,8 @@ export async function startGuestNode(
     client.close();
     await running.close();
   });
-  return { bench, client: withPatience(client) };
+  const patient = withPatience(client);
+  return { bench, client: patient, volumeAt: volumesBelow(directory), ...volumesOver(patient) };
 }
 
 type Call = (request: object, timeoutMs: number) => Promise<unknown>;
@@ -70,18 +68,16 @@ function withPatience(client: CsiClient): CsiClient {
 }
 
 /** The fields of all Node calls about one volume, at its own paths on a node. */
-export function volumeAt({ bench }: Pick<GuestNode, 'bench'>, volume: GuestVolume) {
-  const { name, attachment, capability = writer, readonly = false } = volume;
-  const path = `${bench.directory}/pods/${name}`;
-  return {
+function volumesBelow(directory: string) {
+  return ({ name, attachment, capability = writer, readonly = false }: GuestVolume) => ({
     volume_id: `c.${name}`,
     publish_context: toPublishContext(attachment),
-    staging_target_path: `${bench.directory}/stage/${name}`,
-    target_path: path,
-    volume_path: path,
+    staging_target_path: `${directory}/stage/${name}`,
+    target_path: `${directory}/pods/${name}`,
+    volume_path: `${directory}/pods/${name}`,
     volume_capability: capability,
     readonly,
-  };
+  });
 }
 
 /** A volume, how it is reached, and how it is used. */
@@ -93,42 +89,10 @@ export type GuestVolume = {
   readonly readonly?: boolean;
 };
 
-/** What `volumeAt` makes, and the secrets of a stage. */
-export type VolumeFields = ReturnType<typeof volumeAt> & {
+/** What is asked of an agent about a volume, and the secrets of a stage. */
+export type VolumeFields = Omit<ReturnType<ReturnType<typeof volumesBelow>>, 'volume_path' | 'readonly'> & {
   readonly secrets?: Readonly<Record<string, string>>;
 };
-
-/** What is asked of an agent, and of which volume, to bring it up. */
-type Served = Pick<GuestNode, 'client'>;
-type StagedFields = Omit<VolumeFields, 'volume_path' | 'readonly'>;
-
-/** Stages and publishes a volume. */
-export async function bringUp({ client }: Served, volume: StagedFields): Promise<void> {
-  await client.node.NodeStageVolume(volume);
-  await client.node.NodePublishVolume(volume);
-}
-
-/** Unpublishes and unstages a volume. */
-export async function takeDown({ client }: Served, volume: StagedFields): Promise<void> {
-  await client.node.NodeUnpublishVolume(volume);
-  await client.node.NodeUnstageVolume(volume);
-}
-
-/** Writes to a published volume. */
-export function writeText({ target_path: path }: VolumeFields, text = 'data'): void {
-  writeFileSync(join(path, 'file'), text, { flush: true });
-}
-
-/** What was written to a published volume. */
-export function readText({ target_path: path }: VolumeFields): string {
-  return readFileSync(join(path, 'file'), 'utf8');
-}
-
-/** Expands a volume, and requires that it has the size then. */
-export async function expand({ client }: GuestNode, volume: VolumeFields, sizeBytes: number): Promise<void> {
-  const request = { ...volume, capacity_range: { required_bytes: sizeBytes } };
-  assert.equal(Number((await client.node.NodeExpandVolume(request)).capacity_bytes), sizeBytes);
-}
 
 /** What is looked at in a volume's life. */
 export type Life = {
@@ -140,45 +104,70 @@ export type Life = {
   readonly left: () => readonly string[];
 };
 
-/** Requires of a volume that it can be written, grows, leaves nothing, and has its data when it is brought up again. */
-export async function requireLife(node: GuestNode, volume: VolumeFields, life: Life): Promise<void> {
-  const { grow, look, left } = life;
-  await bringUp(node, volume);
-  look?.();
-  writeText(volume);
-  if (grow) {
-    grow(128 * MiB);
-    await expand(node, volume, 128 * MiB);
-  }
-  await takeDown(node, volume);
-  assert.deepEqual(left(), []);
-  await bringUp(node, volume);
-  assert.equal(readText(volume), 'data');
-  await takeDown(node, volume);
-  assert.deepEqual(left(), []);
-}
-
-/** Requires of two volumes that they share their connections until both are taken down, and no data. */
-export async function requireSharing(
-  node: GuestNode,
-  [one, two]: readonly [VolumeFields, VolumeFields],
-  connections: () => readonly string[],
-): Promise<void> {
-  await bringUp(node, one);
-  const shared = connections();
-  await bringUp(node, two);
-  assert.deepEqual(connections(), shared);
-  writeText(one, 'one');
-  await takeDown(node, one);
-  assert.deepEqual(connections(), shared);
-  assert.ok(!existsSync(join(two.target_path, 'file')));
-  writeText(two, 'two');
-  await takeDown(node, two);
-  assert.deepEqual(connections(), []);
-  await Promise.all([bringUp(node, one), bringUp(node, two)]);
-  assert.equal(readText(two), 'two');
-  await Promise.all([takeDown(node, one), takeDown(node, two)]);
-  assert.deepEqual(connections(), []);
+/** What is done with volumes over CSI. */
+export function volumesOver({ node }: CsiClient) {
+  const volumes = {
+    /** Stages and publishes a volume. */
+    async bringUp(volume: VolumeFields): Promise<void> {
+      await node.NodeStageVolume(volume);
+      await node.NodePublishVolume(volume);
+    },
+    /** Unpublishes and unstages a volume. */
+    async takeDown(volume: VolumeFields): Promise<void> {
+      await node.NodeUnpublishVolume(volume);
+      await node.NodeUnstageVolume(volume);
+    },
+    /** Expands a volume, and requires that it has the size then. */
+    async expand(volume: VolumeFields, sizeBytes: number): Promise<void> {
+      const capacity_range = { required_bytes: sizeBytes };
+      const request = { ...volume, volume_path: volume.target_path, capacity_range };
+      assert.equal(Number((await node.NodeExpandVolume(request)).capacity_bytes), sizeBytes);
+    },
+    /** Writes to a published volume. */
+    write: ({ target_path: path }: VolumeFields, text = 'data'): void =>
+      writeFileSync(join(path, 'file'), text, { flush: true }),
+    /** What was written to a published volume. */
+    read: ({ target_path: path }: VolumeFields): string => readFileSync(join(path, 'file'), 'utf8'),
+    /** Requires of a volume that it can be written, grows, leaves nothing, and has its data when it is up again. */
+    async requireLife(volume: VolumeFields, { grow, look, left }: Life): Promise<void> {
+      await volumes.bringUp(volume);
+      look?.();
+      volumes.write(volume);
+      if (grow) {
+        grow(128 * MiB);
+        await volumes.expand(volume, 128 * MiB);
+      }
+      await volumes.takeDown(volume);
+      assert.deepEqual(left(), []);
+      await volumes.bringUp(volume);
+      assert.equal(volumes.read(volume), 'data');
+      await volumes.takeDown(volume);
+      assert.deepEqual(left(), []);
+    },
+    /** Requires of two volumes that they share their connections until both are taken down, and no data. */
+    async requireSharing(
+      both: readonly [VolumeFields, VolumeFields],
+      connections: Life['left'],
+    ): Promise<void> {
+      const [one, two] = both;
+      await volumes.bringUp(one);
+      const shared = connections();
+      await volumes.bringUp(two);
+      assert.deepEqual(connections(), shared);
+      volumes.write(one, 'one');
+      await volumes.takeDown(one);
+      assert.deepEqual(connections(), shared);
+      assert.ok(!existsSync(join(two.target_path, 'file')));
+      volumes.write(two, 'two');
+      await volumes.takeDown(two);
+      assert.deepEqual(connections(), []);
+      await Promise.all(both.map(volumes.bringUp));
+      assert.equal(volumes.read(two), 'two');
+      await Promise.all(both.map(volumes.takeDown));
+      assert.deepEqual(connections(), []);
+    },
+  };
+  return volumes;
 }
 
 /** What the kernel shows in a file of each entry of a directory; nothing where there is no directory. */

@@ -4,18 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { device } from '../../../node-agent/connectors/device.ts';
-import {
-  bringUp,
-  expand,
-  host,
-  MiB,
-  readText,
-  startGuestNode,
-  takeDown,
-  untilSeen,
-  volumeAt,
-  writeText,
-} from './agent.ts';
+import { host, MiB, startGuestNode, untilSeen } from './agent.ts';
 import { config } from '../targets/configfs.ts';
 import { makeGroup, openStores, resizeStore, type Group, type Store } from '../targets/scsi-target.ts';
 
@@ -44,18 +33,18 @@ test('a disk that is plugged in is found by its serial, written, grown, and take
   const store = openStores(t)('vol1', 64 * MiB);
   const bus = openBus(t);
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, { name: 'one', attachment: attachmentTo(store) });
+  const fields = node.volumeAt({ name: 'one', attachment: attachmentTo(store) });
   bus.addUnit(0, store);
-  await bringUp(node, fields);
-  writeText(fields);
+  await node.bringUp(fields);
+  node.write(fields);
   resizeStore(store, 128 * MiB);
-  await expand(node, fields, 128 * MiB);
-  await takeDown(node, fields);
+  await node.expand(fields, 128 * MiB);
+  await node.takeDown(fields);
   bus.dropUnit(0);
   bus.addUnit(3, store);
-  await bringUp(node, fields);
-  assert.equal(readText(fields), 'data');
-  await takeDown(node, fields);
+  await node.bringUp(fields);
+  assert.equal(node.read(fields), 'data');
+  await node.takeDown(fields);
 });
 
 test('a disk is awaited that comes after it was asked for', async t => {

@@ -6,17 +6,17 @@ import { test } from 'node:test';
 import { loopDevicesOf, mountsBelow } from '../../harness/machine.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 import { requestFor } from '../../harness/node-agent-bench.ts';
-import { bringUp, expand, MiB, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import { MiB, startGuestNode } from './agent.ts';
 
 test('an ext4 grows while a pod writes to it, step by step, and keeps its data', async t => {
   const node = await startGuestNode(t);
   const { bench } = node;
   const image = bench.makeImage('image', { sizeBytes: 64 * MiB });
-  const fields = volumeAt(node, {
+  const fields = node.volumeAt({
     name: 'v',
     attachment: requestFor(bench, image).attachment,
   });
-  await bringUp(node, fields);
+  await node.bringUp(fields);
   const target = fields.target_path;
   const data = randomBytes(16 * MiB);
   writeFileSync(join(target, 'data'), data);
@@ -24,15 +24,15 @@ test('an ext4 grows while a pod writes to it, step by step, and keeps its data',
   const pod = await startWriting(join(target, 'written'));
   for (const sizeBytes of [128 * MiB, 512 * MiB]) {
     bench.resizeImage(image, sizeBytes);
-    for (const _ of ['the first time', 'again']) await expand(node, fields, sizeBytes);
+    for (const _ of ['the first time', 'again']) await node.expand(fields, sizeBytes);
     const { blocks, bsize } = statfsSync(target);
     assert.ok(blocks * bsize > 0.85 * sizeBytes, `${blocks * bsize} of ${sizeBytes} bytes`);
   }
   assert.ok((await pod.finish()) > 0);
-  await takeDown(node, fields);
-  await bringUp(node, fields);
+  await node.takeDown(fields);
+  await node.bringUp(fields);
   assert.ok(readFileSync(join(target, 'data')).equals(data));
-  await takeDown(node, fields);
+  await node.takeDown(fields);
   assert.deepEqual(mountsBelow(bench.directory), []);
   assert.deepEqual(loopDevicesOf(bench.directory), []);
 });

@@ -8,21 +8,14 @@ import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { iscsi } from '../../../node-agent/connectors/iscsi.ts';
 import {
-  bringUp,
   cutConnections,
   filesWith,
   host,
   MiB,
   readEach,
-  readText,
-  requireLife,
-  requireSharing,
   startGuestNode,
-  takeDown,
   untilSeen,
-  volumeAt,
   writer,
-  writeText,
 } from './agent.ts';
 import { demandChap, type ChapAccount } from '../targets/chap-target.ts';
 import {
@@ -81,7 +74,7 @@ test('a node with these services says that it reaches volumes over iscsi', async
 test('a volume over two portals is one device, which is written, grows, and leaves no session', async t => {
   const { store, attachment } = open(t);
   const node = await startGuestNode(t);
-  await requireLife(node, volumeAt(node, { name: 'one', attachment }), {
+  await node.requireLife(node.volumeAt({ name: 'one', attachment }), {
     grow: sizeBytes => resizeStore(store, sizeBytes),
     look() {
       assert.deepEqual(sessions(), ['127.0.0.1', '127.0.0.2']);
@@ -111,16 +104,16 @@ test('I/O goes on while one of two portals is lost, and on its path again when i
   const { target, attachment } = open(t, 256 * MiB);
   const node = await startGuestNode(t);
   const capability = { ...writer, mount: { fs_type: 'btrfs' } };
-  const fields = volumeAt(node, { name: 'one', attachment, capability });
-  await bringUp(node, fields);
+  const fields = node.volumeAt({ name: 'one', attachment, capability });
+  await node.bringUp(fields);
   target.stop(second);
   cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
-  writeText(fields);
+  node.write(fields);
   target.start(second);
   await untilSeen(areUp);
-  await bringUp(node, fields);
-  assert.equal(readText(fields), 'data');
-  await takeDown(node, fields);
+  await node.bringUp(fields);
+  assert.equal(node.read(fields), 'data');
+  await node.takeDown(fields);
   assert.deepEqual(left(), []);
 });
 
@@ -154,9 +147,9 @@ test('two units of one target share its sessions until both are disconnected', a
   const other = makeStore('a10', 64 * MiB);
   target.addUnit(1, other);
   const node = await startGuestNode(t);
-  const one = volumeAt(node, { name: 'a1', attachment: attachmentTo(store, [first]) });
-  const ten = volumeAt(node, { name: 'a10', attachment: attachmentTo(other, [first], 1) });
-  await requireSharing(node, [one, ten], sessions);
+  const one = node.volumeAt({ name: 'a1', attachment: attachmentTo(store, [first]) });
+  const ten = node.volumeAt({ name: 'a10', attachment: attachmentTo(other, [first], 1) });
+  await node.requireSharing([one, ten], sessions);
   assert.deepEqual(left(), []);
 });
 
@@ -193,7 +186,7 @@ async function openChap(t: TestContext, known: ChapAccount) {
   const { target, attachment } = open(t);
   demandChap(t, target, known);
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, { name: 'one', attachment });
+  const fields = node.volumeAt({ name: 'one', attachment });
   const filesWithSecrets = () => filesWith('canary', '/etc/iscsi', '/var/lib', '/run', node.bench.directory);
   return {
     node,
@@ -220,8 +213,7 @@ for (const [how, known, given] of [
 ] as const)
   test(`a volume whose target demands CHAP is staged where ${how}, written, and leaves nothing`, async t => {
     const chap = await openChap(t, known);
-    await requireLife(
-      chap.node,
+    await chap.node.requireLife(
       { ...chap.fields, secrets: given },
       {
         look() {
@@ -245,8 +237,8 @@ test('secrets that the target does not accept are UNAUTHENTICATED, leave nothing
     await chap.requireRefused(given, 'UNAUTHENTICATED', /does not accept/);
     assert.deepEqual(chap.left(), []);
   }
-  await bringUp(chap.node, { ...chap.fields, secrets });
-  await takeDown(chap.node, chap.fields);
+  await chap.node.bringUp({ ...chap.fields, secrets });
+  await chap.node.takeDown(chap.fields);
   assert.deepEqual(chap.left(), []);
 });
 
@@ -263,20 +255,20 @@ test('a portal that was lost, or did not answer at first, is logged in to with C
   const { node, target } = chap;
   const fields = { ...chap.fields, secrets: mutual };
   target.stop(second);
-  await bringUp(node, fields);
+  await node.bringUp(fields);
   assert.equal(sessions().length, 1);
-  await takeDown(node, fields);
+  await node.takeDown(fields);
   target.start(second);
-  await bringUp(node, fields);
+  await node.bringUp(fields);
   assert.equal(sessions().length, 2);
   await daemons?.restartIscsid();
   target.stop(second);
   cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
-  writeText(fields);
+  node.write(fields);
   target.start(second);
   await untilSeen(areUp);
-  await bringUp(node, fields);
-  assert.equal(readText(fields), 'data');
-  await takeDown(node, fields);
+  await node.bringUp(fields);
+  assert.equal(node.read(fields), 'data');
+  await node.takeDown(fields);
   assert.deepEqual(chap.left(), []);
 });

@@ -8,18 +8,7 @@ import { nbd } from '../../../node-agent/connectors/nbd.ts';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { openNode } from '../../harness/agent.ts';
-import {
-  bringUp,
-  expand,
-  host,
-  MiB,
-  readText,
-  startGuestNode,
-  takeDown,
-  volumeAt,
-  writer,
-  writeText,
-} from './agent.ts';
+import { host, MiB, startGuestNode, volumesOver, writer } from './agent.ts';
 import { openNbdServer } from '../targets/nbd-server.ts';
 
 /** A server with one export, which is not started. */
@@ -39,18 +28,18 @@ test('an export is written, has its new size when it is next staged, and leaves 
   const { server, attachment } = open(t);
   await server.start();
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, { name: 'one', attachment });
-  await bringUp(node, fields);
-  writeText(fields);
+  const fields = node.volumeAt({ name: 'one', attachment });
+  await node.bringUp(fields);
+  node.write(fields);
   assert.deepEqual(backends(), ['nbd://127.0.0.1:10809/one']);
   server.resize(attachment, 128 * MiB);
-  await assert.rejects(expand(node, fields, 128 * MiB), { code: 'FAILED_PRECONDITION' });
-  await takeDown(node, fields);
+  await assert.rejects(node.expand(fields, 128 * MiB), { code: 'FAILED_PRECONDITION' });
+  await node.takeDown(fields);
   assert.deepEqual(backends(), []);
-  await bringUp(node, fields);
-  assert.equal(readText(fields), 'data');
-  await expand(node, fields, 128 * MiB);
-  await takeDown(node, fields);
+  await node.bringUp(fields);
+  assert.equal(node.read(fields), 'data');
+  await node.expand(fields, 128 * MiB);
+  await node.takeDown(fields);
   assert.deepEqual(backends(), []);
 });
 
@@ -111,11 +100,11 @@ test('an agent that is killed takes no I/O with it, and the next one brings back
   const connect = () => {
     const client = connectCsi(`unix://${node.socket}`);
     t.after(() => client.close());
-    return { client };
+    return volumesOver(client);
   };
   const first = node.startAgent();
   await first.ready;
-  await bringUp(connect(), volume);
+  await connect().bringUp(volume);
   await first.end('SIGKILL');
   writeFileSync(join(path, 'before'), 'kept', { flush: true });
   await server.stop();
@@ -125,6 +114,6 @@ test('an agent that is killed takes no I/O with it, and the next one brings back
   await node.startAgent().ready;
   assert.deepEqual(await ended, [0, null]);
   assert.equal(readFileSync(join(path, 'before'), 'utf8'), 'kept');
-  await takeDown(connect(), volume);
+  await connect().takeDown(volume);
   assert.deepEqual(backends(), []);
 });

@@ -7,7 +7,7 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
-import { bringUp, host, takeDown } from './agent.ts';
+import { host, volumesOver, type VolumeFields } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
 const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
@@ -41,7 +41,7 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
     const fields = { volume_id, publish_context, staging_target_path, target_path, volume_capability };
     const use = { client: connect(t, endpoint), fields };
     uses.push({ ...use, detach: () => controller.ControllerUnpublishVolume(attached) });
-    for (const _ of ['the first time', 'again']) await bringUp(use, fields);
+    for (const _ of ['the first time', 'again']) await volumesOver(use.client).bringUp(fields);
     const mount = topMount(await host.mounts(), target_path);
     assert.deepEqual([mount?.type, mount?.source], ['nfs4', `${server.address}:/volumes/${volume_id}`]);
   }
@@ -57,8 +57,8 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
   assert.ok(Number(usage[0]?.total) > 0);
   await assert.rejects(controller.DeleteVolume({ volume_id }), { code: 'FAILED_PRECONDITION' });
 
-  for (const { detach, ...use } of uses) {
-    await takeDown(use, use.fields);
+  for (const { client, fields, detach } of uses) {
+    await volumesOver(client).takeDown(fields);
     await detach();
   }
   assert.deepEqual(mountsBelow(dir), []);
@@ -70,7 +70,7 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
 
 type Use = {
   readonly client: CsiClient;
-  readonly fields: Parameters<typeof bringUp>[1];
+  readonly fields: VolumeFields;
   readonly detach: () => Promise<unknown>;
 };
 

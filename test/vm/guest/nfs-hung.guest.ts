@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
 import { requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
-import { bringUp, readText, startGuestNode, takeDown, volumeAt, writeText } from './agent.ts';
+import { startGuestNode } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
 const server = await startNfsServer({ after });
@@ -14,30 +14,30 @@ test('a server whose cable is cut stalls its own volume alone, which comes off b
   const node = await startGuestNode(t, { 'command-timeout': '5s' });
   const { bench, client } = node;
   mkdirSync(join(server.root, 'hung'));
-  const share = volumeAt(node, {
+  const share = node.volumeAt({
     name: 'hung',
     attachment: toExport('/hung', server.address),
     capability: { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } },
   });
-  const disk = volumeAt(node, {
+  const disk = node.volumeAt({
     name: 'disk',
     attachment: requestFor(bench, bench.makeImage('disk', { sizeBytes: 16 * 2 ** 20 })).attachment,
   });
-  await bringUp(node, share);
-  writeText(share);
+  await node.bringUp(share);
+  node.write(share);
   await client.node.NodeGetVolumeStats(share);
   server.cut();
   const asked = client.node.NodeGetVolumeStats(share).catch((error: unknown) => error);
   await client.identity.Probe({});
-  await bringUp(node, disk);
-  writeText(disk);
-  await takeDown(node, disk);
+  await node.bringUp(disk);
+  node.write(disk);
+  await node.takeDown(disk);
   await client.identity.Probe({});
   await asked;
-  await takeDown(node, share);
+  await node.takeDown(share);
   assert.deepEqual(mountsBelow(bench.directory), []);
   server.mend();
-  await bringUp(node, share);
-  assert.equal(readText(share), 'data');
-  await takeDown(node, share);
+  await node.bringUp(share);
+  assert.equal(node.read(share), 'data');
+  await node.takeDown(share);
 });

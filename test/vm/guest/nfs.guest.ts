@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
-import { bringUp, expand, host, startGuestNode, takeDown, volumeAt } from './agent.ts';
+import { host, startGuestNode } from './agent.ts';
 import type { GuestNode, GuestVolume } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
@@ -23,14 +23,14 @@ function makeVolume(name: string): GuestVolume {
 test('two nodes write one share of a real server at the same time, and each reads what the other wrote', async t => {
   const nodes = [await startGuestNode(t), await startGuestNode(t)];
   const volume = makeVolume('shared');
-  const targets = nodes.map(node => volumeAt(node, volume).target_path);
-  for (const node of nodes) await bringUp(node, volumeAt(node, volume));
+  const targets = nodes.map(node => node.volumeAt(volume).target_path);
+  for (const node of nodes) await node.bringUp(node.volumeAt(volume));
   const data = targets.map(() => randomBytes(8 * 2 ** 20));
   for (const [index, target] of targets.entries())
     writeFileSync(join(target, `from-${index}`), data[index] ?? '', { flush: true });
   for (const root of [...targets, join(server.root, 'shared')])
     for (const index of targets.keys()) requireData(join(root, `from-${index}`), data[index]);
-  for (const node of nodes) await takeDown(node, volumeAt(node, volume));
+  for (const node of nodes) await node.takeDown(node.volumeAt(volume));
   for (const { bench } of nodes) assert.deepEqual(mountsBelow(bench.directory), []);
   requireData(join(server.root, 'shared', 'from-1'), data[1]);
 });
@@ -44,11 +44,11 @@ test('a share that is read-only, by its attachment or for one pod, cannot be wri
     { ...volume, attachment: { ...attachment, attachmentId: 'attachment-2', readonly: true } },
   ];
   for (const row of rows) {
-    const fields = volumeAt(node, row);
-    await bringUp(node, fields);
-    await bringUp(node, fields);
+    const fields = node.volumeAt(row);
+    await node.bringUp(fields);
+    await node.bringUp(fields);
     assert.throws(() => writeFileSync(join(fields.target_path, 'file'), ''), { code: 'EROFS' });
-    await takeDown(node, fields);
+    await node.takeDown(fields);
   }
 });
 
@@ -60,18 +60,18 @@ test('the mount flags of a share are those that the kernel has, and its own come
     [flags, flags],
   ] as const) {
     const volume = makeVolume(`flags-${mount_flags.length}`);
-    const fields = volumeAt(node, { ...volume, capability: { ...capability, mount: { mount_flags } } });
-    await bringUp(node, fields);
+    const fields = node.volumeAt({ ...volume, capability: { ...capability, mount: { mount_flags } } });
+    await node.bringUp(fields);
     const options = topMount(await host.mounts(), fields.target_path)?.superOptions ?? [];
     assert.deepEqual(new Set(shows).difference(new Set(options)), new Set(), options.join());
-    await takeDown(node, fields);
+    await node.takeDown(fields);
   }
 });
 
 test('a share reports its capacity, has nothing to grow, and is unhealthy once its directory was removed', async t => {
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, makeVolume('measured'));
-  await bringUp(node, fields);
+  const fields = node.volumeAt(makeVolume('measured'));
+  await node.bringUp(fields);
   const { usage } = await node.client.node.NodeGetVolumeStats(fields);
   assert.deepEqual(
     usage.map(({ unit, total }) => [unit, Number(total) > 0]),
@@ -81,16 +81,16 @@ test('a share reports its capacity, has nothing to grow, and is unhealthy once i
     ],
   );
   assert.deepEqual(await healthOf(node, fields.volume_id), []);
-  await expand(node, fields, 2 ** 30);
+  await node.expand(fields, 2 ** 30);
   rmSync(join(server.root, 'measured'), { recursive: true });
   assert.deepEqual(await healthOf(node, fields.volume_id), ['INACCESSIBLE ReadFailed']);
-  await takeDown(node, fields);
+  await node.takeDown(fields);
   assert.equal(existsSync(fields.target_path), false);
 });
 
 test('a share that cannot be mounted is refused at once, with what mount said, and staged once it can be', async t => {
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, {
+  const fields = node.volumeAt({
     name: 'absent',
     attachment: toExport('/absent', server.address),
     capability,
@@ -104,21 +104,21 @@ test('a share that cannot be mounted is refused at once, with what mount said, a
   server.stop();
   await assertRefused(/Connection refused/);
   server.start();
-  await bringUp(node, fields);
-  await takeDown(node, fields);
+  await node.bringUp(fields);
+  await node.takeDown(fields);
 });
 
 test('a file stays open over a restart of the server, and keeps every byte', async t => {
   const node = await startGuestNode(t);
-  const fields = volumeAt(node, makeVolume('restarted'));
-  await bringUp(node, fields);
+  const fields = node.volumeAt(makeVolume('restarted'));
+  await node.bringUp(fields);
   const path = join(fields.target_path, 'file');
   const [first, second] = [randomBytes(2 ** 20), randomBytes(2 ** 20)];
   writeFileSync(path, first);
   server.stop();
   server.start();
   writeFileSync(path, second, { flag: 'a', flush: true });
-  await takeDown(node, fields);
+  await node.takeDown(fields);
   requireData(join(server.root, 'restarted', 'file'), Buffer.concat([first, second]));
 });
 

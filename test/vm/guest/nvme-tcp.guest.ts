@@ -5,22 +5,7 @@ import { test, type TestContext } from 'node:test';
 import type { Problem } from '../../../src/api/problem.ts';
 import { surveyProtocols } from '../../../node-agent/connectors/index.ts';
 import { nvmeTcp } from '../../../node-agent/connectors/nvme-tcp.ts';
-import {
-  bringUp,
-  cutConnections,
-  filesWith,
-  host,
-  MiB,
-  readEach,
-  readText,
-  requireLife,
-  requireSharing,
-  startGuestNode,
-  takeDown,
-  untilSeen,
-  volumeAt,
-  writeText,
-} from './agent.ts';
+import { cutConnections, filesWith, host, MiB, readEach, startGuestNode, untilSeen } from './agent.ts';
 import { demandKeys, hasTargetKeys, startNvmeTarget, type NvmeKeys } from '../targets/nvme-target.ts';
 
 const subsystem = 'nqn.2014-08.org.example:fairlead';
@@ -42,7 +27,7 @@ function open(t: TestContext) {
 async function openNode(t: TestContext) {
   const opened = open(t);
   const node = await startGuestNode(t);
-  return { ...opened, node, fields: volumeAt(node, { name: 'one', attachment: opened.attachment }) };
+  return { ...opened, node, fields: node.volumeAt({ name: 'one', attachment: opened.attachment }) };
 }
 
 test('a node with these tools says that it reaches volumes over nbd and nvme-tcp', async () => {
@@ -54,7 +39,7 @@ test('a node with these tools says that it reaches volumes over nbd and nvme-tcp
 
 test('a volume over two addresses is one device, which is written, grows, and leaves no controller', async t => {
   const { target, node, fields, attachment } = await openNode(t);
-  await requireLife(node, fields, {
+  await node.requireLife(fields, {
     grow: sizeBytes => target.resize(attachment, sizeBytes),
     look: () => assert.equal(controllers().length, 2),
     left: controllers,
@@ -79,11 +64,11 @@ test('an address that does not answer is left out, and added by the next connect
 
 test('I/O goes on while one of two addresses is lost', async t => {
   const { target, node, fields, first } = await openNode(t);
-  await bringUp(node, fields);
+  await node.bringUp(fields);
   target.stop(first);
-  writeText(fields);
-  assert.equal(readText(fields), 'data');
-  await takeDown(node, fields);
+  node.write(fields);
+  assert.equal(node.read(fields), 'data');
+  await node.takeDown(fields);
   assert.deepEqual(controllers(), []);
 });
 
@@ -98,8 +83,8 @@ test('a volume can be disconnected whose target is lost', async t => {
 
 test('two namespaces of one subsystem share its controllers until both are disconnected', async t => {
   const { target, node, fields } = await openNode(t);
-  const ten = volumeAt(node, { name: 'vol10', attachment: target.makeVolume('vol10', 64 * MiB) });
-  await requireSharing(node, [fields, ten], controllers);
+  const ten = node.volumeAt({ name: 'vol10', attachment: target.makeVolume('vol10', 64 * MiB) });
+  await node.requireSharing([fields, ten], controllers);
 });
 
 const hasKeys = hasTargetKeys();
@@ -161,8 +146,7 @@ for (const [how, keys, secrets] of [
     withKeys,
     async t => {
       const { node, fields, left } = await openKeys(t, keys);
-      await requireLife(
-        node,
+      await node.requireLife(
         { ...fields, secrets },
         {
           look() {
@@ -190,11 +174,11 @@ test('keys that are wrong, on either side, connect nothing and are in no error',
 
 test('a connection that was lost is made again by the kernel, with its key', withKeys, async t => {
   const { node, fields } = await openKeys(t, { host: own });
-  await bringUp(node, { ...fields, secrets: { 'dhchap-secret': own } });
+  await node.bringUp({ ...fields, secrets: { 'dhchap-secret': own } });
   cutConnections('dst', '127.0.0.1', 'dport', '=', ':4420');
-  writeText(fields);
+  node.write(fields);
   await untilSeen(() => readEach(directory, 'state').every(state => state === 'live'));
   assert.equal(controllers().length, 2);
-  await takeDown(node, fields);
+  await node.takeDown(fields);
   assert.deepEqual(controllers(), []);
 });

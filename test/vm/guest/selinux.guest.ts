@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parseMountinfo, topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { defaultImageBytes, requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
-import { bringUp, startGuestNode, takeDown, volumeAt, type GuestNode, type VolumeFields } from './agent.ts';
+import { startGuestNode, type GuestNode, type VolumeFields } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 import { labelOf, lackConfig, lackWritable, loadPolicy } from '../targets/selinux-policy.ts';
 
@@ -27,7 +27,7 @@ function volumeOn(node: GuestNode, fsType: string, mountFlags: readonly string[]
     mount: { fs_type: fsType, mount_flags: [...mountFlags] },
     access_mode: { mode: 'SINGLE_NODE_MULTI_WRITER' as const },
   };
-  return volumeAt(node, { name: fsType, attachment: requestFor(bench, image).attachment, capability });
+  return node.volumeAt({ name: fsType, attachment: requestFor(bench, image).attachment, capability });
 }
 
 function withFlags(fields: VolumeFields, mountFlags: readonly string[]): VolumeFields {
@@ -46,8 +46,8 @@ for (const fsType of ['ext4', 'xfs', 'btrfs'])
   test(`a ${fsType} has the context that was asked for, in all its files and wherever it is published`, async t => {
     const node = await startGuestNode(t);
     const fields = volumeOn(node, fsType, flagsFor(label));
-    await bringUp(node, fields);
-    await bringUp(node, fields);
+    await node.bringUp(fields);
+    await node.bringUp(fields);
     const second = { ...fields, target_path: `${fields.target_path}-second`, readonly: true };
     await node.client.node.NodePublishVolume(second);
     mkdirSync(join(fields.target_path, 'made'));
@@ -65,17 +65,17 @@ for (const fsType of ['ext4', 'xfs', 'btrfs'])
     }
     assert.equal(labelOf(join(fields.target_path, 'made/file')), label);
     await node.client.node.NodeUnpublishVolume(second);
-    await takeDown(node, fields);
+    await node.takeDown(fields);
     const changed = withFlags(fields, flagsFor(other));
-    await bringUp(node, changed);
+    await node.bringUp(changed);
     assert.equal(labelOf(join(fields.target_path, 'made/file')), other);
-    await takeDown(node, changed);
+    await node.takeDown(changed);
     const unlabelled = withFlags(fields, []);
-    await bringUp(node, unlabelled);
+    await node.bringUp(unlabelled);
     assert.match(shownAt(fields.target_path), /seclabel/);
     assert.equal(labelOf(join(fields.target_path, 'made/file')), plain);
     assert.equal(readFileSync(join(fields.target_path, 'made/file'), 'utf8'), 'kept');
-    await takeDown(node, unlabelled);
+    await node.takeDown(unlabelled);
   });
 
 const spellings = [
@@ -92,10 +92,10 @@ for (const [what, level, shown] of spellings)
     const node = await startGuestNode(t);
     const context = `system_u:object_r:container_file_t:${level}`;
     const fields = volumeOn(node, 'ext4', flagsFor(context));
-    await bringUp(node, fields);
-    await bringUp(node, fields);
+    await node.bringUp(fields);
+    await node.bringUp(fields);
     assert.equal(labelOf(fields.target_path), `system_u:object_r:container_file_t:${shown}`);
-    await takeDown(node, fields);
+    await node.takeDown(fields);
   });
 
 test('a context that the policy does not know is refused, and nothing is left', async t => {
@@ -121,15 +121,15 @@ test('two shares of one server have each the context that was asked for', async 
     };
     return {
       context,
-      fields: volumeAt(node, { name, attachment: toExport(`/${name}`, server.address), capability }),
+      fields: node.volumeAt({ name, attachment: toExport(`/${name}`, server.address), capability }),
     };
   });
-  for (const { fields } of volumes) for (const _ of ['the first time', 'again']) await bringUp(node, fields);
+  for (const { fields } of volumes) for (const _ of ['the first time', 'again']) await node.bringUp(fields);
   for (const { context, fields } of volumes) {
     writeFileSync(join(fields.target_path, 'file'), 'kept');
     assert.equal(labelOf(join(fields.target_path, 'file')), context);
     await assert.rejects(node.client.node.NodeStageVolume(withFlags(fields, [])), { code: 'ALREADY_EXISTS' });
-    await takeDown(node, fields);
+    await node.takeDown(fields);
   }
 });
 
@@ -148,7 +148,7 @@ for (const { lack, says } of lacks)
     await assert.rejects(node.client.node.NodeStageVolume(fields), refusal);
     assert.equal(shownAt(fields.staging_target_path), 'nothing');
     give();
-    await bringUp(node, fields);
+    await node.bringUp(fields);
     assert.equal(labelOf(fields.target_path), label);
-    await takeDown(node, fields);
+    await node.takeDown(fields);
   });
