@@ -6,11 +6,13 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { undoOrRetry } from '../operations/undo.ts';
 import type { Pools } from '../pools/pools.ts';
+import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { groupTable } from '../tables/groups.ts';
-import type { SnapshotRecord } from '../tables/snapshots.ts';
-import type { VolumeRecord } from '../tables/volumes.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { toKnownVolume } from '../volumes/documents.ts';
@@ -18,16 +20,13 @@ import { meets, readRequirement, type Requirement } from '../volumes/placement.t
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
+import { deleteAll } from './delete.ts';
 import {
   findRecorded,
   forget,
-  measureSnapshots,
   newSnapshotRecord,
-  recordCreated,
-  recordSnapshot,
   requireSame,
   requireSnapshots,
-  type Measured,
   type Recorded,
   type Ref,
 } from './record.ts';
@@ -39,6 +38,14 @@ export type Asked = Ref & {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /** Of a snapshot: where volumes made from it must be reached from. */
   readonly topology?: TopologyRequirement | undefined;
+};
+/** With what is known before the transaction: the spaces of the pool, and what snapshots take if it says so. */
+type Planned = Asked & {
+  readonly cluster: string;
+  readonly pools: Pools;
+  readonly requirement: Requirement;
+  readonly spaces: readonly Space[] | undefined;
+  readonly bytesOf: ReadonlyMap<string, number>;
 };
 type Creating = Recorded & { readonly snapshots: readonly NewSnapshot[] };
 type Created = Recorded & { readonly created: boolean };
@@ -53,15 +60,13 @@ export async function createRecorded(
   const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
   requireOwnNew(cluster, asked);
   for (const source of sources) requireOwn(cluster, source);
-  const requirement = readRequirement(asked.topology);
-  const measured = await measureSnapshots(options, volumeIds);
-  const context = { pools: options.pools, cluster: cluster.name, requirement, measured };
+  const planned = await plan(options, cluster, asked);
   return options.operations.run<Creating, readonly CreatedSnapshot[], Created>({
     operation: 'snapshot',
     subject: asked,
     claims: [{ kind, id }, ...sources],
-    intend: sql => intendCreate(sql, asked, context),
-    act: creating => createAll(options.pools, asked, creating),
+    intend: sql => intendCreate(sql, planned),
+    act: creating => createAll(planned, creating),
     succeed: (sql, { intent, effect }) => recordAll(sql, asked, { intent, effect }),
     async fail(sql, { intent, problem }) {
       // One that was created stays, so that whoever knows of it can delete it.
@@ -71,21 +76,30 @@ export async function createRecorded(
   });
 }
 
-type Context = {
-  readonly pools: Pools;
-  readonly cluster: string;
-  readonly requirement: Requirement;
-  readonly measured: Measured;
-};
+async function plan({ engine, pools }: ServiceOptions, cluster: Cluster, asked: Asked): Promise<Planned> {
+  const requirement = readRequirement(asked.topology);
+  const bytesOf = new Map<string, number>();
+  let spaces: Planned['spaces'];
+  for (const id of asked.volumeIds) {
+    const volume = await findVolume(engine.reader, id);
+    if (!volume) continue;
+    const pool = pools.get(volume.pool);
+    spaces ??= await measureSpaces(pool);
+    const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
+    if (bytes !== undefined) bytesOf.set(id, bytes);
+  }
+  return { ...asked, cluster: cluster.name, pools, requirement, spaces, bytesOf };
+}
 
 /** The volumes stay claimed until all is created, and are not deleted before that is ready. */
-async function intendCreate(sql: Sql, asked: Asked, context: Context): Promise<Intended<Creating, Created>> {
-  const known = await findRecorded(sql, asked);
-  if (known) requireSame(asked, known, withParameters(asked, context, known.subject.pool));
+async function intendCreate(sql: Sql, planned: Planned): Promise<Intended<Creating, Created>> {
+  const known = await findRecorded(sql, planned);
+  if (known)
+    requireSame(planned, known, { ...planned, parameters: parametersIn(planned, known.subject.pool) });
   if (known?.subject.state === 'ready') return { result: { ...known, created: false } };
   const volumes: VolumeRecord[] = [];
-  for (const id of asked.volumeIds) volumes.push(await requireReadyVolume(sql, id));
-  const recorded = known ?? (await recordNew(sql, asked, { ...context, volumes }));
+  for (const id of planned.volumeIds) volumes.push(await requireReadyVolume(sql, id));
+  const recorded = known ?? (await recordNew(sql, planned, volumes));
   const snapshots: NewSnapshot[] = [];
   for (const { id, parameters, volumeId } of recorded.members) {
     const volume = volumes.find(one => one.id === volumeId);
@@ -95,43 +109,45 @@ async function intendCreate(sql: Sql, asked: Asked, context: Context): Promise<I
   return { intent: { ...recorded, snapshots } };
 }
 
-function withParameters(asked: Asked, { pools, requirement }: Context, pool: string) {
-  const { parameters: schema } = requireSnapshots(pools.get(pool), asked.kind);
-  return { ...asked, requirement, parameters: readParameters(schema, asked.parameters) };
+function parametersIn({ kind, parameters, pools }: Planned, pool: string): Record<string, string> {
+  return readParameters(requireSnapshots(pools.get(pool), kind).parameters, parameters);
 }
 
 /** Ids of members of a group say nothing, so that none is another snapshot's. */
-async function recordNew(
-  sql: Sql,
-  asked: Asked,
-  context: Context & { readonly volumes: readonly VolumeRecord[] },
-): Promise<Recorded> {
-  const { pools, cluster, requirement, measured, volumes } = context;
-  const { kind, id, name } = asked;
-  const pool = requireOnePool(asked, volumes);
-  const { parameters } = withParameters(asked, context, pool);
+async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRecord[]): Promise<Recorded> {
+  const { kind, id, cluster, name } = planned;
+  const pool = requireOnePool(planned, volumes);
+  const parameters = parametersIn(planned, pool);
   const isGroup = kind === 'group';
+  const group = { id, cluster, name, pool, parameters, state: 'creating', createdAtMs: Date.now() } as const;
+  if (isGroup) await groupTable.insert(sql, group);
   const members = volumes.map((volume, member): SnapshotRecord => {
     const memberId = isGroup ? `${cluster}.member-${crypto.randomUUID()}` : id;
-    const reservedBytes = measured.bytesOf.get(volume.id) ?? volume.sizeBytes;
+    const reservedBytes = planned.bytesOf.get(volume.id) ?? volume.sizeBytes;
     const given = { reservedBytes, member, groupId: isGroup ? id : undefined };
     return newSnapshotRecord({ id: memberId, cluster, name, volumeId: volume.id, parameters }, volume, given);
   });
-  const group = { id, cluster, name, pool, parameters, state: 'creating', createdAtMs: Date.now() } as const;
-  if (isGroup) await groupTable.insert(sql, group);
-  for (const member of members) {
-    requireMeets(member, requirement);
-    await recordSnapshot(sql, member, { pool: pools.get(pool), spaces: measured.spaces });
-  }
+  for (const member of members) await recordMember(sql, planned, member);
   return { subject: group, members };
 }
 
-function requireMeets({ id, volumeId, segments }: SnapshotRecord, requirement: Requirement): void {
+/** RESOURCE_EXHAUSTED when it would not be where it is asked for, or there is no space for what it takes. */
+async function recordMember(
+  sql: Sql,
+  { pools, requirement, spaces }: Planned,
+  member: SnapshotRecord,
+): Promise<void> {
+  const { id, volumeId, segments, reservedBytes: bytes } = member;
   if (segments && !meets(segments, requirement))
     throw new Problem(
       'RESOURCE_EXHAUSTED',
       `snapshot "${id}" can only be where volume "${volumeId}" is: in "${formatSegments(segments)}", which is not where it is asked for`,
     );
+  const topologies = segments && [segments];
+  const where = { pool: pools.get(member.pool), spaces };
+  await requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' });
+  await moveReservation(sql, undefined, member);
+  await snapshotTable.insert(sql, member);
 }
 
 /** The pool of all these volumes; FAILED_PRECONDITION when they are in several. */
@@ -150,8 +166,7 @@ function requireOnePool({ kind, id }: Ref, volumes: readonly VolumeRecord[]): st
  * undone the failure is not final (UNAVAILABLE).
  */
 async function createAll(
-  pools: Pools,
-  { kind, id }: Ref,
+  { kind, id, pools }: Planned,
   { subject, members, snapshots }: Creating,
 ): Promise<readonly CreatedSnapshot[]> {
   const backend = requireSnapshots(pools.get(subject.pool), kind);
@@ -170,20 +185,20 @@ async function createAll(
   }
 }
 
-/** Removes them from their pool. */
-export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
-  for (const { id, pool } of members) await requireSnapshots(pools.get(pool), 'snapshot').delete({ id });
-}
-
 async function recordAll(
   sql: Sql,
   { kind, id }: Ref,
   { intent, effect }: { readonly intent: Creating; readonly effect: readonly CreatedSnapshot[] },
 ): Promise<Created> {
   const members: SnapshotRecord[] = [];
-  for (const [index, member] of intent.members.entries()) {
-    const created = effect[index];
-    if (created) members.push(await recordCreated(sql, member, created));
+  for (const [index, { ready, ...created }] of effect.entries()) {
+    const before = intent.members[index];
+    if (!before) continue;
+    const state = ready ? 'ready' : 'processing';
+    const after = { ...before, reservedBytes: created.sizeBytes, ...created, state } as const;
+    await moveReservation(sql, before, after);
+    await snapshotTable.put(sql, after);
+    members.push(after);
   }
   const state = members.every(member => member.state === 'ready') ? 'ready' : 'processing';
   const createdAtMs = Math.min(...members.map(member => member.createdAtMs));

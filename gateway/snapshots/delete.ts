@@ -2,13 +2,13 @@ import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Pools } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
 import { groupTable } from '../tables/groups.ts';
-import { snapshotTable } from '../tables/snapshots.ts';
+import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
-import { deleteAll } from './create.ts';
-import { findRecorded, forget, type Recorded, type Ref } from './record.ts';
+import { findRecorded, forget, requireSnapshots, type Recorded, type Ref } from './record.ts';
 
 /** Deletes the snapshot, or the group with its members; what is not there is fine. INVALID_ARGUMENT for a member alone. */
 export async function deleteRecorded(
@@ -42,4 +42,9 @@ async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<Intended<Recor
   for (const member of members) await snapshotTable.update(sql, member, { state: 'deleting' });
   if (kind === 'group') await groupTable.update(sql, { id }, { state: 'deleting' });
   return { intent: known };
+}
+
+/** Removes them from their pool. */
+export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
+  for (const { id, pool } of members) await requireSnapshots(pools.get(pool), 'snapshot').delete({ id });
 }

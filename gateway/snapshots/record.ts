@@ -1,17 +1,14 @@
 import { Problem } from '../../src/api/problem.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { CreatedSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
-import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
-import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Reader, Sql } from '../store.ts';
 import { groupTable, type GroupRecord } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findMembers, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
-import { toKnownVolume } from '../volumes/documents.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
 import { meets, type Requirement } from '../volumes/placement.ts';
 
 /** Names a snapshot of its own, or a group. */
@@ -54,60 +51,6 @@ export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshot
   const snapshots = requireOffered(pool, pool.backend.snapshots, 'snapshots');
   if (kind === 'group') requireOffered(pool, snapshots.createGroup, 'groups of snapshots');
   return snapshots;
-}
-
-/** What the backend reports: its spaces, and what a snapshot of each volume takes, as far as it knows. */
-export type Measured = {
-  readonly spaces: readonly Space[] | undefined;
-  readonly bytesOf: ReadonlyMap<string, number>;
-};
-
-/** Asks the pool of the first of the volumes. It is asked before a transaction, never within. */
-export async function measureSnapshots(
-  { engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>,
-  volumeIds: readonly string[],
-): Promise<Measured> {
-  const bytesOf = new Map<string, number>();
-  let spaces: Measured['spaces'];
-  for (const id of volumeIds) {
-    const volume = await findVolume(engine.reader, id);
-    if (!volume) continue;
-    const pool = pools.get(volume.pool);
-    spaces ??= await measureSpaces(pool);
-    const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
-    if (bytes !== undefined) bytesOf.set(id, bytes);
-  }
-  return { spaces, bytesOf };
-}
-
-/** Records a new snapshot; RESOURCE_EXHAUSTED when there is no space for what it takes. */
-export async function recordSnapshot(
-  sql: Sql,
-  snapshot: SnapshotRecord,
-  where: { readonly pool: Pool; readonly spaces: readonly Space[] | undefined },
-): Promise<void> {
-  const { reservedBytes: bytes, segments } = snapshot;
-  await requireSpace(sql, where, {
-    bytes,
-    topologies: segments && [segments],
-    tooLarge: 'RESOURCE_EXHAUSTED',
-  });
-  await moveReservation(sql, undefined, snapshot);
-  await snapshotTable.insert(sql, snapshot);
-}
-
-/** Records what was created; the snapshot as it is then. */
-export async function recordCreated(
-  sql: Sql,
-  snapshot: SnapshotRecord,
-  { sizeBytes, reservedBytes = sizeBytes, createdAtMs, ready }: CreatedSnapshot,
-): Promise<SnapshotRecord> {
-  const state = ready ? 'ready' : 'processing';
-  const changes = { sizeBytes, reservedBytes, createdAtMs, state } as const;
-  const after = { ...snapshot, ...changes };
-  await moveReservation(sql, snapshot, after);
-  await snapshotTable.update(sql, snapshot, changes);
-  return after;
 }
 
 /** Removes all that is recorded, and what it takes of its pool. */

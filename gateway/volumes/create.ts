@@ -23,14 +23,7 @@ import {
   type Asked,
 } from './record.ts';
 import { chooseSize, isWithin } from './size.ts';
-import {
-  claimsOfSource,
-  findSource,
-  requireSource,
-  requireSourceOffered,
-  sizeOfSource,
-  toResource,
-} from './sources.ts';
+import { findSource, requireSource, requireSourceOffered, sizeOfSource, toResource } from './sources.ts';
 
 /** A volume that is recorded, with what it is filled from, and the topologies in which it may be where there are such. */
 type Creating = {
@@ -56,7 +49,8 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
   const created = await options.operations.run<Creating, CreatedVolume, Created>({
     operation: 'create',
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
-    claims: [resource, ...claimsOfSource(spec.source)],
+    // A volume that is copied must not change meanwhile.
+    claims: spec.source?.kind === 'volume' ? [resource, toResource(spec.source)] : [resource],
     intend: sql => intendCreate(sql, asNew, { pool, spaces }),
     act: creating => create(pool.backend, creating),
     async succeed(sql, { intent: { record }, effect: { sizeBytes, context: own = {}, segments } }) {

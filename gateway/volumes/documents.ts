@@ -17,11 +17,7 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
     sizeBytes,
     parameters: spec.parameters ?? {},
     context: { ...context },
-    attachments: attachments.map(({ nodeId, state: attached, readonly }) => ({
-      nodeId,
-      readonly,
-      state: attached,
-    })),
+    attachments: attachments.map(one => ({ nodeId: one.nodeId, readonly: one.readonly, state: one.state })),
     createdAt: new Date(createdAtMs).toISOString(),
     ...(source && { source }),
     ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),

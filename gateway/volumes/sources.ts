@@ -37,11 +37,6 @@ export function requireSourceOffered({ name, backend }: Pool, source: AskedSourc
     throw new Problem('INVALID_ARGUMENT', `pool "${name}" makes no volumes from a ${kind}`);
 }
 
-/** What the making of a volume claims beside it: a volume that it is filled from, which must not change meanwhile. */
-export function claimsOfSource(source: AskedSource | undefined): readonly Resource[] {
-  return source?.kind === 'volume' ? [toResource(source)] : [];
-}
-
 /**
  * The source of a volume that is recorded in state creating. From then on it is not deleted before the volume is made
  * or deleted. NOT_FOUND when it is not there, ABORTED when it cannot be used yet.

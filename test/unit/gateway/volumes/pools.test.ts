@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Cluster } from '../../../../gateway/tenancy/cluster.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
@@ -8,7 +7,6 @@ import {
   makeGateway,
   mounted,
   openMemory,
-  temporaryDirectory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
@@ -21,7 +19,7 @@ const inPool = (name: string, pool?: string) =>
 
 type Open = Gateway & { readonly fast: FaultyBackend; readonly slow: FaultyBackend };
 
-/** Pools fast, which can do everything, and slow, which has no snapshots and tells no health. */
+/** Pools fast, which can do everything, and slow, which has no snapshots and reports no health. */
 async function open(t: TestContext): Promise<Open> {
   const fast = createFaultyBackend(await openMemory(100 * mebibyte));
   const { snapshots: _, volumeHealth: __, ...rest } = await openMemory(50 * mebibyte);
@@ -66,14 +64,10 @@ test('a volume that is there is found in its pool, whatever pools there are now,
   assert.equal((await volumes.create(a, 'a.one', inPool('one'))).volume.pool, 'slow');
   await assert.rejects(volumes.create(a, 'a.one', inPool('one', 'fast')), isProblem('ALREADY_EXISTS'));
   const asked = { capabilities: [mounted] };
-  assert.equal(
-    (await volumes.validate(a, 'a.one', { ...asked, parameters: { pool: 'slow' } })).confirmed,
-    true,
-  );
-  assert.equal(
-    (await volumes.validate(a, 'a.one', { ...asked, parameters: { pool: 'fast' } })).confirmed,
-    false,
-  );
+  for (const pool of ['slow', 'fast']) {
+    const { confirmed } = await volumes.validate(a, 'a.one', { ...asked, parameters: { pool } });
+    assert.equal(confirmed, pool === 'slow');
+  }
 });
 
 test('a volume in the only pool is found by a cluster that may use none any more', async t => {
@@ -82,25 +76,18 @@ test('a volume in the only pool is found by a cluster that may use none any more
   assert.equal((await volumes.create({ ...a, pools: [] }, 'a.one', inPool('one'))).created, false);
 });
 
-test('what is half made is finished in its pool, though the cluster may not use that any more', async t => {
-  const { volumes, recovery, slow } = await open(t);
-  slow.failNext('create', 'after', new Error('the answer was lost'));
-  const created = volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one'));
-  await assert.rejects(created, isProblem('UNAVAILABLE'));
-  await recovery.sweep();
-  const { pool, state } = await volumes.get({ ...a, pools: ['fast'] }, 'a.one');
-  assert.deepEqual([pool, state], ['slow', 'ready']);
-});
-
-for (const asked of [undefined, 'slow'])
-  test(`the same create finds what is half made ${asked ? 'in the pool that it names' : 'without a pool'}, though the cluster may not use that any more`, async t => {
-    const { volumes, slow, fast } = await open(t);
+for (const how of ['sweep', undefined, 'slow'])
+  test(`what is half made is finished in its pool by ${how === 'sweep' ? 'the sweep' : `the same create with ${how ? 'its' : 'no'} pool`}, though the cluster may not use that any more`, async t => {
+    const { volumes, recovery, slow, fast } = await open(t);
+    const spec = inPool('one', how === 'sweep' ? undefined : how);
     slow.failNext('create', 'after', new Error('the answer was lost'));
-    const created = volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one', asked));
+    const created = volumes.create({ ...a, pools: ['slow'] }, 'a.one', spec);
     await assert.rejects(created, isProblem('UNAVAILABLE'));
-    const { volume } = await volumes.create({ ...a, pools: ['fast'] }, 'a.one', inPool('one', asked));
-    assert.deepEqual([volume.pool, volume.state], ['slow', 'ready']);
-    assert.deepEqual(fast.calls, []);
+    const moved = { ...a, pools: ['fast'] };
+    if (how === 'sweep') await recovery.sweep();
+    else await volumes.create(moved, 'a.one', spec);
+    const { pool, state } = await volumes.get(moved, 'a.one');
+    assert.deepEqual([pool, state, fast.calls], ['slow', 'ready', []]);
   });
 
 test('a copy, a snapshot and a group lie in the pool of their source', async t => {
@@ -183,11 +170,10 @@ test('the capacity is that of the pool, and space in one is no space in another'
 });
 
 test('while a pool is not configured, its volumes are UNAVAILABLE, and are there when it is back', async t => {
-  const store = join(temporaryDirectory(t), 'store.sqlite');
   const [fast, slow] = [await openMemory(), await openMemory()];
-  const both = await makeGateway(t, { store, pools: { fast, slow } });
+  const both = await makeGateway(t, { pools: { fast, slow } });
   await both.volumes.create(a, 'a.one', inPool('one', 'slow'));
-  const one = await makeGateway(t, { store, pools: { fast } });
+  const one = await both.replica({ pools: { fast } });
   await assert.rejects(one.volumes.delete(a, 'a.one'), isProblem('UNAVAILABLE'));
   assert.equal((await one.volumes.list(a, { limit: 10 })).volumes.length, 1);
   await both.volumes.delete(a, 'a.one');

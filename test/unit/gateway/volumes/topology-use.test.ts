@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { Backend } from '../../../../gateway/backend.ts';
 import { capacitySchema } from '../../../../src/api/storage.ts';
 import type { NodeSpec } from '../../../../src/api/node.ts';
 import {
@@ -9,16 +9,13 @@ import {
   makeGateway,
   mounted,
   openMemory,
-  temporaryDirectory,
   volumeSpec,
-  type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const mebibyte = 2 ** 20;
 const a = { zone: 'a' };
 const b = { zone: 'b' };
-const nowhere = { zone: 'c' };
 const spaces = [
   { totalBytes: 10 * mebibyte, segments: a },
   { totalBytes: 20 * mebibyte, segments: b },
@@ -26,9 +23,11 @@ const spaces = [
 const use = { capability: mounted, readonly: false };
 const strict = clusters.a;
 const any = clusters.any;
+const fromSnapshot = { kind: 'snapshot', snapshotId: 'a.cut' } as const;
+const fromVolume = { kind: 'volume', volumeId: 'a.one' } as const;
 
-/** With a volume `a.one` and `any.one` in zone b. */
-async function open(t: TestContext): Promise<Gateway> {
+/** With the volumes `a.one` and `any.one` in zone b. */
+async function open(t: TestContext) {
   const gateway = await makeGateway(t, { backend: await openMemory(spaces) });
   const spec = volumeSpec('one', { topology: { requisite: [b] } });
   for (const cluster of [strict, any]) await gateway.volumes.create(cluster, `${cluster.name}.one`, spec);
@@ -37,9 +36,9 @@ async function open(t: TestContext): Promise<Gateway> {
 
 const nodes: readonly (readonly [name: string, node: NodeSpec, says: RegExp | undefined])[] = [
   ['in the same zone', { topology: b }, undefined],
-  ['in the same zone, with more to tell', { topology: { ...b, rack: 'r1' } }, undefined],
+  ['in the same zone, with more to report', { topology: { ...b, rack: 'r1' } }, undefined],
   ['in another zone', { topology: a }, /"a.one" is in "zone=b", and node "n1" is in "zone=a"$/],
-  ['that tells of other things', { topology: { rack: 'r1' } }, /and node "n1" is in "rack=r1"$/],
+  ['that reports other things', { topology: { rack: 'r1' } }, /and node "n1" is in "rack=r1"$/],
   ['with an empty zone', { topology: { zone: '' } }, /and node "n1"/],
   ['that reports nothing', {}, /"a.one" is in "zone=b", and node "n1" has reported no topology$/],
 ];
@@ -99,39 +98,30 @@ test('the members of a group are where their volumes are', async t => {
   assert.deepEqual((await groups.create(clusters.a, 'a.both', spec)).group, group);
 });
 
-for (const kind of ['snapshot', 'volume'] as const) {
-  test(`what is made from a ${kind} is where that is, also when nothing is asked`, async t => {
+for (const source of [fromSnapshot, fromVolume])
+  test(`what is made from a ${source.kind} is where that is, also when nothing is asked`, async t => {
     const { volumes, snapshots } = await open(t);
-    await snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
-    const source = kind === 'snapshot' ? { kind, snapshotId: 'a.cut' } : { kind, volumeId: 'a.one' };
-    const free = await volumes.create(clusters.a, 'a.copy', volumeSpec('copy', { source }));
-    assert.deepEqual(free.volume.topology, [b]);
-    const asked = volumeSpec('near', { source, topology: { requisite: [a, b], preferred: [a] } });
-    assert.deepEqual((await volumes.create(clusters.a, 'a.near', asked)).volume.topology, [b]);
-    const far = volumeSpec('far', { source, topology: { requisite: [a] } });
-    await assert.rejects(
-      volumes.create(clusters.a, 'a.far', far),
-      isProblemThat('RESOURCE_EXHAUSTED', new RegExp(`its ${kind} is in "zone=b"`)),
-    );
-    await assert.rejects(volumes.get(clusters.a, 'a.far'), isProblem('NOT_FOUND'));
+    await snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+    const copy = (name: string, topology?: object) =>
+      volumes.create(strict, `a.${name}`, volumeSpec(name, { source, ...(topology && { topology }) }));
+    assert.deepEqual((await copy('free')).volume.topology, [b]);
+    assert.deepEqual((await copy('near', { requisite: [a, b], preferred: [a] })).volume.topology, [b]);
+    const where = new RegExp(`its ${source.kind} is in "zone=b"`);
+    await assert.rejects(copy('far', { requisite: [a] }), isProblemThat('RESOURCE_EXHAUSTED', where));
+    await assert.rejects(volumes.get(strict, 'a.far'), isProblem('NOT_FOUND'));
   });
-}
 
 test('what was made before topologies were known is reached from everywhere, and copied to any of them', async t => {
-  const store = join(temporaryDirectory(t), 'store.sqlite');
-  const backend = await openMemory();
-  const before = await makeGateway(t, { store, backend });
-  await before.volumes.create(clusters.a, 'a.old', volumeSpec('old'));
-  await before.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.old' });
-  const { volumes, snapshots } = await makeGateway(t, { store, backend: { ...backend, topologies: [b] } });
-  assert.equal((await volumes.get(clusters.a, 'a.old')).topology, undefined);
-  assert.equal((await snapshots.get(clusters.a, 'a.cut')).topology, undefined);
-  for (const source of [
-    { kind: 'snapshot', snapshotId: 'a.cut' },
-    { kind: 'volume', volumeId: 'a.old' },
-  ] as const) {
+  const before = await makeGateway(t);
+  await before.volumes.create(strict, 'a.one', volumeSpec('one'));
+  await before.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  const backend = { ...before.backend, topologies: [b] };
+  const { volumes, snapshots } = await before.replica({ backend });
+  assert.equal((await volumes.get(strict, 'a.one')).topology, undefined);
+  assert.equal((await snapshots.get(strict, 'a.cut')).topology, undefined);
+  for (const source of [fromSnapshot, fromVolume]) {
     const spec = volumeSpec(source.kind, { source, topology: { requisite: [b] } });
-    assert.deepEqual((await volumes.create(clusters.a, `a.${source.kind}`, spec)).volume.topology, [b]);
+    assert.deepEqual((await volumes.create(strict, `a.${source.kind}`, spec)).volume.topology, [b]);
   }
 });
 
@@ -144,7 +134,7 @@ test('the capacity is that of the topologies that are meant: all, one, or none',
   assert.deepEqual(await capacity({ topology: { zone: '' } }), all);
   const one = { availableBytes: inA, maximumVolumeBytes: inA, minimumVolumeBytes: 1 };
   assert.deepEqual(await capacity({ topology: { ...a, 'x/protocol-nfs': 'true' } }), one);
-  assert.deepEqual(await capacity({ topology: nowhere }), { availableBytes: 0 });
+  assert.deepEqual(await capacity({ topology: { zone: 'c' } }), { availableBytes: 0 });
   assert.deepEqual(await capacity({ topology: { rack: 'r1' } }), { availableBytes: 0 });
   const answer = await ask('POST /v1/capacity', { body: { topology: a, parameters: { colour: 'red' } } });
   assertProblem(answer, 400, 'INVALID_ARGUMENT');
@@ -164,11 +154,10 @@ for (const [what, topologies] of [
   ['is in another topology now', [b]],
 ] as const)
   test(`a volume of a pool that ${what} is expanded and snapshotted`, async t => {
-    const store = join(temporaryDirectory(t), 'store.sqlite');
     const inner = await openMemory(10 * mebibyte);
-    const before = await makeGateway(t, { backend: { ...inner, topologies: [a] }, store });
+    const before = await makeGateway<Backend>(t, { backend: { ...inner, topologies: [a] } });
     await before.volumes.create(strict, 'a.one', volumeSpec('one'));
-    const after = await makeGateway(t, { backend: { ...inner, ...(topologies && { topologies }) }, store });
+    const after = await before.replica({ backend: { ...inner, ...(topologies && { topologies }) } });
     const { sizeBytes } = await after.changes.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });
     assert.equal(sizeBytes, 2 * mebibyte);
     await after.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
