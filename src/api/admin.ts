@@ -73,10 +73,7 @@ export const deletedVolumeSchema = z
 /** One page of soft-deleted volumes. */
 export const deletedVolumePageSchema = z
   .object({ volumes: z.array(deletedVolumeSchema), nextPageToken: z.string().optional() })
-  .meta({
-    id: 'DeletedVolumePage',
-    description: 'One page of volumes that are deleted and can be restored.',
-  });
+  .meta({ id: 'DeletedVolumePage', description: 'A page of volumes that are deleted and can be restored.' });
 
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
 export type Finding = z.infer<typeof findingSchema>;

@@ -68,7 +68,7 @@ export const attachmentResourceSchema = z
   })
   .meta({
     id: 'AttachmentResource',
-    description: 'A volume on a node; `attachment` is there once `attached`.',
+    description: 'A volume on a node, with `attachment` once it is attached.',
   });
 
 export type NodeSpec = z.infer<typeof nodeSpecSchema>;

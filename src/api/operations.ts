@@ -263,19 +263,15 @@ export type Operations = typeof operations;
 export type OperationId = keyof Operations;
 
 /** An operation with its id and its route in parts; `tag` is the first part of its path. */
-export type NamedOperation = Operation & {
-  readonly id: OperationId;
-  readonly method: string;
-  readonly path: string;
-  readonly tag: string;
-};
+export type NamedOperation = ReturnType<typeof toNamed>;
 
 /** All operations, for whoever treats them alike. */
 export const allOperations = (Object.keys(operations) as OperationId[]).map(toNamed);
 
-function toNamed(id: OperationId): NamedOperation {
-  const [method = '', path = ''] = operations[id].route.split(' ');
-  return { ...operations[id], id, method, path, tag: path.split('/')[2] ?? '' };
+function toNamed(id: OperationId) {
+  const operation: Operation = operations[id];
+  const [method = '', path = ''] = operation.route.split(' ');
+  return { ...operation, id, method, path, tag: path.split('/')[2] ?? '' };
 }
 
 /** Every problem that the operation may answer: what is read may be bad, what takes long may be under way already. */
@@ -317,7 +313,4 @@ export const problemSchema = z
     title: z.string().optional(),
     status: z.int().optional(),
   })
-  .meta({
-    id: 'Problem',
-    description: 'An RFC 9457 problem document. `code` decides; `status` is a hint.',
-  });
+  .meta({ id: 'Problem', description: 'An RFC 9457 problem document; `code` decides, `status` is a hint.' });

@@ -51,10 +51,7 @@ export const snapshotSchema = z
 /** One page of snapshots that are created, ordered by id. No `nextPageToken` means that it is the last. */
 export const snapshotPageSchema = z
   .object({ snapshots: z.array(snapshotSchema), nextPageToken: z.string().optional() })
-  .meta({
-    id: 'SnapshotPage',
-    description: 'One page of snapshots, by id; without `nextPageToken` the last.',
-  });
+  .meta({ id: 'SnapshotPage', description: 'A page of snapshots, by id; without `nextPageToken` the last.' });
 
 /** What is asked of a new group of snapshots. */
 export const groupSpecSchema = z
@@ -80,7 +77,7 @@ export const groupSchema = z
   })
   .meta({
     id: 'Group',
-    description: 'Snapshots of several volumes, taken at one point in time; ready once all of them are.',
+    description: 'Snapshots of volumes at one point in time; ready once all of them are.',
   });
 
 /**
@@ -93,10 +90,7 @@ export const blockPageSchema = z
     blocks: z.array(z.object({ offset: sizeBytes, length: z.int().positive() })),
     nextOffset: sizeBytes.optional(),
   })
-  .meta({
-    id: 'BlockPage',
-    description: 'Blocks in increasing order, without overlap; without `nextOffset` the last.',
-  });
+  .meta({ id: 'BlockPage', description: 'Blocks in order, without overlap; without `nextOffset` the last.' });
 
 export type SnapshotSpec = z.infer<typeof snapshotSpecSchema>;
 export type Snapshot = z.infer<typeof snapshotSchema>;

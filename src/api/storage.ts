@@ -45,12 +45,10 @@ export const features = Object.keys(featureMeanings) as readonly Feature[];
 const maxTerms = 8_192;
 const tooManyBytes = `must have at most ${maxMapBytes} bytes`;
 
+const nonEmpty = z.string().min(1);
+
 /** Text that is not empty. */
-export const text = (example: string) =>
-  z
-    .string()
-    .min(1)
-    .meta({ examples: [example] });
+export const text = (example: string) => nonEmpty.meta({ examples: [example] });
 
 /** The name that a caller chose for something. */
 export const nameOf = (example: string) =>
@@ -65,7 +63,7 @@ export const poolName = text('fast');
 /** A number of bytes. */
 export const sizeBytes = z
   .int()
-  .nonnegative()
+  .min(0)
   .meta({ examples: [10_737_418_240] });
 
 /** A point in time, as ISO 8601 writes it. */
@@ -167,7 +165,7 @@ export const capacitySchema = z
   })
   .meta({
     id: 'Capacity',
-    description: "The bytes available, and the bounds of one volume's size where they are known.",
+    description: 'The bytes available, and the bounds of one volume where they are known.',
   });
 
 export type TopologyRequirement = z.infer<typeof topologyRequirementSchema>;
