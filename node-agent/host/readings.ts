@@ -14,8 +14,8 @@ export type Reading = {
 /** How reading a volume can fail. */
 export type ReadingFault = 'Hung' | 'ReadFailed';
 
-/** The command's result; or why there is none yet. */
-type Answer = { readonly result: ExecResult } | { readonly hangs: string };
+/** What the command printed; or why there is nothing, in words. */
+type Answer = { readonly stdout: string } | { readonly fault: ReadingFault; readonly message: string };
 
 /** Reads volumes through commands, and answers within a second whether they end or not. */
 export type Readings = (reading: Reading) => Promise<Answer>;
@@ -48,21 +48,24 @@ export function createReadings({ host, watch, cache }: Reader): Readings {
     const { volumeId, operation, command, args } = reading;
     const untilMs = performance.now() + answerMs;
     const leftMs = () => Math.max(0, untilMs - performance.now());
+    const hung = (why: string): Answer => ({ fault: 'Hung', message: `volume "${volumeId}" hangs: ${why}` });
     const line = [command, ...args].join(' ');
     const other = underWay.get(volumeId);
     if (other && other.line !== line) await withinTime(other.work, leftMs());
     const stuck = watch.stuck(volumeId);
-    if (stuck) return { hangs: describeWaiting(stuck) };
+    if (stuck) return hung(describeWaiting(stuck));
     const current = underWay.get(volumeId) ?? start(reading, line);
-    if (current.line !== line) return { hangs: `"${current.line}" does not end` };
+    if (current.line !== line) return hung(`"${current.line}" does not end`);
     const ended = await withinTime(current.work, leftMs());
-    if (!ended) return { hangs: `${operation} waits on "${line}"` };
-    return ended.value.timedOut ? { hangs: `"${line}" did not end` } : { result: ended.value };
+    if (!ended) return hung(`${operation} waits on "${line}"`);
+    const { status, stdout, stderr, timedOut } = ended.value;
+    if (timedOut) return hung(`"${line}" did not end`);
+    if (status === 0) return { stdout };
+    return { fault: 'ReadFailed', message: `volume "${volumeId}" cannot be read: ${stderr.trim()}` };
   };
   return async reading => {
     const answer = await read(reading);
-    if ('hangs' in answer) cache.faults.set(reading.volumeId, 'Hung');
-    else if (answer.result.status !== 0) cache.faults.set(reading.volumeId, 'ReadFailed');
+    if ('fault' in answer) cache.faults.set(reading.volumeId, answer.fault);
     else cache.faults.delete(reading.volumeId);
     return answer;
   };

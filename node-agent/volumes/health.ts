@@ -29,7 +29,11 @@ export async function examine(
   const faults = await carrier.examine({ path, mounts: await agent.host.mounts() });
   const isLost = faults.some(({ status }) => status === 'INACCESSIBLE');
   if (!carrier.isMounted || isLost) return faults;
-  return [...faults, ...(await examineReading(readings, volumeId, path))];
+  // A filesystem that was shut down still reports its size, but does not list its root. NFS answers from its cache whatever
+  // it may, the inode's number always: the time of its last change it must ask for.
+  const args = ['--cached=never', '--format', '%i %Z', '--', path];
+  const answer = await readings({ volumeId, operation: 'NodeGetVolumeHealth', command: 'stat', args });
+  return 'fault' in answer ? [...faults, inaccessible(answer.fault, answer.message)] : faults;
 }
 
 /** What is wrong with the storage behind this node (CSI spec, "NodeGetStorageHealth"): volumes whose commands cannot even be killed. */
@@ -78,21 +82,4 @@ async function examineSeen(
 /** A record alone may be of a volume that is being staged, or whose mkfs was interrupted. */
 function isUsed(record: VolumeRecord, mounts: readonly Mount[]): boolean {
   return record.device !== undefined || pathsOf(record).some(path => topMount(mounts, path));
-}
-
-/** A filesystem that was shut down still reports its size, but does not list its root. */
-async function examineReading(
-  readings: Readings,
-  volumeId: string,
-  path: string,
-): Promise<readonly VolumeFault[]> {
-  const operation = 'NodeGetVolumeHealth';
-  // NFS answers from its cache whatever it may, the inode's number always: the time of its last change it must ask for.
-  const args = ['--cached=never', '--format', '%i %Z', '--', path];
-  const answer = await readings({ volumeId, operation, command: 'stat', args });
-  if ('hangs' in answer)
-    return [inaccessible('Hung', `volume "${volumeId}" does not answer: ${answer.hangs}`)];
-  const { status, stderr } = answer.result;
-  if (status === 0) return [];
-  return [inaccessible('ReadFailed', `volume "${volumeId}" cannot be read: ${stderr.trim()}`)];
 }

@@ -25,14 +25,12 @@ export async function measure(agent: Agent, readings: Readings, at: PathOfVolume
     command: 'stat',
     args: ['--file-system', '--format', '%S %b %f %a %c %d', '--', path],
   });
-  if ('hangs' in answer) {
-    const usage = usages.get(volumeId);
-    if (usage) return usage;
-    throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${answer.hangs}`);
+  if ('fault' in answer) {
+    const last = answer.fault === 'Hung' && usages.get(volumeId);
+    if (last) return last;
+    throw new Problem('UNAVAILABLE', answer.message);
   }
-  const { status, stdout, stderr } = answer.result;
-  if (status !== 0) throw new Problem('UNAVAILABLE', `volume "${volumeId}" cannot be read: ${stderr.trim()}`);
-  const usage = readUsage(stdout);
+  const usage = readUsage(answer.stdout);
   usages.set(volumeId, usage);
   return usage;
 }

@@ -24,7 +24,10 @@ test('who waits for another reading of the volume first still has an answer with
   slow.resolve(ended);
   await setImmediate();
   await pass(399);
-  assert.deepEqual(await answers[1], { hangs: 'test waits on "hung"' });
-  assert.deepEqual(await answers[0], { result: ended });
+  assert.deepEqual(await answers[1], {
+    fault: 'Hung',
+    message: 'volume "c.v" hangs: test waits on "hung"',
+  });
+  assert.deepEqual(await answers[0], { stdout: '' });
   hung.resolve(ended);
 });
