@@ -16,13 +16,7 @@ export type ControllerOptions = {
 };
 
 /** What the storage behind the gateway can do, as soon as the gateway has answered. */
-export interface CapabilitySource {
-  /** Throws UNAVAILABLE, with the reason, until the gateway has answered once. */
-  get(): Capabilities;
-  isKnown(): boolean;
-  /** Stops asking. */
-  close(): void;
-}
+export type CapabilitySource = ReturnType<typeof createCapabilitySource>;
 
 const askTimeoutMs = 10_000;
 const firstPauseMs = 250;
@@ -32,8 +26,8 @@ const longestPauseMs = 15_000;
 export function createCapabilitySource(
   client: StorageClient,
   log: Log,
-  learned: (capabilities: Capabilities) => void = () => {},
-): CapabilitySource {
+  learned: (capabilities: Capabilities) => void,
+) {
   let known: Capabilities | undefined;
   let reason = 'it was not asked yet';
   const closing = new AbortController();
@@ -57,12 +51,14 @@ export function createCapabilitySource(
   // It fails only when it is closed while it pauses.
   ask().catch(() => {});
   return {
-    get() {
+    /** Throws UNAVAILABLE, with the reason, until the gateway has answered once. */
+    get(): Capabilities {
       if (!known)
         throw new Problem('UNAVAILABLE', `the gateway has not reported its capabilities: ${reason}`);
       return known;
     },
     isKnown: () => known !== undefined,
+    /** Stops asking. */
     close: () => closing.abort(),
   };
 }

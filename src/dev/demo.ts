@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
-import { poll } from '../lib/concurrency.ts';
 import { choice } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { startChild } from './children.ts';
@@ -16,9 +15,6 @@ export const demoSettings = {
     default: 'ext4',
   },
 } as const;
-
-/** How long both sockets may take to be ready, in milliseconds. */
-const probeTimeoutMs = 15_000;
 
 /**
  * Walks one volume's life as kubelet and the sidecars do, on this machine and for real: first with a filesystem, then
@@ -37,12 +33,8 @@ export async function runDemo({ fs }: SettingsOf<typeof demoSettings>): Promise<
   try {
     const [file, device] = await walkBoth(dir, step, fs);
     await step('nothing is left behind', () => proveClean(dir));
-    say(
-      `\nProved: what was written (sha256 ${file.slice(0, 12)}… in a file, ${device.slice(0, 12)}… on a raw`,
-    );
-    say(
-      'device) was read back after detaching and attaching again; no mount, loop device or volume is left.',
-    );
+    say(`\nProved: sha256 ${file.slice(0, 12)}… in a file and ${device.slice(0, 12)}… on a raw device were`);
+    say('read back after detaching and attaching again; no mount, loop device or volume is left.');
     await rm(dir, { recursive: true });
     return 0;
   } catch (error) {
@@ -83,19 +75,14 @@ async function walkBoth(dir: string, step: Step, fs: string): Promise<readonly [
   const ready = await step('start gateway, controller and node agent', () => dev.ready);
   const connect = (endpoint = ''): CsiClient => stack.adopt(connectCsi(endpoint), client => client.close());
   const [controller, node] = [connect(ready['controller']), connect(ready['node'])];
-  await step('probe both CSI sockets', () => Promise.all([controller, node].map(requireReady)));
+  await step('probe both CSI sockets', () =>
+    Promise.all([controller, node].map(({ identity }) => identity.Probe({}))),
+  );
   const machine = { controller, node, nodeId: ready['nodeId'] ?? '', dir: kubeletDir };
   say(`\nA volume with ${fs}:`);
   const file = await walk(machine, { step, name: 'demo-mount', fs });
   say('\nThe same as a raw block device:');
   return [file, await walk(machine, { step, name: 'demo-block' })];
-}
-
-async function requireReady({ identity }: CsiClient): Promise<void> {
-  const look = async (): Promise<true | undefined> =>
-    (await identity.Probe({})).ready?.value ? true : undefined;
-  if (!(await poll(look, { everyMs: 20, timeoutMs: probeTimeoutMs })))
-    throw new Error(`a program is not ready after ${probeTimeoutMs} ms`);
 }
 
 async function proveClean(dir: string): Promise<void> {

@@ -13,7 +13,7 @@ import { startChild, type Child, type ChildSettings } from './children.ts';
 import type { DevConfig } from './config.ts';
 import { devCluster, enroll, type PoolSettings } from './enrolment.ts';
 
-/** How long the processes of an instance that was killed may take to be gone, in milliseconds. */
+/** How long the processes of an instance that was killed may take to end, in milliseconds. */
 const vacateTimeoutMs = 3_000;
 const registerTimeoutMs = 10_000;
 

@@ -14,16 +14,16 @@ export type ExecResult = {
   readonly missing: boolean;
   /** Why it was never started, where it was not: the system's name of the error, such as EMFILE. */
   readonly fault?: string;
-  /** Set for one that could not be killed and was left behind; resolves once it is gone. */
+  /** Set for one that could not be killed and was left behind; resolves once it has ended. */
   readonly gone?: Promise<void>;
 };
 
 /** `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). */
 export type ExecOptions = { readonly timeoutMs: number; readonly stdin?: string };
 
-/** How long a killed group may take to be gone before it is left behind, in milliseconds. */
+/** How long a killed group may take to end before it is left behind, in milliseconds. */
 const graceMs = 1_000;
-/** What is kept of each output stream, in characters. */
+/** How much of each output stream is returned, in characters. */
 const outputCap = 64 * 1024;
 
 /** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
@@ -116,7 +116,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of it is gone.
+    // All of it has ended.
   }
 }
 

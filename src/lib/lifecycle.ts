@@ -24,7 +24,7 @@ const closeTimeoutMs = 4_000;
 /**
  * Runs one program until SIGTERM or SIGINT. A start that fails is one line on standard error and exit status 1; an
  * orderly end is status 0. A program that is still needed serves on at the first SIGTERM; SIGINT and a second SIGTERM do not
- * wait. A program that was started with an IPC channel ends at once when the other side is gone: to
+ * wait. A program that was started with an IPC channel ends at once when the other side has ended: to
  * go on beside its successor would be worse than to stop short, which every program must survive anyway.
  */
 export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
@@ -76,9 +76,9 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code = '', path } = error as NodeJS.ErrnoException;
   const address = 'address' in error && 'port' in error && `${String(error.address)}:${String(error.port)}`;
-  const place = path === undefined ? address : `"${path}"`;
+  const subject = path === undefined ? address : `"${path}"`;
   const sentence = sentences[code];
-  return sentence && place ? `${place} ${sentence}` : error.message || code || error.name;
+  return sentence && subject ? `${subject} ${sentence}` : error.message || code || error.name;
 }
 
 /** What system errors mean to those who start a program. */

@@ -18,7 +18,7 @@ export interface Dev {
   readonly stdout: readonly string[];
   /** What it wrote to standard error so far. */
   stderr(): string;
-  /** Ends it with a signal and tells how it ended. */
+  /** Ends it with a signal; gives how it ended. */
   end(signal?: NodeJS.Signals): Promise<{ readonly status: number | null; readonly signal: string | null }>;
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const [entry, compile] = ['src/fairlead.mjs', 'src/compile-cache.mjs'].map(path =>
   fileURLToPath(new URL(`../../../${path}`, import.meta.url)),
 );
-/** At its end the process tells whether it has loaded what strips TypeScript of its types. */
+/** At its end the process prints whether it has loaded what strips TypeScript of its types. */
 const telling = `process.on('exit', () => process._rawDebug(process.moduleLoadList.some(name => name.includes('amaro'))))`;
 
 function start(program: string, env: NodeJS.ProcessEnv = {}): string {

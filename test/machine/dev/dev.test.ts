@@ -23,7 +23,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     const before = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
     assert.match(before.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.equal(before.nodeId, 'n1');
-    const volumeId = await mountVolume(before, 'kept', paths);
+    const volumeId = await mountVolume(before, 'data', paths);
     writeFileSync(join(paths.target, 'file'), 'still here');
     await before.end(signal);
     assert.equal(before.stdout.length, 1);
@@ -37,7 +37,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
       [[volumeId, [after.nodeId]]],
     );
     controller.close();
-    assert.equal(await mountVolume(after, 'kept', paths), volumeId);
+    assert.equal(await mountVolume(after, 'data', paths), volumeId);
     assert.equal(readFileSync(join(paths.target, 'file'), 'utf8'), 'still here');
     await removeVolume(after, volumeId, paths);
     const last = signal === 'SIGKILL' ? 'SIGTERM' : 'SIGINT';
@@ -46,7 +46,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     assert.deepEqual(loopDevicesOf(dir), []);
   });
 
-test('a start that cannot be is told in a line for each fault, with status 1', async t => {
+test('a start that cannot be is reported in a line for each fault, with status 1', async t => {
   const dir = directoryOf(t);
   const [file, pools] = [join(dir, 'file'), join(dir, 'pools.yaml')];
   writeFileSync(file, '');

@@ -155,10 +155,14 @@ test(
     await controller.ControllerUnpublishVolume({ volume_id, node_id: 'n1' });
     await assert.rejects(askIn('one', away), { code: 'ALREADY_EXISTS' });
     await assert.rejects(askIn('two', away), { code: 'RESOURCE_EXHAUSTED' });
-    assert.equal(
-      (await controller.GetCapacity({ accessible_topology: away ?? null })).available_capacity,
-      '0',
-    );
+    const { available_capacity } = await controller.GetCapacity({ accessible_topology: away ?? null });
+    assert.equal(available_capacity, '0');
+    const { snapshot } = await controller.CreateSnapshot({
+      name: 'cut',
+      source_volume_id: volume_id,
+      accessibility_requirements: { requisite: [here ?? {}], preferred: [here ?? {}] },
+    });
+    assert.equal(snapshot?.accessible_topology[0]?.segments[zone], 'here');
   },
 );
 

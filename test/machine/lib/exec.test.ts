@@ -88,7 +88,7 @@ test('no command leaves an open file or a dead process behind', async () => {
   assert.equal(children.trim(), '');
 });
 
-test('of each stream no more than 64 KiB is kept, and the command still ends', async () => {
+test('of each stream no more than 64 KiB is returned, and the command still ends', async () => {
   const source = 'process.stdout.write("x".repeat(1e6)); process.stderr.write("y".repeat(1e6))';
   const { status, stdout, stderr } = await exec(process.execPath, ['-e', source], { timeoutMs });
   assert.deepEqual([status, stdout.length, stderr.length], [0, 65_536, 65_536]);
@@ -111,7 +111,7 @@ test('a grandchild that left the group and holds the output open does not hold u
   process.kill(Number(stdout.trim()), 'SIGKILL');
 });
 
-/** Takes all descriptors but a few, tries to start commands, gives all back, and tells how many are open then. */
+/** Takes all descriptors but a few, tries to start commands, gives all back, and prints how many are open then. */
 const shortage = `
   const { closeSync, openSync, readdirSync } = require('node:fs');
   (async () => {

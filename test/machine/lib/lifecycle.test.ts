@@ -14,7 +14,7 @@ type Started = {
   readonly exit: Promise<unknown[]>;
 };
 
-/** Starts the small program that behaves as it is told; it ends with its test. */
+/** Starts the small program that behaves as its argument says; it ends with its test. */
 function start(t: TestContext, behaviour: string): Started {
   const child = fork(program, [behaviour], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   t.after(() => child.kill('SIGKILL'));

@@ -48,7 +48,7 @@ test('a program whose standard error nobody reads any more goes on', async () =>
     import { writeSync } from 'node:fs';
     const log = createLog('node', 'info');
     process.stdin.once('data', () => {
-      for (let i = 0; i < 100; i++) log.info('unheard');
+      for (let i = 0; i < 100; i++) log.info('unread');
       setTimeout(() => { writeSync(1, 'alive'); process.exit(0); }, 100);
     });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
@@ -64,8 +64,8 @@ test('what waits for a reader who has stopped is bounded, and whole lines come o
     for (let i = 0; i < 5_000; i++) log.info('x'.repeat(1_000));
     writeSync(1, process.stderr.writableLength + ' ');
     process.stdin.once('data', () => {
-      if (process.stderr.writableLength === 0) log.info('heard again');
-      else process.stderr.once('drain', () => log.info('heard again'));
+      if (process.stderr.writableLength === 0) log.info('read again');
+      else process.stderr.once('drain', () => log.info('read again'));
     });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source]);
   t.after(() => child.kill());
@@ -74,7 +74,7 @@ test('what waits for a reader who has stopped is bounded, and whole lines come o
   child.stdin.end('go');
   const lines = linesOf(await text(child.stderr));
   assert.ok(lines.length < 5_000);
-  assert.equal(lines.at(-1)?.['msg'], 'heard again');
+  assert.equal(lines.at(-1)?.['msg'], 'read again');
 });
 
 function linesOf(lines: string): Record<string, unknown>[] {

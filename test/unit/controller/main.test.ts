@@ -88,10 +88,10 @@ test('a service that is not among the plugin capabilities is missing, and the is
 });
 
 test('a controller whose gateway is down starts, is not ready, says why, and heals when that answers, after some nonsense', async t => {
-  const place = { host: ownHost(), port: 0 };
-  const gone = await startStorageApi(t, [json(200, offered)], place);
-  await gone.close();
-  const { csi } = await start(t, gone.url);
+  const address = { host: ownHost(), port: 0 };
+  const down = await startStorageApi(t, [json(200, offered)], address);
+  await down.close();
+  const { csi } = await start(t, down.url);
   assert.equal((await csi.identity.Probe({})).ready?.value, false);
   assert.equal((await csi.identity.GetPluginInfo({})).name, 'csi.fairlead.dev');
   await assert.rejects(csi.controller.ControllerGetCapabilities({}), {
@@ -100,7 +100,7 @@ test('a controller whose gateway is down starts, is not ready, says why, and hea
   });
   const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>' };
   const script = [page, json(200, { backend: 'x' }), json(200, { ...offered, features: [] })];
-  await startStorageApi(t, script, { ...place, port: gone.port });
+  await startStorageApi(t, script, { ...address, port: down.port });
   await untilReady(csi);
   const { capabilities } = await csi.controller.ControllerGetCapabilities({});
   const types = capabilities.map(({ rpc }) => rpc?.type);

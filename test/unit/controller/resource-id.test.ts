@@ -9,7 +9,7 @@ const plain = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,150}$/);
 const hashed = fc.stringMatching(/^[a-z0-9]{1,20}-x[0-9a-f]{32}$/);
 const name = fc.oneof(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), plain, hashed);
 
-test('an id has at most 128 bytes of a safe alphabet, and tells its cluster', () => {
+test('an id has at most 128 bytes of a safe alphabet, and names its cluster', () => {
   fc.assert(
     fc.property(cluster, name, (c, n) => {
       const id = resourceId(c, n);
@@ -32,7 +32,7 @@ test('two names never share an id', () => {
   );
 });
 
-test('a name is kept apart from every name that looks like its own hashed id', () => {
+test('a name is distinct from every name that looks like its own hashed id', () => {
   fc.assert(
     fc.property(cluster, name, (c, n) => {
       const imitation = resourceId(c, n).slice(c.length + 1);
@@ -43,7 +43,7 @@ test('a name is kept apart from every name that looks like its own hashed id', (
   );
 });
 
-test('names that differ after their first characters, in case, or in a character that is cut out, are kept apart', () => {
+test('names that differ after their first characters, in case, or in a character that is left out, are distinct', () => {
   const odd = [
     'pvc-1',
     'PVC-1',

@@ -59,7 +59,7 @@ test('GetMetadataDelta names the base, and both go on from the offset asked for'
   ]);
 });
 
-test('a page that cannot be had ends the stream with an error after what was told', async t => {
+test('a page that cannot be had ends the stream with an error after what was sent', async t => {
   const whole = blocksOf(25, 5);
   const listBlocks: StorageClient['listBlocks'] = (input, call) =>
     (input.offset ?? 0) > 500

@@ -49,7 +49,7 @@ test('mounts are found at a path, the topmost last, and below it', () => {
   assert.deepEqual(mountsBelow(mounts, '/a'), []);
 });
 
-test('a reader that reads again tells what is mounted now, in its order', () => {
+test('a reader that reads again has what is mounted now, in its order', () => {
   let now = text;
   const read = createMountReader(() => now);
   assert.deepEqual(read(), parseMountinfo(text));
