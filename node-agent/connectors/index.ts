@@ -28,14 +28,14 @@ export function connectorFor({ protocol }: Pick<Attachment, 'protocol'>): Connec
 
 /** What each protocol needs of the kernel and of what is installed, beside what every node has. */
 const needs: { readonly [P in Protocol]: Needs } = {
-  loop: { tools: ['losetup'], modules: ['loop'] },
-  bind: { tools: [], modules: [] },
-  nfs: { tools: ['mount.nfs'], modules: ['nfsv4'] },
-  nbd: { tools: ['tee'], modules: ['nbd'] },
+  loop: { tool: 'losetup', module: 'loop' },
+  bind: {},
+  nfs: { tool: 'mount.nfs', module: 'nfsv4' },
+  nbd: { tool: 'tee', module: 'nbd' },
   // iscsid, or systemd in its place, listens there (open-iscsi, usr/mgmt_ipc.h).
-  iscsi: { tools: ['iscsiadm'], modules: ['iscsi_tcp'], socket: '@ISCSIADM_ABSTRACT_NAMESPACE' },
-  'nvme-tcp': { tools: ['nvme'], modules: ['nvme_tcp'] },
-  device: { tools: ['blockdev'], modules: [] },
+  iscsi: { tool: 'iscsiadm', module: 'iscsi_tcp', socket: '@ISCSIADM_ABSTRACT_NAMESPACE' },
+  'nvme-tcp': { tool: 'nvme', module: 'nvme_tcp' },
+  device: { tool: 'blockdev' },
 };
 
 /** An attach protocol, and why this node cannot use it; no reason where it can. */

@@ -1,21 +1,20 @@
 import type { Host } from '../host.ts';
 
-/** What must be there for something to work: programs, modules of the kernel, and a service that listens. */
+/** What must be there for something to work: a program, a module of the kernel, and a service that listens. */
 export type Needs = {
-  readonly tools: readonly string[];
-  /** By the names that sysfs shows, with underscores. */
-  readonly modules: readonly string[];
+  readonly tool?: string;
+  /** By the name that sysfs shows, with underscores. */
+  readonly module?: string;
   /** A unix socket, as /proc/net/unix shows it. */
   readonly socket?: string;
 };
 
 /** What is missing of what is needed, in words; undefined when nothing is. Looks, and starts or loads nothing. */
-export async function findReason({ tools, modules, socket }: Needs, host: Host): Promise<string | undefined> {
-  for (const tool of tools)
-    if (!(await isInstalled(tool, host))) return `"${tool}" is not installed on this node`;
-  for (const name of modules)
-    if (!(await hasModule(name, host)))
-      return `the kernel of this node has no module "${name}", neither loaded nor in /lib/modules`;
+export async function findReason({ tool, module, socket }: Needs, host: Host): Promise<string | undefined> {
+  if (tool !== undefined && !(await isInstalled(tool, host)))
+    return `"${tool}" is not installed on this node`;
+  if (module !== undefined && !(await hasModule(module, host)))
+    return `the kernel of this node has no module "${module}", neither loaded nor in /lib/modules`;
   if (socket !== undefined && !(await isListening(socket, host))) return `nothing listens on "${socket}"`;
   return undefined;
 }

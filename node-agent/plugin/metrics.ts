@@ -14,8 +14,6 @@ export type Metric = {
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const boundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, Infinity];
-/** Series of one metric; what would be one more is counted under `other`. */
-const seriesCap = 64;
 
 /** Makes metrics with everything at zero. */
 export function createMetrics() {
@@ -71,7 +69,7 @@ function createCounter() {
   const values = new Map<string, number>();
   return {
     count(labels: string): void {
-      const key = boundKey(values, `{${labels}}`);
+      const key = `{${labels}}`;
       values.set(key, (values.get(key) ?? 0) + 1);
     },
     show: (name: string, help: string) => renderMetric({ name, help, type: 'counter', samples: values }),
@@ -86,32 +84,25 @@ function createHistogram() {
       const startMs = performance.now();
       return (labels: string): void => {
         const seconds = (performance.now() - startMs) / 1_000;
-        const key = boundKey(series, labels);
-        const found = series.get(key) ?? { counts: boundsSeconds.map(() => 0), sumSeconds: 0 };
-        series.set(key, found);
-        const at = boundsSeconds.findIndex(bound => seconds <= bound);
-        found.counts[at] = (found.counts[at] ?? 0) + 1;
+        const found = series.get(labels) ?? { counts: boundsSeconds.map(() => 0), sumSeconds: 0 };
+        series.set(labels, found);
         found.sumSeconds += seconds;
+        for (const [index, bound] of boundsSeconds.entries())
+          found.counts[index] = (found.counts[index] ?? 0) + Number(seconds <= bound);
       };
     },
-    show: (name: string, help: string) => {
+    show(name: string, help: string) {
       const samples = [...series].flatMap(([labels, { counts, sumSeconds }]) => {
-        let total = 0;
-        const lines = boundsSeconds.map((bound, index): readonly [string, number] => {
+        const buckets = boundsSeconds.map((bound, index): readonly [string, number] => {
           const le = bound === Infinity ? '+Inf' : bound;
-          return [`_bucket{${labels},le="${le}"}`, (total += counts[index] ?? 0)];
+          return [`_bucket{${labels},le="${le}"}`, counts[index] ?? 0];
         });
-        return lines.concat([
+        return buckets.concat([
           [`_sum{${labels}}`, sumSeconds],
-          [`_count{${labels}}`, total],
+          [`_count{${labels}}`, counts.at(-1) ?? 0],
         ]);
       });
       return renderMetric({ name, help, type: 'histogram', samples });
     },
   };
-}
-
-function boundKey(series: ReadonlyMap<string, unknown>, key: string): string {
-  if (series.has(key) || series.size < seriesCap) return key;
-  return key.replaceAll(/"[^"]*"/g, '"other"');
 }
