@@ -1,27 +1,14 @@
 import type { Backend } from '../../../gateway/backend.ts';
-import type { Target } from '../../fakes/faulty-backend/rules.ts';
+import { changing } from '../../fakes/faulty-backend/rules.ts';
 import { wrapBackend, type Called } from '../../fakes/faulty-backend/wrap.ts';
 
-/** What methods that change something are called in tests. */
-const names = {
-  create: 'create',
-  delete: 'delete',
-  attach: 'attach',
-  detach: 'detach',
-  expand: 'expand',
-  modify: 'modify',
-  snapshot: 'cut',
-  'snapshot-delete': 'uncut',
-  group: 'cutGroup',
-} as const satisfies Partial<Record<Target, string>>;
-
-/** A method that can be made to fail. */
-export type Method = (typeof names)[keyof typeof names];
+/** A method that can be made to fail: one that changes something. */
+export type Method = (typeof changing)[number];
 
 /** When a call goes wrong: before the storage changes, or after it has, when the answer is lost. */
 export type Moment = 'before' | 'after';
 
-/** A backend that fails, waits and counts as it is told. */
+/** A backend that fails, waits and counts as a test wants. */
 export interface FaultyBackend extends Backend {
   /** All calls since the start, as `method id`. */
   readonly calls: string[];
@@ -48,7 +35,7 @@ export function createFaultyBackend(inner: Backend): FaultyBackend {
   }
 
   async function call<T>({ target, id }: Called, run: () => Promise<T>): Promise<T> {
-    const method = (names as Partial<Record<Target, Method>>)[target];
+    const method = changing.find(one => one === target);
     if (!method) return run();
     calls.push(`${method} ${id}`);
     const hold = held.get(method);

@@ -57,7 +57,7 @@ const unfinished: Readonly<Record<string, (gateway: Gateway) => Promise<unknown>
 for (const [detail, run] of Object.entries(unfinished))
   test(`what is ${detail} for long is stuck, and not before`, async t => {
     const gateway = await openWith(t, { names: ['one'] });
-    for (const method of ['create', 'delete', 'attach', 'expand', 'cut'] as const)
+    for (const method of ['create', 'delete', 'attach', 'expand', 'snapshot'] as const)
       gateway.backend.failNext(method, 'before', new Error('lost'));
     await assert.rejects(run(gateway));
     assert.deepEqual(await look(gateway, hour), []);

@@ -122,8 +122,8 @@ const kinds = [
   { kind: 'volume', making: 'create', removing: 'delete', make: create },
   {
     kind: 'snapshot',
-    making: 'cut',
-    removing: 'uncut',
+    making: 'snapshot',
+    removing: 'snapshot-delete',
     make: (gateway: Gateway, name: string) => snapshot(gateway, name, 'known'),
   },
 ] as const;

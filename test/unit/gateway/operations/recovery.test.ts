@@ -136,10 +136,10 @@ test('snapshots and groups that newer settings refuse are undone, and hold up th
   const parameters = z.strictObject({ tier: z.string() });
   const next = await old.replica({ backend: { ...backend, snapshots: { ...snapshots, parameters } } });
   await create(old);
-  backend.failNext('cut', 'after', new Error('unreachable'));
+  backend.failNext('snapshot', 'after', new Error('unreachable'));
   const cut = old.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.pvc-1' });
   await assert.rejects(cut, isProblem('UNAVAILABLE'));
-  backend.failNext('cutGroup', 'after', new Error('unreachable'));
+  backend.failNext('group', 'after', new Error('unreachable'));
   const both = old.groups.create(clusters.a, 'a.both', { name: 'both', volumeIds: ['a.pvc-1'] });
   await assert.rejects(both, isProblem('UNAVAILABLE'));
   await next.recovery.sweep();

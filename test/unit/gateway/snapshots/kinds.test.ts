@@ -24,7 +24,7 @@ const moments = ['before', 'after'] as const;
 const kinds = [
   {
     kind: 'snapshot',
-    cut: 'cut',
+    method: 'snapshot',
     path: '/v1/snapshots/a.it',
     spec: { name: 'it', volumeId: 'a.one' },
     others: [{ name: 'other' }, { volumeId: 'a.two' }],
@@ -34,7 +34,7 @@ const kinds = [
   },
   {
     kind: 'group',
-    cut: 'cutGroup',
+    method: 'group',
     path: '/v1/groups/a.it',
     spec: { name: 'it', volumeIds: ['a.one', 'a.two'] },
     others: [{ name: 'other' }, { volumeIds: ['a.one', 'a.three'] }, { volumeIds: ['a.one'] }],
@@ -50,7 +50,7 @@ async function listed({ snapshots }: Gateway): Promise<number> {
   return (await snapshots.list(a, { limit: 10 })).snapshots.length;
 }
 
-for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) {
+for (const { kind, method, path, spec, others, foreign, unknown, count } of kinds) {
   const put = ({ ask }: Gateway, body: object = spec) => ask(`PUT ${path}`, { body });
   const get = ({ ask }: Gateway) => ask(`GET ${path}`);
   const remove = ({ ask }: Gateway) => ask(`DELETE ${path}`);
@@ -88,7 +88,7 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
     test(`a ${kind} whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
       const gateway = await open(t);
       const { backend, recovery, volumes } = gateway;
-      backend.failNext(cut, moment, new Error('the answer was lost'));
+      backend.failNext(method, moment, new Error('the answer was lost'));
       assertProblem(await put(gateway), 503, 'UNAVAILABLE');
       const { body: begun } = await get(gateway);
       assert.deepEqual([begun['state'], await listed(gateway)], ['creating', 0]);
@@ -103,7 +103,7 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
 
     test(`a ${kind} that is deleted after an answer that was lost ${moment} the storage commits leaves nothing`, async t => {
       const gateway = await open(t);
-      gateway.backend.failNext(cut, moment, new Error('the answer was lost'));
+      gateway.backend.failNext(method, moment, new Error('the answer was lost'));
       await put(gateway);
       assert.equal((await remove(gateway)).status, 204);
       await assertNothing(gateway);
@@ -112,7 +112,7 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
     test(`a deletion of a ${kind} whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
       const gateway = await open(t);
       await put(gateway);
-      gateway.backend.failNext('uncut', moment, new Error('the answer was lost'));
+      gateway.backend.failNext('snapshot-delete', moment, new Error('the answer was lost'));
       assertProblem(await remove(gateway), 503, 'UNAVAILABLE');
       assert.equal((await get(gateway)).body['state'], 'deleting');
       assertProblem(await put(gateway), 409, 'ABORTED');
@@ -125,9 +125,9 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
   for (const code of ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'INTERNAL'] satisfies ProblemCode[])
     test(`a ${kind} that ends with ${code} leaves nothing, also of an earlier try`, async t => {
       const gateway = await open(t);
-      gateway.backend.failNext(cut, 'after', new Error('the answer was lost'));
+      gateway.backend.failNext(method, 'after', new Error('the answer was lost'));
       await put(gateway);
-      gateway.backend.failNext(cut, 'before', new Problem(code, 'it would be torn'));
+      gateway.backend.failNext(method, 'before', new Problem(code, 'it would be torn'));
       const { body } = await put(gateway);
       assert.deepEqual([body['code'], body['detail']], [code, 'it would be torn']);
       await assertNothing(gateway);
@@ -136,7 +136,7 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
   test(`while a ${kind} is created its volumes are left alone, and the same call joins`, async t => {
     const gateway = await open(t);
     const { backend, attachments, ask } = gateway;
-    const release = backend.hold(cut);
+    const release = backend.hold(method);
     const headers = { prefer: 'wait=0' };
     const first = await ask(`PUT ${path}`, { body: spec, headers });
     assert.deepEqual([first.status, first.body['state']], [202, 'creating']);
@@ -150,18 +150,18 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
     await assert.rejects(attaching, isProblem('ABORTED'));
     release();
     for (const { body } of await Promise.all(same)) assert.equal(body['state'], 'ready');
-    assert.equal(backend.calls.filter(call => call.startsWith(cut)).length, 1);
+    assert.equal(backend.calls.filter(call => call.startsWith(method)).length, 1);
   });
 
-  for (const method of [cut, 'uncut'] as const)
-    test(`a gateway that dies in ${method} of a ${kind} is taken over once its claim has ended`, async t => {
+  for (const step of [method, 'snapshot-delete'] as const)
+    test(`a gateway that dies in ${step} of a ${kind} is taken over once its claim has ended`, async t => {
       const dying = await open(t);
       const { backend } = dying;
-      const run = method === cut ? put : remove;
-      if (method === 'uncut') await put(dying);
-      const release = backend.hold(method);
+      const run = step === method ? put : remove;
+      if (step === 'snapshot-delete') await put(dying);
+      const release = backend.hold(step);
       const lost = run(dying);
-      await backend.entered(method);
+      await backend.entered(step);
       await dying.engine.close();
       const next = await dying.replica();
       assertProblem(await run(next), 409, 'ABORTED');
@@ -169,8 +169,8 @@ for (const { kind, cut, path, spec, others, foreign, unknown, count } of kinds) 
       await lost;
       await endClaims(next);
       assert.equal(await next.recovery.sweep(), 1);
-      assert.equal((await get(next)).body['state'], method === cut ? 'ready' : undefined);
-      assert.equal((await snapshotsIn(backend)).length, method === cut ? count : 0);
+      assert.equal((await get(next)).body['state'], step === method ? 'ready' : undefined);
+      assert.equal((await snapshotsIn(backend)).length, step === method ? count : 0);
     });
 
   test(`a ${kind} that is not ready is shown, holds its volume, and gets ready by a retry or the sweep`, async t => {

@@ -31,7 +31,7 @@ test('a snapshot has the size of its volume at that time, and outlives it', asyn
   assert.deepEqual((await snapshots.create(a, id, spec)).snapshot, snapshot);
 });
 
-test('the storage is told whether some node may write meanwhile', async t => {
+test('the storage learns whether some node may write meanwhile', async t => {
   const inner = await openMemory();
   assert.ok(inner.snapshots);
   const { create } = inner.snapshots;
@@ -95,8 +95,8 @@ test('a list comes in pages, of all snapshots or those of one volume', async t =
 
 test('what failed for good and cannot be undone is not final, and is finished by a retry', async t => {
   const { snapshots, backend } = await makeFaultyGateway(t);
-  backend.failNext('cut', 'after', new Problem('INTERNAL', 'broken'));
-  backend.failNext('uncut', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
+  backend.failNext('snapshot', 'after', new Problem('INTERNAL', 'broken'));
+  backend.failNext('snapshot-delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
   await assert.rejects(snapshots.create(a, id, spec), isProblem('UNAVAILABLE'));
   assert.deepEqual(await snapshotsIn(backend), [id]);
   assert.equal((await snapshots.create(a, id, spec)).snapshot.state, 'ready');
@@ -105,7 +105,7 @@ test('what failed for good and cannot be undone is not final, and is finished by
 test('a deletion that the storage refuses changes nothing', async t => {
   const { snapshots, backend } = await makeFaultyGateway(t);
   const { snapshot } = await snapshots.create(a, id, spec);
-  backend.failNext('uncut', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
+  backend.failNext('snapshot-delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
   await assert.rejects(snapshots.delete(a, id), isProblem('FAILED_PRECONDITION'));
   assert.deepEqual(await snapshots.get(a, id), snapshot);
 });

@@ -130,7 +130,7 @@ for (const moment of ['before', 'after'] as const)
     const gateway = await open(t);
     const { backend, changes, engine } = gateway;
     await create(gateway, 'one', 2);
-    for (const method of ['create', 'expand', 'cut'] as const)
+    for (const method of ['create', 'expand', 'snapshot'] as const)
       backend.failNext(method, moment, new Problem('INTERNAL', 'broken'));
     await assert.rejects(create(gateway, 'two', 2), isProblem('INTERNAL'));
     await assert.rejects(changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }), isProblem('INTERNAL'));
