@@ -47,12 +47,12 @@ export interface ShareConnector<P extends Protocol> {
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
   /** Finds what the mount needs, and says how it is done; changes nothing that would have to be undone. */
   connect(attachment: AttachmentOf<P>, host: Host): Promise<Share>;
-  /** What a mount shows, by mountinfo alone: this volume, something else, or a volume's directory that is gone. */
+  /** What a mount shows, by mountinfo alone: this volume, something else, or the volume's directory that was removed. */
   judge(attachment: AttachmentOf<P>, mount: Mount, host: Host): Promise<Judgement>;
 }
 
-/** What a mount shows: the volume, something else, or what is left of one that is gone. */
-export type Judgement = 'own' | 'foreign' | 'gone';
+/** What a mount shows: the volume, something else, or what is left of a device or directory that is missing. */
+export type Judgement = 'own' | 'foreign' | 'stale';
 
 /** What `mount` is given to mount a share. */
 export type Share = {
@@ -79,7 +79,7 @@ export type Device = {
 
 /**
  * What a caller gives for one call and no other may learn (CSI `secrets`), by key. It is never recorded or logged, is
- * in no error, and is no argument of a command, since everybody on a machine can read those.
+ * in no error, and is no argument of a command, since every user of a machine can read those.
  */
 export type Secrets = Readonly<Record<string, string>>;
 

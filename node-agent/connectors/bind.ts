@@ -38,5 +38,5 @@ async function judge({ path }: BindAttachment, mount: Mount, host: Host): Promis
   const root = mount.root.replace(/\/\/deleted$/, '');
   if (root !== origin?.root) return 'foreign';
   // The directory was removed, or its filesystem was taken away and mounted anew.
-  return root === mount.root && mount.device === origin.device ? 'own' : 'gone';
+  return root === mount.root && mount.device === origin.device ? 'own' : 'stale';
 }

@@ -137,7 +137,7 @@ async function removeDisk(name: string, host: Host): Promise<void> {
   await waitUntilGone(`device "/dev/${name}"`, async () => (await readDisk(name, host)) !== undefined);
 }
 
-/** Ends the sessions with the volume's portals that no other volume needs, and nobody uses. */
+/** Ends the sessions with the volume's portals that no other volume needs, and that have no other unit. */
 async function endSessions(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
   const { target, portals, lun } = attachment;
   const needed = others().flatMap(other =>

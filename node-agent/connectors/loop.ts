@@ -21,13 +21,13 @@ export const loop: DeviceConnector<'loop'> = {
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const { path } = attachment;
-  await attach(attachment, host);
-  const name = onlyDisk(await namesBackedBy([path], host), path);
-  if (name === undefined) throw new Problem('UNAVAILABLE', `loop file "${path}" has lost its device again`);
+  const attached = await attach(attachment, host);
+  const name = onlyDisk(await namesBackedBy([path], host), path) ?? attached;
   return fitDisk(name, { attachment, identity: path, rescan }, host);
 }
 
-async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<void> {
+/** Gives the file a loop device where it has none, and returns the device's name. */
+async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<string> {
   // --nooverlap gives back the loop device that this file, by its inode, has already.
   const line = {
     command: 'losetup',
@@ -39,10 +39,10 @@ async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<v
     if (status === 1) throw new Problem('FAILED_PRECONDITION', `loop file "${path}" is not there`);
     throw new Problem('UNAVAILABLE', describeFailure(line, result));
   }
-  const device = result.stdout.trim();
-  const backing = await readBacking(`/sys/block/${basename(device)}`, host);
-  if (backing === undefined || backing === path) return;
-  await host.run('losetup', ['--detach', device]);
+  const name = basename(result.stdout.trim());
+  const backing = await readBacking(`/sys/block/${name}`, host);
+  if (backing === undefined || backing === path) return name;
+  await host.run('losetup', ['--detach', `/dev/${name}`]);
   throw new Problem(
     'FAILED_PRECONDITION',
     `loop file "${path}" is really "${backing}"; its path must hold no symbolic link`,

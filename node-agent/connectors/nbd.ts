@@ -38,7 +38,7 @@ async function connect(attachment: NbdAttachment, host: Host): Promise<Device> {
   return fitDisk(name, { attachment, identity, rescan }, host);
 }
 
-/** A kernel that shows no name of a connection could not tell it from others: it is ended at once. */
+/** A kernel that shows no name of a connection could not distinguish it from others: it is ended at once. */
 async function connectNew(attachment: NbdAttachment, host: Host): Promise<void> {
   const name = `nbd${await runLink('connect', { attachment, host })}`;
   const path = `/sys/block/${name}`;

@@ -12,7 +12,7 @@ const none = /^$/;
 const number = /^\d{1,9}$/;
 
 /**
- * A directory that an NFS server exports, over NFS 4. Requests to a server that is gone wait for it (`hard`), so that
+ * A directory that an NFS server exports, over NFS 4. Requests to a server that is lost wait for it (`hard`), so that
  * no write is lost; the agent's commands have deadlines, and a mount that hangs is taken off by force.
  */
 export const nfs: ShareConnector<'nfs'> = {

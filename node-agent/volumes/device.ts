@@ -78,7 +78,7 @@ export async function findOwnNumber(volume: DeviceVolume, mount: Mount): Promise
 /** What a mount shows: the volume's device, something else, or a device that is gone, which is a leftover. */
 async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
   if ((await findOwnNumber(volume, mount)) !== undefined) return 'own';
-  return (await showsGoneDevice(mount, volume.agent.host)) ? 'gone' : 'foreign';
+  return (await showsGoneDevice(mount, volume.agent.host)) ? 'stale' : 'foreign';
 }
 
 /** True when a mount shows a block device that is not there any more. */

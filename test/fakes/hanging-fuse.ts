@@ -56,7 +56,7 @@ const notImplemented = 38;
 /** By opcode: GETATTR, STATFS, INIT, OPENDIR, READDIR, RELEASEDIR and ACCESS. */
 const answers: Readonly<Record<number, () => Buffer>> = {
   3: describeRoot,
-  17: describeRoom,
+  17: describeSpace,
   26: describeProtocol,
   27: () => Buffer.alloc(16),
   28: () => Buffer.alloc(0),
@@ -72,7 +72,7 @@ function reply(device: number, unique: bigint, body: Buffer | undefined): void {
   try {
     writeSync(device, body ? Buffer.concat([head, body]) : head);
   } catch {
-    // Whoever asked is gone.
+    // Whoever asked has ended.
   }
 }
 
@@ -95,7 +95,7 @@ function describeRoot(): Buffer {
 }
 
 /** struct fuse_statfs_out: 100 blocks of 4 KiB, 60 free. */
-function describeRoom(): Buffer {
+function describeSpace(): Buffer {
   const body = Buffer.alloc(80);
   [100n, 60n, 50n, 20n, 9n].forEach((count, index) => body.writeBigUInt64LE(count, index * 8));
   body.writeUInt32LE(4096, 40);

@@ -72,7 +72,7 @@ export async function resizeMap(map: string, host: Host): Promise<void> {
   await runWell(host, { command: 'multipathd', args: ['resize', 'map', await nameOfMap(map, host)] });
 }
 
-/** Takes a map down that nothing uses, and returns once it is gone. */
+/** Removes a map that nothing uses, and returns once there is none. */
 export async function removeMap(map: string, host: Host): Promise<void> {
   const disk = await readDisk(map, host);
   if (!disk) return;
@@ -92,7 +92,7 @@ export async function forgetPath(name: string, host: Host): Promise<void> {
 
 async function nameOfMap(map: string, host: Host): Promise<string> {
   const name = await readLine(`/sys/block/${map}/dm/name`, host);
-  if (name === undefined) throw new Problem('UNAVAILABLE', `map "/dev/${map}" was there and is gone`);
+  if (name === undefined) throw new Problem('UNAVAILABLE', `map "/dev/${map}" was there and is missing now`);
   return name;
 }
 

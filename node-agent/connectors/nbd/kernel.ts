@@ -37,7 +37,7 @@ export function connectDevice(socket: Socket, found: Export, { index, identifier
     socketsOf(socket),
   ]);
   const given = answer.get(attribute.index)?.readUInt32LE(0);
-  if (given === undefined) throw new Error('the kernel does not tell which device it connected');
+  if (given === undefined) throw new Error('the kernel does not report which device it connected');
   return given;
 }
 

@@ -5,7 +5,7 @@ import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';
 import { connectTcp, type Socket } from './libc.ts';
 
 // A program of its own, since its calls block: link.ts size|connect|reconnect|disconnect, and what each needs. It
-// opens an export, hands the connection to the kernel, and ends; the kernel keeps it from then on. Its answer is a number.
+// opens an export, hands the connection to the kernel, and ends; the kernel has it from then on. Its answer is a number.
 
 /** How long the server may take for each step of the negotiation. */
 const answerSeconds = 10;
@@ -13,11 +13,11 @@ const flagReadonly = 2;
 
 async function main(
   operation: string,
-  [server, port, name, identifier = '', mode, place]: readonly string[],
+  [server, port, name, identifier = '', mode, device]: readonly string[],
 ): Promise<bigint | number> {
   const { socket, found } = await open(server ?? '', Number(port), name ?? '');
   if (operation === 'size') return found.sizeBytes;
-  const index = place === undefined ? undefined : Number(place);
+  const index = device === undefined ? undefined : Number(device);
   if (operation === 'connect') {
     const flags = mode === 'ro' ? found.flags | flagReadonly : found.flags;
     return connectDevice(socket, { ...found, flags }, { index, identifier });

@@ -42,7 +42,7 @@ async function findFaults(
   const found = await judge(mount);
   if (found === 'foreign')
     return [inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)];
-  if (found === 'gone')
+  if (found === 'stale')
     return [inaccessible('DeviceGone', `what volume "${volumeId}" was mounted from is gone`)];
   if (!isTurnedReadonly(record, mount)) return [];
   const message = `the ${mount.type} of volume "${volumeId}" turned read-only after an error`;

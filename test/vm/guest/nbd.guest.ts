@@ -43,7 +43,7 @@ test('an export is written, has its new size when it is next staged, and leaves 
   assert.deepEqual(backends(), []);
 });
 
-test('a server that is gone is an error to try again after, and no obstacle to disconnecting', async t => {
+test('a server that is lost is an error to try again after, and no obstacle to disconnecting', async t => {
   const { server, attachment } = open(t);
   await assert.rejects(nbd.connect(attachment, host), { code: 'UNAVAILABLE' });
   await server.start();

@@ -49,7 +49,7 @@ export async function startNfsServer(t: Ends, number = 1) {
     // It knows that no client of an earlier server is left. A server that starts before it is up waits for some.
     startDaemon(inside('nfsdcld', '-F', '-p', join(state, 'pipe'), '-s', state)),
   );
-  await startAfresh({ start, stop, isReady: () => tell(...inside('cat', graceFile)).trim() === 'Y' });
+  await startAfresh({ start, stop, isReady: () => read(...inside('cat', graceFile)).trim() === 'Y' });
   return {
     /** Its address for nodes. */
     address: `10.9.${number}.2`,
@@ -95,7 +95,7 @@ function makeDisk(root: string): void {
   run('mount', '-o', 'loop', '--', `${root}.img`, root);
 }
 
-/** Ends a daemon and waits until it is gone; one that is not ended keeps nobody waiting. */
+/** Ends a daemon and waits for its end; this process does not wait for one that is not ended. */
 type Daemon = () => Promise<void>;
 
 function startDaemon([command = '', ...args]: readonly string[]): Daemon {
@@ -122,7 +122,7 @@ async function startAfresh({ start, stop, isReady }: Service): Promise<void> {
   }
 }
 
-function tell(...[command = '', ...args]: readonly string[]): string {
+function read(...[command = '', ...args]: readonly string[]): string {
   return execFileSync(command, args, { encoding: 'utf8' });
 }
 

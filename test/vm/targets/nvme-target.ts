@@ -18,7 +18,7 @@ import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { config, loadTarget } from './configfs.ts';
 import { undoLast } from './undo.ts';
 
-const place = `${config}/nvmet`;
+const nvmet = `${config}/nvmet`;
 
 /** A subsystem of the kernel's own NVMe target, over TCP. */
 export type NvmeTarget = ReturnType<typeof startNvmeTarget>;
@@ -27,10 +27,10 @@ export type NvmeTarget = ReturnType<typeof startNvmeTarget>;
 export function startNvmeTarget(t: TestContext, subsystem: string) {
   loadTarget('nvmet', 'nvmet_tcp', 'nvme_tcp');
   const directory = mkdtempSync(join(tmpdir(), 'nvmet-'));
-  const home = `${place}/subsystems/${subsystem}`;
+  const home = `${nvmet}/subsystems/${subsystem}`;
   mkdirSync(home);
   writeFileSync(`${home}/attr_allow_any_host`, '1');
-  const ports = new Map([1, 2].map(id => [`127.0.0.${id}:4420`, `${place}/ports/${id}`]));
+  const ports = new Map([1, 2].map(id => [`127.0.0.${id}:4420`, `${nvmet}/ports/${id}`]));
   const spaces: string[] = [];
   const start = (address: string): void => symlinkSync(home, linkOf(address));
   const stop = (address: string): void => unlinkSync(linkOf(address));
@@ -87,7 +87,7 @@ export type NvmeKeys = { readonly host: string; readonly controller?: string };
 /** True when the kernel's target can demand keys. */
 export function hasTargetKeys(): boolean {
   loadTarget('nvmet');
-  const probe = `${place}/hosts/nqn.2014-08.org.example:probe`;
+  const probe = `${nvmet}/hosts/nqn.2014-08.org.example:probe`;
   mkdirSync(probe);
   const isThere = existsSync(`${probe}/dhchap_key`);
   rmdirSync(probe);
@@ -97,8 +97,8 @@ export function hasTargetKeys(): boolean {
 /** Has a subsystem accept this node alone, and with its key. */
 export function demandKeys(t: TestContext, { subsystem }: NvmeTarget, keys: NvmeKeys): void {
   const nqn = execFileSync('nvme', ['show-hostnqn'], { encoding: 'utf8' }).trim();
-  const host = `${place}/hosts/${nqn}`;
-  const home = `${place}/subsystems/${subsystem}`;
+  const host = `${nvmet}/hosts/${nqn}`;
+  const home = `${nvmet}/subsystems/${subsystem}`;
   mkdirSync(host);
   writeFileSync(`${host}/dhchap_key`, keys.host);
   if (keys.controller !== undefined) writeFileSync(`${host}/dhchap_ctrl_key`, keys.controller);

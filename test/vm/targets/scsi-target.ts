@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { config, loadTarget } from './configfs.ts';
 import { undoLast } from './undo.ts';
 
-const place = `${config}/target`;
+const scsi = `${config}/target`;
 
 /** The name of this node among iSCSI targets. */
 export const nodeName = 'iqn.2003-01.org.example:node';
@@ -38,7 +38,7 @@ export function openStores(t: TestContext): (serial: string, sizeBytes: number) 
   execFileSync('modprobe', ['sd_mod']);
   loadTarget('target_core_mod', 'target_core_file', 'iscsi_target_mod', 'tcm_loop');
   const directory = mkdtempSync(join(tmpdir(), 'stores-'));
-  const hba = `${place}/core/fileio_${process.hrtime.bigint() % 1_000_000n}`;
+  const hba = `${scsi}/core/fileio_${process.hrtime.bigint() % 1_000_000n}`;
   mkdirSync(hba);
   undoLast(t, () => {
     for (const name of readdirSync(hba).filter(entry => !entry.startsWith('hba_')))
@@ -107,7 +107,7 @@ export type IscsiTarget = ReturnType<typeof startIscsiTarget>;
 
 /** Starts an iSCSI target that every node may use. */
 export function startIscsiTarget(t: TestContext, target: string) {
-  const home = `${place}/iscsi/${target}/tpgt_1`;
+  const home = `${scsi}/iscsi/${target}/tpgt_1`;
   const portals = ['127.0.0.1:3260', '127.0.0.2:3260'];
   const group = makeGroup(t, home);
   const settings = {
@@ -137,7 +137,7 @@ export async function startDaemons() {
   mkdirSync('/etc/iscsi', { recursive: true });
   writeFileSync('/etc/iscsi/initiatorname.iscsi', `InitiatorName=${nodeName}\n`);
   mkdirSync('/run/multipath', { recursive: true });
-  // Without udev, which would tell what a disk says of itself, multipathd looks in sysfs, and waits for nothing.
+  // Without udev, which would report what a disk says of itself, multipathd looks in sysfs, and waits for nothing.
   writeFileSync(
     '/etc/multipath.conf',
     'defaults {\n  polling_interval 2\n  retrigger_tries 0\n  missing_uev_wait_timeout 1\n}\n',

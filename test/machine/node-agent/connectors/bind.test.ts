@@ -46,7 +46,7 @@ test('bind refuses what is not there, what is no directory, and a link in the pa
   assert.deepEqual(await bind.connect(toDirectory(path), host), { source: path, options: ['bind'] });
 });
 
-test('bind judges a mount whose directory was removed to be gone', real, async t => {
+test('bind judges a mount whose directory was removed to be stale', real, async t => {
   const bench = openRealBench(t);
   const { host, directory } = bench;
   const attachment = makeDirectoryVolume(bench, 'v');
@@ -58,5 +58,5 @@ test('bind judges a mount whose directory was removed to be gone', real, async t
   };
   assert.equal(await judged(), 'own');
   rmdirSync(attachment.path);
-  assert.equal(await judged(), 'gone');
+  assert.equal(await judged(), 'stale');
 });
