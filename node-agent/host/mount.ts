@@ -65,9 +65,13 @@ export type Unmounting = {
 
 /**
  * Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a
- * `Problem`, and stays. What hangs is unmounted by force, what is refused never is.
+ * `Problem`, and stays. What hangs is unmounted by force, what is refused never is. Returns what is mounted then.
  */
-export function unmountAll(agent: Unmounter, path: string, options: readonly string[] = []): Promise<void> {
+export function unmountAll(
+  agent: Unmounter,
+  path: string,
+  options: readonly string[] = [],
+): Promise<readonly Mount[]> {
   return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
 }
 
@@ -77,7 +81,7 @@ type Unmounter = {
   readonly observePhase?: ObservePhase | undefined;
 };
 
-async function unmountEach(agent: Unmounter, path: string, options: readonly string[]): Promise<void> {
+async function unmountEach(agent: Unmounter, path: string, options: readonly string[]) {
   const { host } = agent;
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
@@ -88,7 +92,7 @@ async function unmountEach(agent: Unmounter, path: string, options: readonly str
         `"${path}" has ${describe(below)} below it, at "${below.path}"`,
       );
     const count = mountsAt(mounts, path).length;
-    if (count === 0) return;
+    if (count === 0) return mounts;
     if (count >= before)
       throw new Problem('UNAVAILABLE', `"${path}" is still mounted after it was unmounted`);
     await unmountTop(agent, path, { options, count });

@@ -66,8 +66,7 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
     for (const mount of mountsAt(before, targetPath))
       if (carrier) await requireNotForeign(carrier, mount, volumeId);
       else await requireAbandoned(mount, volumeId, host);
-    await unmountAll(agent, targetPath);
-    state = await inspectPath(agent, given, await host.mounts());
+    state = await inspectPath(agent, given, await unmountAll(agent, targetPath));
   }
   await removeLeftover(host, state);
   const others = record?.targets.filter(({ path }) => path !== targetPath) ?? [];

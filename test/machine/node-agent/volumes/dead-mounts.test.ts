@@ -75,13 +75,3 @@ test(
     assert.deepEqual(mountsBelow(bench.directory), before);
   },
 );
-
-test('a path below a filesystem that died is refused, and not looked at', realFuse, async t => {
-  const { agent, request, cover } = await open(t);
-  await cover(request.targetPath);
-  const below = `${request.targetPath}/below`;
-  const refusal = { code: 'FAILED_PRECONDITION', detail: /lies on what is mounted at/ };
-  await assert.rejects(publish(agent, { ...request, targetPath: below }), refusal);
-  await assert.rejects(unpublish(agent, { ...request, targetPath: below }), refusal);
-  await assert.rejects(unstage(agent, { ...request, stagingPath: below }), refusal);
-});
