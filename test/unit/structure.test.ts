@@ -7,9 +7,8 @@ import { exec } from '../../src/lib/exec.ts';
 import { filesLoadedBy, importsOf } from '../imports.ts';
 
 /** What a folder may import: folders of ours, and packages. The longest matching folder rules a file. */
-const rules: Readonly<
-  Record<string, { readonly ours: readonly string[]; readonly packages: readonly string[] }>
-> = {
+type Rule = { readonly ours: readonly string[]; readonly packages: readonly string[] };
+const rules: Readonly<Record<string, Rule>> = {
   'src/lib': { ours: ['src/lib'], packages: ['package.json'] },
   'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
   'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js'] },
@@ -34,6 +33,11 @@ const launcher = 'src/cli/main.ts';
 
 const sources = globSync(['src/**/*.ts', 'gateway/**/*.ts', 'node-agent/**/*.ts']).filter(
   file => !file.includes('/generated/'),
+);
+
+type FileImport = { readonly file: string; readonly target: string };
+const allImports: readonly FileImport[] = sources.flatMap(file =>
+  importsOf(file).map(({ target }) => ({ file, target })),
 );
 
 /** The nouns by which folders are called. A folder below one whose files are plug-ins bears a plug-in's name. */
@@ -79,16 +83,10 @@ test('a folder holds few files, unless all of them implement one contract', () =
 });
 
 test('every folder imports only what the design allows', () => {
-  const faults = sources
-    .filter(file => file !== launcher)
-    .flatMap(file => {
-      const folder = Object.keys(rules).find(name => file.startsWith(`${name}/`));
-      const rule = folder === undefined ? undefined : rules[folder];
-      if (!rule) return [`${file} lies in no known folder`];
-      return importsOf(file)
-        .filter(({ target }) => !isAllowed(target, rule))
-        .map(({ target }) => `${file} imports ${target}`);
-    });
+  const faults = allImports.filter(({ file, target }) => {
+    const rule = rules[Object.keys(rules).find(name => file.startsWith(`${name}/`)) ?? ''];
+    return file !== launcher && !(rule && isAllowed(target, rule));
+  });
   assert.deepEqual(faults, []);
 });
 
@@ -99,13 +97,10 @@ test('a plug-in imports no sibling', () => {
     'node-agent/connectors',
     'node-agent/filesystems',
   ]);
-  const faults = sources
-    .filter(file => folders.has(dirname(file)) && !file.endsWith('/index.ts'))
-    .flatMap(file =>
-      importsOf(file)
-        .filter(({ target }) => dirname(target) === dirname(file))
-        .map(({ target }) => `${file} imports ${target}`),
-    );
+  const faults = allImports.filter(
+    ({ file, target }) =>
+      folders.has(dirname(file)) && dirname(file) === dirname(target) && !file.endsWith('/index.ts'),
+  );
   assert.deepEqual(faults, []);
 });
 
@@ -124,21 +119,20 @@ test('every plug-in is registered and has a test', () => {
   }
 });
 
-/** Who may touch files by itself: the machine, and those that touch only what is the agent's own. */
-const fileUsers: Readonly<Record<string, string>> = {
-  'node-agent/host/linux.ts': 'the only way to the machine',
-  'node-agent/plugin/observability.ts': "the agent's own descriptors",
-};
+/** Who may touch files by itself: the machine, and what touches only the agent's own descriptors. */
+const fileUsers = new Set(['node-agent/host/linux.ts', 'node-agent/plugin/observability.ts']);
 
 test('nobody in the node agent but the machine can touch a path of a volume', () => {
-  const faults = sources
-    .filter(file => file.startsWith('node-agent/') && fileUsers[file] === undefined)
-    .flatMap(file => importsOf(file).map(({ target }) => ({ file, target })))
-    .filter(({ target }) => /^(node:)?(fs|child_process)(\/|$)/.test(target));
+  const faults = allImports.filter(
+    ({ file, target }) =>
+      file.startsWith('node-agent/') &&
+      !fileUsers.has(file) &&
+      /^(node:)?(fs|child_process)(\/|$)/.test(target),
+  );
   assert.deepEqual(faults, []);
+  const late = /getBuiltinModule\('node:(?!http')/;
   const around = sources.filter(
-    file =>
-      file.startsWith('node-agent/') && /getBuiltinModule\('node:(?!http')/.test(readFileSync(file, 'utf8')),
+    file => file.startsWith('node-agent/') && late.test(readFileSync(file, 'utf8')),
   );
   assert.deepEqual(around, []);
 });
@@ -177,10 +171,7 @@ test("the gateway's app loads nothing of Node", () => {
   );
 });
 
-function isAllowed(
-  target: string,
-  rule: { readonly ours: readonly string[]; readonly packages: readonly string[] },
-): boolean {
+function isAllowed(target: string, rule: Rule): boolean {
   if (target.startsWith('node:') || builtinModules.includes(target)) return true;
   const ours = /^(src|gateway|node-agent|proto|test|deploy)\//.test(target);
   if (ours) return rule.ours.some(folder => target.startsWith(`${folder}/`));
