@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import type { Secrets } from '../../../../node-agent/connector.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { addDirectory } from '../../../fakes/host.ts';
-import { block, MiB, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
+import { block, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
+import { openIscsi, records } from '../connectors/worlds.ts';
 
-const target = 'iqn.2003-01.org.example:t';
-const record = `/etc/iscsi/nodes/${target}/192.0.2.7,3260`;
+const record = `${records}/192.0.2.7,3260`;
 const secrets: Secrets = {
   'node.session.auth.username': 'canary-user',
   'node.session.auth.password': 'canary-password',
@@ -17,28 +15,12 @@ const secrets: Secrets = {
 
 /** A node with a block volume on an iSCSI target that demands the password. */
 function open() {
-  const world = openIscsiWorld(target);
+  const world = openIscsi(['192.0.2.7:3260']);
   const { host } = world;
-  world.volumes.set('0', { name: 'a0', sizeBytes: MiB });
   world.demands.text = 'password = canary-password';
   for (const name of ['stage', 'state']) addDirectory(host.state, `/bench/${name}`);
-  const attachment: AttachmentOf<'iscsi'> = {
-    protocol: 'iscsi',
-    portals: ['192.0.2.7:3260'],
-    target,
-    lun: 0,
-    wwid: 'naa.6001405a0',
-    attachmentId: 'a',
-    sizeBytes: MiB,
-    readonly: false,
-    mayFormat: true,
-  };
-  const request = {
-    volumeId: 'c.v',
-    stagingPath: '/bench/stage/v',
-    attachment,
-    capability: block,
-  };
+  const attachment = world.attach('v');
+  const request = { volumeId: 'c.v', stagingPath: '/bench/stage/v', attachment, capability: block };
   return { ...world, request, start: () => startAgent({ ...openFakeBench(), host }) };
 }
 
