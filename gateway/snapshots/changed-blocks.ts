@@ -8,12 +8,7 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { toKnownSnapshot } from './documents.ts';
 
-/** With `base` the blocks that differ from that snapshot of the same volume. */
-export type BlockQuery = {
-  readonly base: string | undefined;
-  readonly offset: number;
-  readonly limit: number;
-};
+type Query = { readonly base: string | undefined; readonly offset: number; readonly limit: number };
 
 /** Makes what lists the blocks of a cluster's snapshots that hold data, or that differ. */
 export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
@@ -27,8 +22,11 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   }
 
   return {
-    /** From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. */
-    async list(cluster: Cluster, id: string, query: BlockQuery): Promise<BlockPage> {
+    /**
+     * From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. With `base` the
+     * blocks that differ from that snapshot of the same volume.
+     */
+    async list(cluster: Cluster, id: string, query: Query): Promise<BlockPage> {
       const { base: baseId, offset, limit } = query;
       const target = await requireReadySnapshot(cluster, id);
       const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);

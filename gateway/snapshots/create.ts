@@ -20,8 +20,8 @@ import { meets, readRequirement, type Requirement } from '../volumes/placement.t
 import { requireReadyVolume } from '../volumes/ready.ts';
 import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
-import { deleteAll } from './delete.ts';
 import {
+  deleteAll,
   findRecorded,
   forget,
   newSnapshotRecord,

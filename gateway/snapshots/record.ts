@@ -3,7 +3,7 @@ import { formatSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
-import type { Pool } from '../pools/pools.ts';
+import type { Pool, Pools } from '../pools/pools.ts';
 import type { Reader, Sql } from '../store.ts';
 import { groupTable, type GroupRecord } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
@@ -51,6 +51,11 @@ export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshot
   const snapshots = requireOffered(pool, pool.backend.snapshots, 'snapshots');
   if (kind === 'group') requireOffered(pool, snapshots.createGroup, 'groups of snapshots');
   return snapshots;
+}
+
+/** Removes them from their pool. */
+export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
+  for (const { id, pool } of members) await requireSnapshots(pools.get(pool), 'snapshot').delete({ id });
 }
 
 /** Removes all that is recorded, and what it takes of its pool. */

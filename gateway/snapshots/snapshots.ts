@@ -1,12 +1,18 @@
-import type { Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
+import { clusterOf } from '../../src/api/ids.ts';
+import { Problem } from '../../src/api/problem.ts';
+import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
+import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Sql } from '../store.ts';
+import { groupTable } from '../tables/groups.ts';
 import { pageOf, fromPageToken, type PageQuery } from '../tables/paging.ts';
 import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
+import { requireUnneeded } from '../volumes/sources.ts';
 import { createRecorded } from './create.ts';
-import { deleteRecorded } from './delete.ts';
-import { toSnapshot } from './documents.ts';
+import { toGroup, toSnapshot } from './documents.ts';
+import { deleteAll, findRecorded, forget, type Recorded, type Ref } from './record.ts';
 
 /** Makes the snapshots of all clusters; another cluster's are not there for the one that asks. */
 export function createSnapshots(options: ServiceOptions) {
@@ -42,10 +48,66 @@ export function createSnapshots(options: ServiceOptions) {
   };
 }
 
+/** Makes snapshots of several volumes at one point in time; another cluster's are not there for the one that asks. */
+export function createGroups(options: ServiceOptions) {
+  return {
+    async get(cluster: Cluster, id: string): Promise<Group> {
+      const found = await findRecorded(options.engine.reader, { kind: 'group', id });
+      if (found?.subject.cluster !== cluster.name) throw notFoundProblem({ kind: 'group', id });
+      return toGroup(found);
+    },
+
+    /** Creates all members or none, or finds that they are there; `created` is false then. */
+    async create(cluster: Cluster, id: string, spec: GroupSpec) {
+      const asked = { kind: 'group', id, ...spec } as const;
+      const { created, ...recorded } = await createRecorded(options, cluster, asked);
+      return { group: toGroup(recorded), created };
+    },
+
+    /** Deletes the group with its members; one that is not there is fine. */
+    delete: (cluster: Cluster, id: string): Promise<void> =>
+      deleteRecorded(options, cluster, { kind: 'group', id }),
+  };
+}
+
 function show(
   { cluster, id }: { readonly cluster: Cluster; readonly id: string },
   record: SnapshotRecord | undefined,
 ): Snapshot {
   if (record?.cluster !== cluster.name) throw notFoundProblem({ kind: 'snapshot', id });
   return toSnapshot(record);
+}
+
+/** Deletes the snapshot, or the group with its members; what is not there is fine. INVALID_ARGUMENT for a member alone. */
+async function deleteRecorded(
+  { pools, operations }: ServiceOptions,
+  cluster: Cluster,
+  ref: Ref,
+): Promise<void> {
+  if (clusterOf(ref.id) !== cluster.name) return;
+  await operations.run<Recorded, void, void>({
+    operation: 'delete',
+    subject: undefined,
+    claims: [ref],
+    intend: sql => intendDelete(sql, ref),
+    act: ({ members }) => deleteAll(pools, members),
+    succeed: (sql, { intent }) => forget(sql, ref, intent),
+    async fail(sql, { intent, problem }) {
+      // Of a group some members may be deleted already: it goes on being deleted.
+      if (problem.code === 'FAILED_PRECONDITION' && ref.kind === 'snapshot')
+        await snapshotTable.update(sql, ref, { state: intent.subject.state });
+    },
+  });
+}
+
+async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<Intended<Recorded, void>> {
+  const known = await findRecorded(sql, { kind, id });
+  if (!known) return { result: undefined };
+  const { members } = known;
+  if (kind === 'snapshot' && members[0]?.groupId !== undefined)
+    throw new Problem('INVALID_ARGUMENT', `snapshot "${id}" belongs to group "${members[0].groupId}"`);
+  for (const member of members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
+  for (const member of members) await snapshotTable.update(sql, member, { state: 'deleting' });
+  if (kind === 'group') await groupTable.update(sql, { id }, { state: 'deleting' });
+  return { intent: known };
 }
