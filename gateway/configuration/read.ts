@@ -25,11 +25,11 @@ export async function readConfiguration(path: string, plugins: Plugins): Promise
   const { faults, files } = reading;
   const read = await readConfigFile(path, plugins, reading);
   if (!read) return { faults, files };
-  const { file, placeOf } = read;
+  const { file, locate } = read;
   const callers = callersOf(file, path);
   const enrolled = await Promise.all(callers.map(caller => readKeys(caller, reading)));
   const enrolment = await createEnrolment(enrolled, (entry, fault) =>
-    faults.push(`${placeOf(entry)}: ${fault}`),
+    faults.push(`${locate(entry)}: ${fault}`),
   );
   if (faults.length > 0) return { faults, files };
   return { configuration: { pools: new Map(Object.entries(file.pools)), enrolment }, faults, files };
@@ -43,20 +43,20 @@ export async function stampOf(path: string): Promise<string> {
 
 type Reading = { readonly faults: string[]; readonly files: Map<string, string> };
 type Path = readonly PropertyKey[];
-type PlaceOf = (path: Path) => string;
+type Locate = (path: Path) => string;
 
 async function readConfigFile(
   path: string,
   plugins: Plugins,
   reading: Reading,
-): Promise<{ readonly file: ConfigFile; readonly placeOf: PlaceOf } | undefined> {
+): Promise<{ readonly file: ConfigFile; readonly locate: Locate } | undefined> {
   const { faults } = reading;
   const text = await readText(path, reading);
   if (text === undefined) return undefined;
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number): string => `${path}:${lines.linePos(offset).line}`;
-  const placeOf: PlaceOf = at => {
+  const locate: Locate = at => {
     const offset = offsetOf(document, at);
     return [offset === undefined ? path : lineAt(offset), at.map(String).join('.')]
       .filter(Boolean)
@@ -69,8 +69,8 @@ async function readConfigFile(
     const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as { readonly pools?: unknown };
     const poolNames = Object.keys(Object(data.pools) as object);
     const parsed = configFileSchema(plugins, poolNames).safeParse(data);
-    if (parsed.success) return { file: parsed.data, placeOf };
-    faults.push(...describeIssues(parsed.error, placeOf));
+    if (parsed.success) return { file: parsed.data, locate };
+    faults.push(...describeIssues(parsed.error, locate));
   } catch (error) {
     faults.push(`${path}: ${(error as Error).message}`);
   }
@@ -131,13 +131,13 @@ async function readText(path: string, { faults, files }: Reading): Promise<strin
 }
 
 /** All that is wrong, each with its line and path. Values are not shown: some may be secret. */
-function describeIssues(error: z.ZodError, placeOf: PlaceOf): readonly string[] {
+function describeIssues(error: z.ZodError, locate: Locate): readonly string[] {
   return error.issues.flatMap(issue => {
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map(key => `${placeOf([...issue.path, key])}: is not known`);
+      return issue.keys.map(key => `${locate([...issue.path, key])}: is not known`);
     if (issue.code === 'invalid_key')
-      return issue.issues.map(({ message }) => `${placeOf(issue.path)}: ${message}`);
+      return issue.issues.map(({ message }) => `${locate(issue.path)}: ${message}`);
     const [initial = '', ...rest] = issue.message.replace(/^Invalid input: /, '');
-    return [`${placeOf(issue.path)}: ${initial.toLowerCase()}${rest.join('')}`];
+    return [`${locate(issue.path)}: ${initial.toLowerCase()}${rest.join('')}`];
   });
 }

@@ -28,18 +28,18 @@ const rememberedCap = 1_000;
 
 /** Makes the check of tokens. A token that was found good is remembered until it expires or any key changes. */
 export function createAuthenticate(current: () => Enrolment, audience: string): Authenticate {
-  const remembered = new Map<string, Verified>();
-  let rememberedFor: Enrolment | undefined;
+  const remembered = new WeakMap<Enrolment, Map<string, Verified>>();
   return async authorization => {
     const token = readToken(authorization);
     const enrolment = current();
-    if (enrolment !== rememberedFor) remembered.clear();
-    rememberedFor = enrolment;
-    const known = remembered.get(token);
+    const tokens = remembered.getOrInsertComputed(enrolment, () => new Map<string, Verified>());
+    const known = tokens.get(token);
     if (known && known.untilMs > Date.now()) return known.caller;
-    remembered.delete(token);
+    tokens.delete(token);
     const verified = await verify(token, enrolment, audience);
-    if (enrolment === rememberedFor) remember(remembered, token, verified);
+    const [oldest] = tokens.keys();
+    if (oldest !== undefined && tokens.size >= rememberedCap) tokens.delete(oldest);
+    tokens.set(token, verified);
     return verified.caller;
   };
 }
@@ -68,12 +68,6 @@ async function verify(token: string, { keySet, owners }: Enrolment, audience: st
   if (exp - iat > maxLifetimeS)
     throw unauthenticatedProblem(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
   return { caller: owner.caller, untilMs: exp * 1_000 };
-}
-
-function remember(tokens: Map<string, Verified>, token: string, verified: Verified): void {
-  const [oldest] = tokens.keys();
-  if (oldest !== undefined && tokens.size >= rememberedCap) tokens.delete(oldest);
-  tokens.set(token, verified);
 }
 
 const noKid = 'the token\'s header has no "kid"';

@@ -4,7 +4,7 @@ import type { Engine, Sql, SqlRow } from '../store.ts';
 
 /** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
 type Pending = {
-  readonly run: () => Promise<() => void>;
+  readonly run: (isAlone: boolean) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
 };
 type Connection = { readonly database: DatabaseSync; readonly prepare: (sql: string) => StatementSync };
@@ -35,8 +35,8 @@ export function openSqlite(path: string): Engine {
     reader: { all: createSql(reader).all },
     transaction: work =>
       new Promise((resolve, reject) => {
-        const run = async (): Promise<() => void> => {
-          const outcome = await runInSavepoint(writer, () => work(sql));
+        const run = async (isAlone: boolean): Promise<() => void> => {
+          const outcome = await runOne(writer, () => work(sql), isAlone);
           return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
         };
         queue.push({ run, reject });
@@ -88,8 +88,8 @@ async function commitTogether({ database, prepare }: Connection, batch: readonly
   const settle: (() => void)[] = [];
   try {
     prepare('begin immediate').run();
-    for (const { run } of batch) settle.push(await run());
-    prepare('commit').run();
+    for (const { run } of batch) settle.push(await run(batch.length === 1));
+    if (database.isTransaction) prepare('commit').run();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
     for (const { reject } of batch) reject(unavailableProblem(error));
@@ -100,20 +100,24 @@ async function commitTogether({ database, prepare }: Connection, batch: readonly
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** A failure of the work is its own, and undoes only that; one that ended the whole transaction (disk full, I/O error) is thrown. */
-async function runInSavepoint<T>(
+/**
+ * A failure of the work is its own, and undoes only that, for which work that shares its transaction has a savepoint;
+ * one that ended the whole transaction (disk full, I/O error) is thrown.
+ */
+async function runOne<T>(
   { database, prepare }: Connection,
   work: () => Promise<T>,
+  isAlone: boolean,
 ): Promise<Outcome<T>> {
-  prepare('savepoint work').run();
+  if (!isAlone) prepare('savepoint work').run();
   try {
     const value = await work();
-    prepare('release work').run();
+    if (!isAlone) prepare('release work').run();
     return { value };
   } catch (error) {
     if (!database.isTransaction) throw error;
-    prepare('rollback to work').run();
-    prepare('release work').run();
+    prepare(isAlone ? 'rollback' : 'rollback to work').run();
+    if (!isAlone) prepare('release work').run();
     return { error };
   }
 }

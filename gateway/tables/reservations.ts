@@ -37,10 +37,9 @@ export async function sumReserved(
   pool: string,
   segments: Segments | undefined,
 ): Promise<number> {
-  const where = segments === undefined ? 'pool = ?' : 'pool = ? and segments = ?';
-  const values = segments === undefined ? [pool] : [pool, segmentsText(segments)];
-  const [row] = await sql.all(`select sum(bytes) as bytes from reservations where ${where}`, ...values);
-  return Number(row?.bytes ?? 0);
+  const same = { pool, ...(segments && { segments: segmentsText(segments) }) };
+  const rows = await reservationTable.select(sql, same);
+  return rows.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Sums up anew what the records say. */

@@ -28,8 +28,12 @@ export function table<C extends Columns, K extends keyof C & string>(
 ) {
   type R = RecordOf<C>;
   const properties = Object.keys(columns) as readonly (keyof C & string)[];
-  const names = properties.map(toSnakeCase);
-  const keyNames = key.map(toSnakeCase);
+  const nameOf = Object.fromEntries(properties.map(one => [one, toSnakeCase(one)])) as Record<
+    keyof C,
+    string
+  >;
+  const names = properties.map(one => nameOf[one]);
+  const keyNames = key.map(one => nameOf[one]);
   const whereKey = keyNames.map(one => `${one} = ?`).join(' and ');
   const inserting = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
   const conflict = `on conflict (${keyNames.join(', ')}) do`;
@@ -42,8 +46,8 @@ export function table<C extends Columns, K extends keyof C & string>(
 
   function decode(row: SqlRow): R {
     const record: Partial<Record<keyof C, unknown>> = {};
-    for (const [index, property] of properties.entries())
-      record[property] = columns[property]?.decode(row[names[index] ?? ''] ?? null);
+    for (const property of properties)
+      record[property] = columns[property]?.decode(row[nameOf[property]] ?? null);
     return record as R;
   }
 
@@ -51,7 +55,7 @@ export function table<C extends Columns, K extends keyof C & string>(
     /** What makes the table. */
     ddl: [
       `create table ${name} (
-        ${properties.map((property, index) => `${names[index]} ${columns[property]?.type}`).join(', ')},
+        ${properties.map(one => `${nameOf[one]} ${columns[one]?.type}`).join(', ')},
         primary key (${keyNames.join(', ')})
       )`,
       ...indexes.map(index => `create index ${index}`),
@@ -72,14 +76,14 @@ export function table<C extends Columns, K extends keyof C & string>(
     /** The records with these properties. */
     async select(sql: Reader, same: Partial<R>, ...[tail = '', ...values]: Tail): Promise<readonly R[]> {
       const given = Object.keys(same) as readonly (keyof C & string)[];
-      const where = ['true', ...given.map(property => `${toSnakeCase(property)} = ?`)].join(' and ');
+      const where = ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
       const rows = await sql.all(`${selecting} where ${where} ${tail}`, ...encode(given, same), ...values);
       return rows.map(decode);
     },
     /** Changes only what is given. False when there is no such record. */
     async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<boolean> {
       const given = properties.filter(property => property in changes);
-      const set = given.map(property => `${toSnakeCase(property)} = ?`).join(', ');
+      const set = given.map(property => `${nameOf[property]} = ?`).join(', ');
       const values = [...encode(given, changes), ...encode(key, record as Partial<R>)];
       return (await sql.run(`update ${name} set ${set} where ${whereKey}`, ...values)) > 0;
     },

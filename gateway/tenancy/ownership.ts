@@ -6,10 +6,9 @@ import type { Cluster } from './cluster.ts';
 /** NOT_FOUND for another cluster's id, as for one that is nowhere; INVALID_ARGUMENT for what can be no id. */
 export function requireOwnNew(cluster: Cluster, resource: Resource): void {
   const { kind, id } = resource;
-  const owner = clusterOf(id);
-  if (owner === undefined)
+  if (clusterOf(id) === undefined)
     throw new Problem('INVALID_ARGUMENT', `"${id}" is not a ${kind} id such as "${cluster.name}.name"`);
-  if (owner !== cluster.name) throw notFoundProblem(resource);
+  requireOwn(cluster, resource);
 }
 
 /** NOT_FOUND for what is another cluster's, or can be nobody's. */
