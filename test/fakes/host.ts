@@ -85,7 +85,6 @@ function emptyState(): FakeState {
     extra: new Map(),
     missing: new Set(),
     tellsEnd: false,
-    freeBytes: Number.MAX_SAFE_INTEGER,
   };
 }
 

@@ -47,6 +47,4 @@ export type FakeState = {
   readonly missing: Set<string>;
   /** Whether blkid tells where a filesystem ends, as util-linux does since 2.39. */
   tellsEnd: boolean;
-  /** The room that is left for files. */
-  freeBytes: number;
 };

@@ -4,7 +4,7 @@ import type { FakeImage, FakeState } from './state.ts';
 
 type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> | number;
 
-const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'crypto_LUKS', 'LVM2_member', 'gpt']);
+const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'gpt']);
 
 /** Runs one of the few commands that the agent uses, with their exit statuses and their quirks. */
 export function runFakeTool(
@@ -57,36 +57,9 @@ const tools: Readonly<Record<string, Tool>> = {
   },
   umount,
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
-  install: (state, args) => {
-    state.paths.set(args.at(-1) ?? '', 'file');
-    return 0;
-  },
-  rm: (state, args) => {
-    const path = args.at(-1) ?? '';
-    for (const known of [state.paths, state.images]) known.delete(path);
-    return 0;
-  },
-  fallocate: (state, args) => reserve(state, args.at(-1) ?? '', Number(args[1])),
-  stat: (state, args) => {
-    if (args.includes('%S %a')) return { stdout: `1 ${state.freeBytes}\n` };
-    if (args.includes('%f')) return modeOf(state, args.at(-1) ?? '');
-    return state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1;
-  },
+  stat: (state, args) =>
+    state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1,
 };
-
-function modeOf({ paths }: FakeState, path: string): Partial<ExecResult> | number {
-  const kind = paths.get(path);
-  if (kind === undefined) return 1;
-  return { stdout: kind === 'file' || kind === 'filled' ? '81a0\n' : 'a1ff\n' };
-}
-
-/** What is on the file already stays. */
-function reserve(state: FakeState, path: string, sizeBytes: number): number {
-  if (sizeBytes > state.freeBytes) return 1;
-  state.images.set(path, { content: 'blank', ...state.images.get(path), sizeBytes });
-  state.paths.set(path, 'filled');
-  return 0;
-}
 
 function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> | number {
   const backing = args.at(-1) ?? '';
