@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { Host } from '../../node-agent/host.ts';
 import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
-import type { FakeState } from './state.ts';
+import { emptyState, type FakeState } from './state.ts';
 import { runFakeTool } from './tools.ts';
 
 /** Which step fails, whether its effect happened, and how: by an error, by a command killed, or by the agent's end. */
@@ -69,22 +69,6 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
         make(state, path, 'file');
         state.texts.set(path, text);
       }),
-  };
-}
-
-function emptyState(): FakeState {
-  return {
-    paths: new Map([['/', 'directory']]),
-    texts: new Map(),
-    images: new Map(),
-    loops: new Map(),
-    diskseq: 0,
-    exports: new Set(),
-    mounts: [],
-    formatted: [],
-    extra: new Map(),
-    missing: new Set(),
-    tellsEnd: false,
   };
 }
 

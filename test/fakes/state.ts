@@ -29,22 +29,27 @@ export type FakeLoop = {
 export type ExtraTool = (args: readonly string[], input: string) => Partial<ExecResult> | number;
 
 /** A machine held in memory that behaves as the real tools do. */
-export type FakeState = {
-  readonly paths: Map<string, PathKind>;
-  readonly texts: Map<string, string>;
-  readonly images: Map<string, FakeImage>;
-  readonly loops: Map<number, FakeLoop>;
-  /** Counts the loop devices that were ever set up. */
-  diskseq: number;
-  /** What NFS servers export, as `server:/path`. */
-  readonly exports: Set<string>;
-  mounts: Mount[];
-  /** Every mkfs that ran, and what it found on its device. */
-  readonly formatted: string[];
-  /** Commands beside the usual ones, or in their place. */
-  readonly extra: Map<string, ExtraTool>;
-  /** Commands that answer as if they were not installed. */
-  readonly missing: Set<string>;
-  /** Whether blkid tells where a filesystem ends, as util-linux does since 2.39. */
-  tellsEnd: boolean;
-};
+export type FakeState = ReturnType<typeof emptyState>;
+
+/** A machine with nothing on it. */
+export function emptyState() {
+  return {
+    paths: new Map<string, PathKind>([['/', 'directory']]),
+    texts: new Map<string, string>(),
+    images: new Map<string, FakeImage>(),
+    loops: new Map<number, FakeLoop>(),
+    /** Counts the loop devices that were ever set up. */
+    diskseq: 0,
+    /** What NFS servers export, as `server:/path`. */
+    exports: new Set<string>(),
+    mounts: [] as Mount[],
+    /** Every mkfs that ran, and what it found on its device. */
+    formatted: [] as string[],
+    /** Commands beside the usual ones, or in their stead. */
+    extra: new Map<string, ExtraTool>(),
+    /** Commands that answer as if they were not installed. */
+    missing: new Set<string>(),
+    /** Whether blkid says where a filesystem ends, as util-linux does since 2.39. */
+    tellsEnd: false,
+  };
+}
