@@ -98,7 +98,7 @@ export interface Snapshots {
   /** What a snapshot of the volume as it is now takes of the pool, to reserve that before. Absent: the volume's size. */
   measure?(volume: KnownVolume): Promise<number>;
   /** Removes the snapshot and what an unfinished create left; a missing one is fine. */
-  delete(snapshot: SnapshotRef): Promise<void>;
+  delete(snapshot: Pick<KnownSnapshot, 'id'>): Promise<void>;
   /** Takes all members at one point in time or none, with the reason. Absent: groups are not offered. */
   createGroup?(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]>;
   /** The ids of all snapshots. */
@@ -125,18 +125,17 @@ export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: 
 /** The size that the volume has now, and whether the node must grow the filesystem. */
 export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansionRequired: boolean };
 
-/** Names a snapshot. */
-export type SnapshotRef = { readonly id: string };
-
 /** A snapshot that was taken. It is where its volume was; without a topology it is reached from everywhere. */
-export type KnownSnapshot = SnapshotRef & {
+export type KnownSnapshot = {
+  readonly id: string;
   readonly volumeId: string;
   readonly sizeBytes: number;
   readonly segments?: Segments;
 };
 
 /** A snapshot to take. */
-export type NewSnapshot = SnapshotRef & {
+export type NewSnapshot = {
+  readonly id: string;
   readonly volume: KnownVolume;
   /** Some node may write to the volume now. */
   readonly attachedForWriting: boolean;

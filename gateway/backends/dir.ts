@@ -38,7 +38,7 @@ export const dir: BackendPlugin<typeof settings> = { settings, open: openDirecto
 async function openDirectories({ dir: directory, nfs, capacity }: Settings): Promise<Backend> {
   const protocol = nfs ? 'nfs' : 'bind';
   const root = await requireWritableDirectory(directory, 'the directory');
-  // What lies on a server may have several gateways: nothing is kept but the volumes themselves.
+  // What lies on a server may have several gateways: nothing is there but the volumes themselves.
   const release = nfs ? undefined : await lockDirectory(root, 'the directory', vacateTimeoutMs);
   const volumes = createVolumes(root);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.

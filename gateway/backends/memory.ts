@@ -8,7 +8,7 @@ import type {
   CreatedSnapshot,
   NewSnapshot,
   NewVolume,
-  SnapshotRef,
+  KnownSnapshot,
   Snapshots,
 } from '../backend.ts';
 import { byteCount } from '../configuration/schemas.ts';
@@ -113,7 +113,7 @@ function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
 }
 
 function createChanges({ snapshots }: Shelf): Changes {
-  const find = ({ id }: SnapshotRef): Disk => requireThere(snapshots.get(id), id).disk;
+  const find = ({ id }: KnownSnapshot): Disk => requireThere(snapshots.get(id), id).disk;
   return {
     async *allocated(snapshot, fromOffset) {
       const { writes, sizeBytes } = find(snapshot);

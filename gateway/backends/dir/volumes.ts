@@ -26,7 +26,7 @@ const trashName = '.trash';
 const removeTimeoutMs = 120_000;
 
 /**
- * The volumes of a root: one directory for each. Nothing enforces a volume's size, and none is kept here: a volume has
+ * The volumes of a root: one directory for each. Nothing enforces a volume's size, and none is recorded here: a volume has
  * the size that was asked for.
  */
 export function createVolumes(

@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import type { Changes, Extent, SnapshotRef } from '../../backend.ts';
+import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
 import { fileProblem } from '../local/files.ts';
 import { readExtents } from './extents.ts';
 import type { ImagePool } from './pool.ts';
@@ -38,7 +38,7 @@ export function createChanges(pool: ImagePool): Changes {
   };
 }
 
-async function openSnapshot({ snapshots }: ImagePool, { id }: SnapshotRef): Promise<Source> {
+async function openSnapshot({ snapshots }: ImagePool, { id }: KnownSnapshot): Promise<Source> {
   const path = snapshots.pathOf(id);
   try {
     const file = await open(path, 'r');

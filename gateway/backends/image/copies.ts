@@ -1,7 +1,7 @@
 import { link, open, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
-import type { KnownVolume, SnapshotRef } from '../../backend.ts';
+import type { KnownVolume, KnownSnapshot } from '../../backend.ts';
 import { fileProblem, ignore } from '../local/files.ts';
 import { copyByReference, copySparsely, sharesAtomically } from './copy.ts';
 import type { ImagePool } from './pool.ts';
@@ -34,7 +34,7 @@ export function fromVolume({ images }: ImagePool, { volume, attachedForWriting }
 }
 
 /** A snapshot as a source. */
-export function fromSnapshot({ snapshots }: ImagePool, { id }: SnapshotRef): Source {
+export function fromSnapshot({ snapshots }: ImagePool, { id }: KnownSnapshot): Source {
   return { name: `snapshot "${id}"`, source: snapshots.pathOf(id), attachedForWriting: false };
 }
 
@@ -91,7 +91,7 @@ async function fill(draft: Draft, copiedAt: Date): Promise<void> {
     }
     await using file = await open(path, 'r+');
     const { size } = await file.stat();
-    // A copy is never cut off: its source may have grown without that being recorded yet.
+    // A copy is never truncated: its source may have grown without that being recorded yet.
     if (limitBytes && size > limitBytes)
       throw new Problem('OUT_OF_RANGE', `${name} has ${size} bytes, more than the ${limitBytes} asked for`);
     if (sizeBytes > size) await file.truncate(sizeBytes);

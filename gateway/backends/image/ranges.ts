@@ -4,7 +4,7 @@ import type { MappedExtent } from './extents.ts';
 /** What is joined has about this many bytes at most, so that the first of a list never takes a whole image to find. */
 const mostJoinedBytes = 64 * 2 ** 20;
 
-/** Where either file has blocks and the two do not certainly share them, in order, cut off at the target's end. */
+/** Where either file has blocks and the two do not certainly share them, in order, up to the target's end. */
 export function* unsharedRanges(
   base: readonly MappedExtent[],
   target: readonly MappedExtent[],

@@ -45,7 +45,7 @@ export function createImages(pool: ImagePool): Images {
   }
 
   return {
-    /** An image that has a size is complete, and is kept as it is; an empty one gets its size. */
+    /** An image that has a size is complete, and stays as it is; an empty one gets its size. */
     async create(volume) {
       const { id, source, requiredBytes } = volume;
       if (source) await fill(volume, source);
@@ -66,7 +66,7 @@ export function createImages(pool: ImagePool): Images {
   };
 }
 
-/** Data is never cut off nor handed to another volume: an image of another size is left as it is. */
+/** Data is never truncated nor handed to another volume: an image of another size is left as it is. */
 function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolume): number {
   if (size < requiredBytes || (limitBytes > 0 && size > limitBytes))
     throw new Problem('ALREADY_EXISTS', `the image of volume "${id}" exists and has ${size} bytes`);

@@ -36,11 +36,7 @@ export function fileProblem(error: unknown, what: string): Problem {
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the volumes is full (${code})`, error);
   if (code === 'EFBIG')
-    return new Problem(
-      'OUT_OF_RANGE',
-      'the filesystem of the volumes takes no files of so many bytes',
-      error,
-    );
+    return new Problem('OUT_OF_RANGE', 'the filesystem takes no files of so many bytes', error);
   return new Problem('UNAVAILABLE', `cannot use ${what} (${code})`, error);
 }
 

@@ -24,11 +24,9 @@ export async function filesystemFaults(root: string, neededBytes: number): Promi
     const message = `the filesystem of the volumes cannot be written (${code})`;
     entries.push({ status, reason: 'PoolReadOnly', message });
   }
-  const [reason, what] =
-    freeBytes === 0
-      ? ['PoolFull', 'is full']
-      : ['PoolTooSmall', `has ${freeBytes} bytes free, and the volume may need ${neededBytes} more`];
-  if (freeBytes < neededBytes)
-    entries.push({ status, reason, message: `the filesystem of the volumes ${what}` });
+  if (freeBytes < neededBytes) {
+    const message = `the filesystem of the volumes has ${freeBytes} bytes free, and the volume may need more`;
+    entries.push({ status, reason: freeBytes > 0 ? 'PoolTooSmall' : 'PoolFull', message });
+  }
   return entries;
 }

@@ -117,7 +117,7 @@ function assertApplies({ from, to, extents }: Patch): void {
   assert.ok(patched.equals(to));
 }
 
-/** Each block that is told holds a byte that differs. */
+/** Each block that is listed holds a byte that differs. */
 function assertTight(from: Buffer, to: Buffer, { offset, length }: Extent): void {
   for (let start = offset; start < offset + length; start += 4_096) {
     const end = Math.min(start + 4_096, offset + length);

@@ -155,7 +155,7 @@ async function withGuest(pool: Pool, { id }: KnownVolume, work: () => Promise<vo
   mkdirSync(mounted);
   const device = connectLoop(path);
   execFileSync('mount', ['--', device, mounted]);
-  writeFileSync(join(mounted, 'first'), 'before every cut');
+  writeFileSync(join(mounted, 'first'), 'before every snapshot');
   execFileSync('sync', ['-f', mounted]);
   const writer = spawn(process.execPath, ['-e', writing, mounted], { stdio: 'inherit' });
   try {
@@ -173,7 +173,7 @@ async function withGuest(pool: Pool, { id }: KnownVolume, work: () => Promise<vo
   }
 }
 
-/** Each file is durable before the next one begins, so that a cut with file n has files 0 to n - 1 whole. */
+/** Each file is durable before the next one begins, so that a snapshot with file n has files 0 to n - 1 whole. */
 const writing = `
 const { openSync, writeSync, fsyncSync, closeSync, unlinkSync } = require('node:fs');
 const [, directory] = process.argv;
@@ -201,7 +201,7 @@ function inspect({ directory }: Pool, id: string): void {
   const content = execFileSync('cat', [join(mounted, 'first')], { encoding: 'utf8' });
   execFileSync('umount', ['--', mounted]);
   execFileSync('fsck.ext4', ['-f', '-n', path], { stdio: 'pipe' });
-  assert.equal(content, 'before every cut');
+  assert.equal(content, 'before every snapshot');
   assert.ok(numbers.length > 0 && whole, `${id} holds ${numbers.length} files`);
   for (const [index, n] of numbers.entries()) assert.equal(n, (numbers[0] ?? 0) + index);
 }
