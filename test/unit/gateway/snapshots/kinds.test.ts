@@ -6,7 +6,6 @@ import { createFaultyBackend } from '../faulty-backend.ts';
 import {
   assertProblem,
   clusters,
-  endClaims,
   makeGateway,
   mounted,
   openMemory,
@@ -152,26 +151,6 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     for (const { body } of await Promise.all(same)) assert.equal(body['state'], 'ready');
     assert.equal(backend.calls.filter(call => call.startsWith(method)).length, 1);
   });
-
-  for (const step of [method, 'snapshot-delete'] as const)
-    test(`a gateway that dies in ${step} of a ${kind} is taken over once its claim has ended`, async t => {
-      const dying = await open(t);
-      const { backend } = dying;
-      const run = step === method ? put : remove;
-      if (step === 'snapshot-delete') await put(dying);
-      const release = backend.hold(step);
-      const lost = run(dying);
-      await backend.entered(step);
-      await dying.engine.close();
-      const next = await dying.replica();
-      assertProblem(await run(next), 409, 'ABORTED');
-      release();
-      await lost;
-      await endClaims(next);
-      assert.equal(await next.recovery.sweep(), 1);
-      assert.equal((await get(next)).body['state'], step === method ? 'ready' : undefined);
-      assert.equal((await snapshotsIn(backend)).length, step === method ? count : 0);
-    });
 
   test(`a ${kind} that is not ready is shown, holds its volume, and gets ready by a retry or the sweep`, async t => {
     const { gateway, finish } = await openSlow(t);

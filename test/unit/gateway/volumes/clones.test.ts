@@ -3,7 +3,6 @@ import { test, type TestContext } from 'node:test';
 import type { VolumeSource, VolumeSpec } from '../../../../src/api/volume.ts';
 import {
   clusters,
-  endClaims,
   makeGateway,
   mounted,
   openMemory,
@@ -112,22 +111,6 @@ for (const source of [fromSnapshot, fromVolume]) {
     const feature = kind === 'snapshot' ? 'restore' : 'clone';
     assert.ok(!(body['features'] as string[]).includes(feature));
   });
-
-  test(`a gateway that dies while a volume is made from a ${kind} is taken over`, async t => {
-    const dying = await open(t);
-    const { backend } = dying;
-    const release = backend.hold('create');
-    copy(dying, source).catch(() => undefined);
-    await backend.entered('create');
-    await dying.engine.close();
-    const next = await dying.replica();
-    await assert.rejects(copy(next, source), isProblem('ABORTED'));
-    release();
-    await endClaims(next);
-    assert.equal(await next.recovery.sweep(), 1);
-    assert.equal((await next.volumes.get(a, 'a.copy')).state, 'ready');
-    await removeSource(next, source);
-  });
 }
 
 test('a known volume with another source is ALREADY_EXISTS', async t => {
@@ -149,22 +132,6 @@ test('a volume that is copied is not attached meanwhile, and many volumes can be
   const many = Array.from({ length: 8 }, (_, index) => copy(gateway, fromSnapshot, { name: `r-${index}` }));
   release();
   await Promise.all([copying, ...many]);
-});
-
-test('bytes of a source reach the volume that is made from it', async t => {
-  const backend = await openMemory();
-  const gateway = await makeGateway(t, { backend });
-  await gateway.volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
-  backend.write('a.pvc-1', 4_095, Buffer.from('old'));
-  await gateway.snapshots.create(a, 'a.snap-1', { name: 'snap-1', volumeId: 'a.pvc-1' });
-  backend.write('a.pvc-1', 4_095, Buffer.from('new'));
-  for (const [source, bytes] of [
-    [fromSnapshot, 'old'],
-    [fromVolume, 'new'],
-  ] as const) {
-    await copy(gateway, source, { name: source.kind });
-    assert.equal(Buffer.from(backend.read(`a.${source.kind}`, 4_095, 3)).toString(), bytes);
-  }
 });
 
 for (const [totalBytes, sizeBytes] of [

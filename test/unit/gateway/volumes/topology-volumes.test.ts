@@ -146,21 +146,3 @@ test('a storage that is reached from everywhere takes any requirement', async t 
   const { body } = await ask('POST /v1/capacity', { body: { topology: c } });
   assert.ok(Number(body['availableBytes']) > 0);
 });
-
-test('two gateways that are asked for two topologies at once make the volume once, in one of them', async t => {
-  const one = await open(t);
-  const { backend } = one;
-  const gateways = [one, await one.replica()];
-  const wanted = [{ requisite: [a] }, { requisite: [b] }];
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 10 }, (_, at) =>
-      gateways[at % 2]?.volumes.create(clusters.a, 'a.one', spec(wanted[at < 5 ? 0 : 1])),
-    ),
-  );
-  const made = await one.volumes.get(clusters.a, 'a.one');
-  for (const outcome of outcomes)
-    if (outcome.status === 'fulfilled') assert.deepEqual(outcome.value?.volume.topology, made.topology);
-    else assert.ok(isProblem('ABORTED', 'ALREADY_EXISTS')(outcome.reason), String(outcome.reason));
-  assert.ok(outcomes.some(({ status }) => status === 'fulfilled'));
-  assert.equal(backend.calls.length, 1);
-});
