@@ -46,13 +46,17 @@ test('a volume that is not on this node, or elsewhere on it, is NOT_FOUND', asyn
     await assert.rejects(look(at), { code: 'NOT_FOUND' });
 });
 
-test('a mount that is missing is seen', async () => {
+test("a mount that is missing is seen, and another volume's in its place", async () => {
   const bench = openFakeBench();
-  const { look, request } = await open(bench);
+  const { agent, look, request } = await open(bench);
   await bench.host.run('umount', ['--', request.targetPath]);
   const publishPath = request.targetPath;
   assert.deepEqual(await look({ publishPath }), ['INACCESSIBLE NotMounted']);
   assert.deepEqual(await look(), []);
+  const other = otherVolume(bench, request);
+  await stage(agent, other);
+  await bench.host.run('mount', ['--bind', '--', other.stagingPath, publishPath]);
+  assert.deepEqual(await look({ publishPath }), ['INACCESSIBLE ForeignMount']);
 });
 
 test('a device that is gone is seen', async () => {
@@ -100,15 +104,6 @@ test('an xfs that was shut down is inaccessible', real('mkfs.xfs', 'xfs_io'), as
   await stage(agent, request);
   assert.deepEqual(await look(), []);
   await unstage(agent, request);
-});
-
-test("another volume's mount in its place is seen", async () => {
-  const bench = openFakeBench();
-  const { agent, look, request } = await open(bench);
-  const other = otherVolume(bench, request);
-  await stage(agent, other);
-  await bench.host.run('mount', ['--bind', '--', other.stagingPath, request.targetPath]);
-  assert.deepEqual(await look({ publishPath: request.targetPath }), ['INACCESSIBLE ForeignMount']);
 });
 
 test('a command that does not die makes the volume inaccessible until it is gone', async () => {
