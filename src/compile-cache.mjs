@@ -4,19 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const folders = {
-  node: ['../src/csi', '../src/lib', '../node-agent'],
-  controller: [],
-  gateway: [],
-};
+const late = ['../src/csi', '../src/lib', '../node-agent'].flatMap(listSources).join(' ');
 
-for (const [program, late] of Object.entries(folders)) {
+for (const program of ['node', 'controller', 'gateway']) {
   const { status } = spawnSync(process.execPath, [pathOf('./fairlead.mjs'), program, '--help'], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      ...(late.length > 0 && { FAIRLEAD_COMPILE: late.flatMap(listSources).join(' ') }),
-    },
+    env: { ...process.env, ...(program === 'node' && { FAIRLEAD_COMPILE: late }) },
   });
   if (status !== 0) process.exitCode = 1;
 }

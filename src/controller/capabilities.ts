@@ -9,20 +9,20 @@ import type { Log } from '../lib/log.ts';
 /** What the services of the controller work with. */
 export type ControllerOptions = {
   readonly client: StorageClient;
-  readonly capabilities: CapabilitySource;
+  readonly capabilities: ReturnType<typeof createCapabilitySource>;
   readonly cluster: string;
   /** What the plugin advertises as a whole: the rest is neither given nor taken. */
   readonly advertised: Advertised;
 };
 
-/** What the storage behind the gateway can do, as soon as the gateway has answered. */
-export type CapabilitySource = ReturnType<typeof createCapabilitySource>;
-
 const askTimeoutMs = 10_000;
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 
-/** Asks the gateway until it answers, with growing, uneven pauses; then calls `learned`, and keeps the answer, which must not change under a running plugin. */
+/**
+ * What the storage behind the gateway can do: asks until the gateway answers, with growing, uneven pauses; then calls
+ * `learned`, and keeps the answer, which must not change under a running plugin.
+ */
 export function createCapabilitySource(
   client: StorageClient,
   log: Log,
@@ -90,7 +90,7 @@ export function offeredRpcs(storage: Capabilities): RpcType[] {
 }
 
 /** UNIMPLEMENTED when the storage does not have the feature, UNAVAILABLE while that is not known. */
-export function requireFeature(capabilities: CapabilitySource, feature: Feature): void {
+export function requireFeature(capabilities: ControllerOptions['capabilities'], feature: Feature): void {
   if (!hasFeature(capabilities.get(), feature))
     throw new Problem('UNIMPLEMENTED', `the storage behind the gateway does not offer "${feature}"`);
 }

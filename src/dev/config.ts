@@ -46,13 +46,11 @@ export const devSettings = {
 export type DevConfig = SettingsOf<typeof devSettings>;
 
 /** Where this machine is: as the node agent's setting, and as the API has it. */
-export type DevTopology = { readonly text: string; readonly segments: Segments };
-
-function ownSegments(value: string): DevTopology {
+function ownSegments(value: string): { readonly text: string; readonly segments: Segments } {
   const own = Object.entries(parseSegments(value));
-  const prefixed = own.map(([key, segment]) => [`${defaultDriverName}/${key}`, segment]);
   if (own.some(([key]) => key.includes('/'))) throw new Error('has a key with a prefix of its own');
-  return { text: value, segments: Object.fromEntries(prefixed) };
+  const segments = own.map(([key, segment]) => [`${defaultDriverName}/${key}`, segment]);
+  return { text: value, segments: Object.fromEntries(segments) };
 }
 
 function directory(value: string): string {

@@ -31,11 +31,8 @@ export type SettingsOf<T extends SettingsTable> = {
     : ReturnType<T[K]['parse']>;
 };
 
-/** Where settings are read from: the command line after the program's name, and the environment. */
-export type SettingsSource = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
-
 /** Either every value, or every fault found. */
-export type SettingsResult<T extends SettingsTable> =
+type SettingsResult<T extends SettingsTable> =
   | { readonly values: SettingsOf<T>; readonly faults?: never }
   | { readonly values?: never; readonly faults: readonly string[] };
 
@@ -49,12 +46,12 @@ export const logLevelSetting = {
 const prefix = 'FAIRLEAD_';
 
 /**
- * Reads all settings and reports all faults together, one for each setting: unknown names, missing ones, and values
- * that do not parse.
+ * Reads all settings from the command line after the program's name and the environment, and reports all faults
+ * together, one for each setting: unknown names, missing ones, and values that do not parse.
  */
 export function readSettings<T extends SettingsTable>(
   table: T,
-  { argv, env }: SettingsSource,
+  { argv, env }: { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv },
 ): SettingsResult<T> {
   const faults: string[] = [];
   const known = flagsOf(table);
