@@ -18,9 +18,12 @@ import { requireShared } from './plugin/mount-propagation.ts';
 import { openRecords } from './state/records.ts';
 import { startRepair } from './state/repair.ts';
 import type { Registration } from './plugin/registration.ts';
-import { createSurvey, startReport, type Survey } from './plugin/preflight.ts';
+import { createSurvey, report, type Survey } from './plugin/preflight.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
+
+/** The start, with kubelet's first calls, is not held up by the survey's report, in milliseconds. */
+const reportAfterMs = 1_000;
 
 /**
  * Starts the node agent on `machine`. What was mounted by an earlier one is served on, and nothing is touched by the
@@ -46,7 +49,8 @@ export async function startNodeAgent(
   const ready = await startExtras(config, shared, started);
   const repairs = startRepair({ host, records, log });
   started.defer(() => void repairs.close());
-  started.defer(startReport({ host, survey, log }));
+  const reporting = setTimeout(() => void report({ host, survey, log }), reportAfterMs).unref();
+  started.defer(() => clearTimeout(reporting));
   // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
   const isUnused = () => records.here().length === 0 || undefined;
   const released = async (): Promise<void> => {

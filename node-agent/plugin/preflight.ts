@@ -43,16 +43,7 @@ function remembering(host: Host): Host {
 const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
 /** Its bit in the capabilities of a process (linux/capability.h). */
 const sysAdminBit = 21n;
-/** The start, with kubelet's first calls, is not held up. */
-const pauseMs = 1_000;
-
 type Reporting = { readonly host: Host; readonly survey: Survey; readonly log: Log };
-
-/** Logs soon after the start what `report` does, unless the returned function is called before. */
-export function startReport(reporting: Reporting): () => void {
-  const timer = setTimeout(() => void report(reporting), pauseMs).unref();
-  return () => clearTimeout(timer);
-}
 
 /** Logs in one line what this node can attach and what it cannot, and warns of what no volume can do without. */
 export async function report({ host, survey, log }: Reporting): Promise<void> {

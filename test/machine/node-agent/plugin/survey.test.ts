@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts';
+import { attachmentFields } from '../../../../src/api/attachment.ts';
 import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
 import { openNode } from '../../../harness/agent.ts';
 import { until } from '../../../harness/node-agent-bench.ts';
@@ -46,6 +48,51 @@ test('tools that every volume needs, and the capability to mount, are missed alo
   const [tools, capability] = await logOf(host);
   assert.equal(tools, 'warn: tools are not installed that volumes need: umount, blkid, blockdev');
   assert.match(capability ?? '', /^warn: the agent lacks CAP_SYS_ADMIN/);
+});
+
+/** The reason why a protocol does not work; undefined when it does. */
+async function reasonFor(protocol: string, host: SysfsHost): Promise<string | undefined> {
+  const states = await createSurvey(host).ask();
+  return states.find(state => state.protocol === protocol)?.reason;
+}
+
+test('every protocol is looked at, and on this machine too, with no command run', async () => {
+  const states = await createSurvey(createMachine({ timeoutMs: 1 })).ask();
+  const protocols = states.map(({ protocol }) => protocol);
+  assert.deepEqual(protocols, Object.keys(attachmentFields));
+});
+
+test('a protocol does not work without its tool, its module, or its service, and each is named', async () => {
+  const host = openMachine(all, []);
+  assert.match((await reasonFor('iscsi', host)) ?? '', /"iscsiadm" is not installed/);
+  host.put('/usr/bin/iscsiadm', '');
+  assert.match((await reasonFor('iscsi', host)) ?? '', /no module "iscsi_tcp"/);
+  host.put('/sys/module/iscsi_tcp/initstate', 'live');
+  assert.match((await reasonFor('iscsi', host)) ?? '', /nothing listens on "@ISCSIADM/);
+  host.put('/proc/net/unix', '0000: 00000002 00000000 00010000 0001 01 999 @ISCSIADM_ABSTRACT_NAMESPACE');
+  assert.equal(await reasonFor('iscsi', host), undefined);
+  assert.deepEqual(host.lines, []);
+});
+
+test('a module counts that is loaded, built in, or there to be loaded, and none of a like name', async () => {
+  const lists = '/lib/modules/6.1.0-1-amd64';
+  const rows = [
+    ['/sys/module/nvme_tcp/initstate', 'live', true],
+    [`${lists}/modules.builtin`, 'kernel/drivers/nvme/host/nvme-tcp.ko', true],
+    [
+      `${lists}/modules.dep`,
+      'kernel/drivers/nvme/host/nvme-tcp.ko.xz: kernel/drivers/nvme/host/nvme-fabrics.ko.xz',
+      true,
+    ],
+    [`${lists}/modules.dep`, 'kernel/drivers/nvme/target/nvmet-tcp.ko:', false],
+    [`${lists}/modules.dep`, 'kernel/drivers/nvme/host/nvme-tcp2.ko:', false],
+  ] as const;
+  for (const [path, text, works] of rows) {
+    const host = openMachine(all, ['nvme']);
+    host.put('/proc/sys/kernel/osrelease', '6.1.0-1-amd64');
+    host.put(path, text);
+    assert.equal((await reasonFor('nvme-tcp', host)) === undefined, works, text);
+  }
 });
 
 test('the lists of modules are read once for all protocols and all who ask, and again after a failure', async () => {
