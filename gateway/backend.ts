@@ -16,10 +16,7 @@ export interface Backend {
   readonly accessTypes: readonly AccessType[];
   /** Its volumes are directories with a filesystem of their own, which nodes do not make. */
   readonly areShares?: true;
-  /**
-   * The parameters of a volume (a StorageClass's parameters). Strict: what it does not know is refused by name. Options
-   * for a new filesystem (`fs.…`) are not asked for here, but come with the volume's parameters where there are some.
-   */
+  /** A StorageClass's parameters without options of a filesystem (`fs.…`). Strict: an unknown one is refused by name. */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
   /**
    * The topologies that volumes can be in, the first being the best when nothing is asked. Absent: everything is reached
@@ -55,10 +52,7 @@ export interface Backend {
   readonly changes?: Changes;
   /** What is wrong with the volume now; empty when nothing is. At most one entry for each status and reason. */
   volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
-  /**
-   * What the storage has for all volumes and snapshots together, reserved or not, in one of the `topologies` where there
-   * are such. What is left of it, the gateway knows.
-   */
+  /** What the storage has in all, reserved or not, in one of the `topologies` where there are such. */
   capacity?(segments?: Segments): Promise<{ readonly totalBytes: number }>;
   /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
