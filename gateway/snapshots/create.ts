@@ -1,10 +1,9 @@
-import { Problem, problemTable } from '../../src/api/problem.ts';
+import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { undoOrRetry } from '../operations/undo.ts';
 import type { Pools } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
@@ -205,4 +204,17 @@ async function recordAll(
   if (kind === 'group') await groupTable.update(sql, { id }, { state, createdAtMs });
   const subject = { ...intent.subject, state, createdAtMs } as const;
   return { subject, members, created: intent.subject.state === 'creating' };
+}
+
+/** Undoes work that has failed for good; UNAVAILABLE when it cannot, for something may be left that a retry must find. */
+async function undoOrRetry(undo: () => Promise<unknown>): Promise<void> {
+  try {
+    await undo();
+  } catch (error) {
+    throw new Problem(
+      'UNAVAILABLE',
+      `what was begun cannot be undone yet: ${asProblem(error).detail}`,
+      error,
+    );
+  }
 }

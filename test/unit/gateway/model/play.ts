@@ -3,10 +3,9 @@ import type { AsyncCommand } from 'fast-check';
 import { Problem, problemTable, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { Volume } from '../../../../src/api/volume.ts';
 import { clusters, mounted, volumeSpec, type Gateway } from '../../../harness/gateway-harness.ts';
-import { crash } from './hangs.ts';
 import { areApart, type Model } from './model.ts';
 import type { Event, Operation, Zone } from './operations.ts';
-import type { World } from './world.ts';
+import { crash, type World } from './world.ts';
 
 /** Bytes of a size unit, and from one slot to the next. */
 export const mebibyte = 2 ** 20;

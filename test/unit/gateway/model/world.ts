@@ -1,13 +1,20 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { layFaults } from '../../../fakes/faulty-backend.ts';
+import { wrapBackend, type Around } from '../../../fakes/faulty-backend/wrap.ts';
 import { changing, type Rule } from '../../../fakes/faulty-backend/rules.ts';
 import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway-harness.ts';
-import { crash, watchHangs, type HangWatch } from './hangs.ts';
 import { nodeZones, zones } from './model.ts';
+
+/** Thrown where the gateway dies: nothing is recorded after that. */
+export const crash = new Error('the gateway died');
+
+/** Longer than any other fault keeps a call from the storage, in milliseconds. */
+const patienceMs = 60;
 
 /** Everything goes wrong now and then. */
 const rules: readonly Rule[] = [
@@ -24,7 +31,7 @@ const rules: readonly Rule[] = [
 const leaseMs = 40;
 
 /** One gateway without its listener, and what watches over its storage. */
-type Life = { readonly gateway: Gateway; readonly watch: HangWatch };
+type Life = { readonly gateway: Gateway; readonly watch: ReturnType<typeof watchHangs> };
 
 /** Two gateways on one store, over one storage that goes wrong. */
 export type World = Awaited<ReturnType<typeof openWorld>>;
@@ -97,5 +104,51 @@ function watchAttached(inner: MemoryBackend, attached: Map<string, Set<string>>)
       attached.get(volume.id)?.delete(nodeId);
       return inner.detach(volume, nodeId);
     },
+  };
+}
+
+type Call = { reached: boolean; dead: boolean };
+
+/** Lays faults around a storage, and tells of the calls that never end. One that does can no longer do anything. */
+function watchHangs(storage: Backend, faulty: (inner: Backend) => Backend) {
+  const current = new AsyncLocalStorage<Call>();
+  const ended = Promise.withResolvers<never>();
+  const hung = Promise.withResolvers<never>();
+  for (const { promise } of [ended, hung]) promise.catch(() => {});
+  let isHung = false;
+
+  const inside: Around = {
+    async call(_called, run) {
+      const call = current.getStore();
+      if (call?.dead) throw crash;
+      if (call) call.reached = true;
+      return run();
+    },
+    stream: (_called, run) => run(),
+  };
+  const outside: Around = {
+    async call(_called, run) {
+      const call: Call = { reached: false, dead: false };
+      const timer = setTimeout(() => {
+        if (call.reached) return;
+        call.dead = true;
+        isHung = true;
+        hung.reject(crash);
+      }, patienceMs);
+      try {
+        return await current.run(call, () => Promise.race([run(), ended.promise]));
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    stream: (_called, run) => run(),
+  };
+  return {
+    backend: wrapBackend(faulty(wrapBackend(storage, inside)), outside),
+    /** Fails with `crash` as soon as a call does not get to the storage. */
+    hung: hung.promise,
+    isHung: () => isHung,
+    /** Ends the calls that hang, so that nothing of the life goes on. */
+    end: () => ended.reject(crash),
   };
 }

@@ -163,19 +163,6 @@ test('what failed before is tried again, and a failure of one holds up no other'
   assert.equal(await gateway.recovery.sweep(), 0);
 });
 
-test('many volumes that are unfinished are all finished, page after page', async t => {
-  const gateway = await makeGateway(t);
-  const { backend } = gateway;
-  const names = Array.from({ length: 230 }, (_, index) => `pvc-${index}`);
-  for (const _ of names) backend.failNext('create', 'before', new Error('unreachable'));
-  await Promise.allSettled(
-    names.map(name => gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name))),
-  );
-  assert.equal(await gateway.recovery.sweep(), names.length);
-  const { volumes } = await gateway.volumes.list(clusters.a, { limit: 1_000 });
-  assert.equal(volumes.filter(({ state }) => state === 'ready').length, names.length);
-});
-
 test('what was finished and made anew while a sweep was busy with others is left alone', async t => {
   const gateway = await makeGateway(t);
   const { backend } = gateway;
