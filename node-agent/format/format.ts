@@ -16,7 +16,7 @@ export type Found = {
   /** It was made just now, as large as its device. */
   readonly isNew: boolean;
   readonly uuid?: string | undefined;
-  /** Where it ends on its device, in bytes; not every version of blkid tells. */
+  /** Where it ends on its device, in bytes; not every version of blkid says. */
   readonly endBytes?: number | undefined;
 };
 

@@ -24,7 +24,7 @@ export type VolumeRecord = {
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
   readonly formatting?: FormattingMark | undefined;
   /**
-   * It is not here: it was taken down and left its mark, or it did not outlive a reboot. The record is kept for the mark,
+   * It is not here: it was taken down and left its mark, or it did not outlive a reboot. The record stays for the mark,
    * or for what is still to be undone, and is no longer true once the volume is staged.
    */
   readonly isDown?: true;
@@ -54,6 +54,7 @@ const formatVersion = 2;
 export async function openRecords(directory: string, host: Host, log: Log = silentLog) {
   await host.makeDirectory(directory);
   const { records, damaged } = await readAll(directory, host, log);
+  const fileOf = (volumeId: string): string => `${directory}/${fileNameOf(volumeId)}`;
   const all = (): readonly VolumeRecord[] => [...records.values()];
   const here = (): readonly VolumeRecord[] => all().filter(({ isDown }) => !isDown);
   return {
@@ -65,11 +66,11 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
     here,
     /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
     get(volumeId: string): VolumeRecord | undefined {
-      const fault = damaged.get(fileNameOf(volumeId));
+      const fault = damaged.get(fileOf(volumeId));
       if (fault === undefined) return records.get(volumeId);
       throw new Problem(
         'FAILED_PRECONDITION',
-        `the record of volume "${volumeId}" in "${directory}/${fileNameOf(volumeId)}" is damaged: ${fault}`,
+        `the record of volume "${volumeId}" in "${fileOf(volumeId)}" is damaged: ${fault}`,
       );
     },
     /** Those of other volumes that hold on to their device: one that is down has none, unless a half-made filesystem is on it. */
@@ -80,13 +81,13 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
       here().find(record => record.volumeId !== exceptVolumeId && pathsOf(record).includes(path))?.volumeId,
     /** Writes the record; durable on return. */
     async put(record: VolumeRecord): Promise<void> {
-      await write(`${directory}/${fileNameOf(record.volumeId)}`, record, host);
+      await write(fileOf(record.volumeId), record, host);
       records.set(record.volumeId, record);
     },
     /** Keeps the record for this process alone, for what need not outlive it. */
     keep: (record: VolumeRecord): void => void records.set(record.volumeId, record),
     async remove(volumeId: string): Promise<void> {
-      await host.removeFile(`${directory}/${fileNameOf(volumeId)}`);
+      await host.removeFile(fileOf(volumeId));
       records.delete(volumeId);
     },
   };
@@ -97,7 +98,7 @@ export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string
   return [stagingPath, ...targets.map(({ path }) => path)];
 }
 
-/** The records by volume, and what is wrong with a file, by its name. */
+/** The records by volume, and what is wrong with a file, by its path. */
 async function readAll(directory: string, host: Host, log: Log) {
   const records = new Map<string, VolumeRecord>();
   const damaged = new Map<string, string>();
@@ -110,7 +111,7 @@ async function readAll(directory: string, host: Host, log: Log) {
       const record = readRecord((await host.readText(path)) ?? '');
       if (typeof record !== 'string') records.set(record.volumeId, record);
       else {
-        damaged.set(name, record);
+        damaged.set(path, record);
         log.warn('the record of a volume is damaged', { path, detail: record });
       }
     }

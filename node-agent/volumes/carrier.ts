@@ -3,7 +3,7 @@ import type { Device, Judgement, Secrets } from '../connector.ts';
 
 /**
  * What one volume is on this node: a filesystem on a device, a raw device, or a share. It is chosen once for a request, from
- * the volume's attachment and capability; who has it need not ask what the volume is.
+ * the volume's attachment and capability; no caller need ask what the volume is.
  */
 export interface Carrier {
   /** True when a staged volume is mounted at its staging path, and false when it is connected alone. */

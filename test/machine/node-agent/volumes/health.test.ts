@@ -59,7 +59,7 @@ test("a mount that is missing is seen, and another volume's in its place", async
   assert.deepEqual(await look({ publishPath }), ['INACCESSIBLE ForeignMount']);
 });
 
-test('a device that is gone is seen', async () => {
+test('a device that is missing is seen', async () => {
   for (const accessType of ['mount', 'block'] as const) {
     const bench = openFakeBench();
     const { look } = await open(bench, { accessType });

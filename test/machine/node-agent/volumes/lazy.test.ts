@@ -34,7 +34,7 @@ async function openHung(t: TestContext, settings: Readonly<Record<string, string
   return { ...bench, client, volume, endUse };
 }
 
-test('what hangs and is in use stays mounted where nothing may be cut loose', realFuse, async t => {
+test('what hangs and is in use stays mounted where no lazy unmount is allowed', realFuse, async t => {
   const { client, volume, endUse } = await openHung(t, {});
   await assert.rejects(client.node.NodeUnpublishVolume(volume), { code: 'UNAVAILABLE' });
   assert.deepEqual(mountsBelow(volume.target_path), [volume.target_path]);
@@ -42,7 +42,7 @@ test('what hangs and is in use stays mounted where nothing may be cut loose', re
   await takeDown(client, volume);
 });
 
-test('what is cut loose keeps its device until its last user is gone', realFuse, async t => {
+test('what is unmounted lazily keeps its device until its last user is gone', realFuse, async t => {
   const { client, volume, directory, host, endUse } = await openHung(t, { 'lazy-unmount': 'true' });
   await client.node.NodeUnpublishVolume(volume);
   assert.deepEqual(mountsBelow(volume.target_path), []);

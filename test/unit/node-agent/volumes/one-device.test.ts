@@ -109,7 +109,7 @@ test('of two volumes of one target that are unstaged at a time, the last one log
   assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 
-test('a disk that took the number of one that is gone is not taken for it', async () => {
+test('a disk that took the number of a missing one is not taken for it', async () => {
   const { host, agent } = await open();
   showDisk(host, { name: 'sdb', sizeBytes: MiB }, { dev: '8:99', 'device/wwid': 'naa.gone' });
   await stage(agent, requestFor('gone', { ...plugged, wwid: 'naa.gone' }));

@@ -126,7 +126,7 @@ test('a volume for readers alone is read-only in the kernel, however it is publi
   }
 });
 
-test('a read-only publish that was cut short is finished, and never taken for done', async () => {
+test('a read-only publish that was interrupted is finished, and never taken for done', async () => {
   const { bench, request, agent } = await openStaged();
   const readonly = { ...request, readonly: true };
   await publish(agent, readonly);

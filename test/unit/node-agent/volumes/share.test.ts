@@ -138,7 +138,7 @@ for (const { protocol, flags, readonly, line } of lines)
     assert.equal(seen[0]?.split(' -- ')[0], line);
   });
 
-test('a read-only bind that was cut short is finished, and never taken for done', async () => {
+test('a read-only bind that was interrupted is finished, and never taken for done', async () => {
   const { bench, request, agent, replace, optionsAt } = await openStaged('bind', true);
   await replace(bench.bind('v').path);
   await stage(agent, request);

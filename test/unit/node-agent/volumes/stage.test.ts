@@ -144,7 +144,7 @@ test('what was mounted with other options is mounted anew, and never formatted f
   assert.deepEqual(state.formatted, ['blank']);
 });
 
-test('a block volume that somebody mounted at its staging path is left as it is', async () => {
+test('a block volume that was mounted by hand at its staging path is left as it is', async () => {
   const { bench, request, agent } = await open('ext4');
   const asked = { ...request, capability: block };
   await stage(agent, asked);
