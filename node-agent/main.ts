@@ -40,11 +40,10 @@ export async function startNodeAgent(
   await host.makeDirectory(config['state-dir']);
   await lockDirectory(config['state-dir'], 'state directory');
   const survey = createSurvey(host);
-  const topology = findTopology(config, { log, survey });
   const shared: Shared = { log, agent: await openAgent(config, { host, log, metrics }), metrics, survey };
   const { records } = shared.agent;
   await using started = new AsyncDisposableStack();
-  const server = await serveNode(config, shared, topology);
+  const server = await serveNode(config, shared);
   started.defer(() => server.close());
   const ready = await startExtras(config, shared, started);
   const repairs = startRepair({ host, records, log });
@@ -96,11 +95,8 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
 }
 
 /** Serves CSI's Identity and Node. */
-function serveNode(
-  config: NodeConfig,
-  { log, agent, metrics }: Shared,
-  topology: () => Promise<Segments>,
-): Promise<GrpcServer> {
+function serveNode(config: NodeConfig, shared: Shared): Promise<GrpcServer> {
+  const { log, agent, metrics } = shared;
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
     driverName: config['driver-name'],
@@ -110,7 +106,7 @@ function serveNode(
   const node = createNode(agent, {
     nodeId: config['node-id'],
     maxVolumes: config['max-volumes'],
-    topology,
+    topology: findTopology(config, shared),
   });
   const services = [
     { definition: Identity, handlers: identity },
@@ -120,10 +116,7 @@ function serveNode(
 }
 
 /** The node's topology, which may be reported only when the plugin advertises it (CSI spec, "NodeGetInfo"). */
-function findTopology(
-  config: NodeConfig,
-  { log, survey }: Pick<Shared, 'log' | 'survey'>,
-): () => Promise<Segments> {
+function findTopology(config: NodeConfig, { log, survey }: Shared): () => Promise<Segments> {
   const { topology: given = {}, 'driver-name': driverName } = config;
   if (config['plugin-capabilities'].includes('topology')) return createTopology(given, driverName, survey);
   if (config.topology) log.warn('--topology is not reported: --plugin-capabilities does not have "topology"');
