@@ -44,10 +44,7 @@ export function readChap(secrets: Secrets): Chap {
     const value = secrets[key];
     if (value === undefined) continue;
     if (!valuePattern.test(value))
-      throw secretProblem(
-        key,
-        'has white space at its start or end, a line break, or another control character',
-      );
+      throw secretProblem(key, 'has white space at an end, a line break or another control character');
     if (Buffer.byteLength(value) > maxValueBytes)
       throw secretProblem(key, `has more than the ${maxValueBytes} bytes allowed`);
     lines.push(`${key} = ${value}\n`);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { device } from '../../../../node-agent/connectors/device.ts';
-import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { openWorld } from '../../../fakes/disks.ts';
 import { mountFake } from '../../../fakes/sysfs.ts';
 import { testConnectorFaults } from '../../../suites/connector.ts';
@@ -133,7 +132,7 @@ test('a disk that has grown is looked at anew, and one that is too small is refu
 });
 
 test('a disk that is not there, or says nothing that could be looked for, is an error', async () => {
-  const host = createMachine({ timeoutMs: 10_000 });
+  const { host } = openWorld();
   await assert.rejects(device.connect(attachmentTo({ serial: 'no such disk' }), host), {
     code: 'UNAVAILABLE',
   });
