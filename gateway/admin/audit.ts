@@ -20,7 +20,7 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
 
 /**
  * Compares the storage with the store and changes neither; only when something was first found is noted. What is made
- * or removed meanwhile is no finding: a row is there before the storage begins to make something, and until it is gone.
+ * or removed meanwhile is no finding: a row is there before the storage begins to create something, and until it is deleted.
  */
 export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Promise<Audit> {
   const seen: Seen[] = [];

@@ -53,8 +53,8 @@ async function remove(options: RepairOptions, step: RepairStep): Promise<RepairS
 }
 
 /**
- * Removes what the storage has and the store does not. A tombstone is recorded first: from then on nobody can make
- * something with this id, and whoever is making it already has a row, so that there is no tombstone. ABORTED when there
+ * Removes what the storage has and the store does not. A tombstone is recorded first: from then on no gateway creates
+ * something with this id, and one that is creating it already has a row, so that there is no tombstone. ABORTED when there
  * is a row now; FAILED_PRECONDITION when the storage says that it is in use. After any other failure the tombstone
  * stays, and any gateway goes on with the removal.
  */

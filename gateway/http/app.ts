@@ -9,7 +9,7 @@ import { handle, type Handle } from './handle.ts';
 import { requireAnyOffers } from '../pools/features.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
-/** What the app serves; `publicDocs` shows the API's description to whoever asks. */
+/** What the app serves; `publicDocs` serves the API's description without a token. */
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticate;
   readonly log: Log;

@@ -6,7 +6,7 @@ import type { Env } from './respond.ts';
 /** Where the API's description is served, as a document and as a page. */
 export const docsRoutes = { document: '/openapi.json', page: '/docs' } as const;
 
-/** The description as an OpenAPI document, and as a page that runs no script and loads nothing, so that it can be kept as a file. */
+/** The description as an OpenAPI document, and as a page that runs no script and loads nothing, so that it can be saved as a file. */
 export function routeDocs(app: Hono<Env>, version: string): void {
   app.get(docsRoutes.document, c => c.json(openApiDocument(version)));
   app.get(docsRoutes.page, c => {

@@ -103,7 +103,7 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
   }
 
   return {
-    /** Goes once over everything that is unfinished and claimed by nobody; returns how many resources that were. */
+    /** Goes once over everything that is unfinished and not claimed; returns how many resources that were. */
     async sweep(): Promise<number> {
       const nowMs = Date.now();
       await engine.transaction(sql => expireSoftDeleted(sql, nowMs));

@@ -41,7 +41,7 @@ export async function availableIn(
 }
 
 /**
- * The first of the spaces that are wanted into which it fits; undefined where nobody knows. RESOURCE_EXHAUSTED when there
+ * The first of the spaces that are wanted into which it fits; undefined where the backend reports none. RESOURCE_EXHAUSTED when there
  * is none now, OUT_OF_RANGE (or `tooLarge`) when it fits into no space of the pool, whatever is deleted.
  */
 export async function requireSpace(

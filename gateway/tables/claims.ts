@@ -10,7 +10,7 @@ const columns = {
   untilMs: integer(),
 };
 
-/** Who works on a resource, on what, and until when nobody else may. Times are milliseconds since the epoch. */
+/** Who works on a resource, on what, and until when no other gateway may. Times are milliseconds since the epoch. */
 export type Claim = RecordOf<typeof columns>;
 
 /** What can be worked on by one at a time. */
@@ -44,7 +44,7 @@ export async function releaseClaim(sql: Sql, { kind, id }: Resource, owner: stri
 }
 
 /**
- * The ids of a kind on which work was begun and not ended, and which nobody has claimed at `nowMs`. Members of groups
+ * The ids of a kind on which work was begun and not ended, and which is not claimed at `nowMs`. Members of groups
  * are their group's.
  */
 export async function listUnfinished(

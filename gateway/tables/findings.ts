@@ -10,7 +10,7 @@ const columns = {
   firstSeenMs: integer(),
 };
 
-/** What an audit found wrong with one resource, as far as it tells one finding from another. */
+/** What an audit found wrong with one resource, as far as findings differ by it. */
 export type FindingKey = Omit<RecordOf<typeof columns>, 'firstSeenMs'>;
 
 /** What the last audit found. */

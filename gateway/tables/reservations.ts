@@ -2,7 +2,7 @@ import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlValue } from '../store.ts';
 import { integer, segmentsText, table, text } from './table.ts';
 
-/** What a volume or snapshot takes of its pool; undefined `segments`: it is in none, or nobody knows where yet. */
+/** What a volume or snapshot takes of its pool; undefined `segments`: it is in none, or not created yet. */
 export type Reserved = {
   readonly pool: string;
   readonly segments: Segments | undefined;

@@ -31,7 +31,7 @@ import type { Capability } from '../../src/api/storage.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
 
-/** A directory that is gone when the test ends. */
+/** A directory that is removed when the test ends. */
 export function temporaryDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
   };
 }
 
-/** The enrolment of clusters, whose issuer is their name unless told; `any` accepts any node, `operator` is no cluster. */
+/** The enrolment of clusters, whose issuer is their name unless given; `any` accepts any node, `operator` is no cluster. */
 export function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string): Promise<Enrolment> {
   const enrolled = Object.entries(signers).map(([name, { publicJwk }]): Enrolled => ({
     caller: name === 'operator' ? name : { name, acceptAnyNode: name === 'any', pools: undefined },
@@ -111,9 +111,9 @@ export type Gateway<B = Backend> = Services & {
   readonly recovery: Recovery;
   readonly operations: Operations;
   readonly logLines: readonly string[];
-  /** Asks as cluster `a`, unless told otherwise; `operator` is no cluster. */
+  /** Asks as cluster `a`, unless `as` says otherwise; `operator` is no cluster. */
   ask(route: string, options?: AskOptions): Promise<Answer>;
-  /** Another gateway on the same store, with the same pool unless told otherwise. */
+  /** Another gateway on the same store, with the same pool unless another is given. */
   replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
 };
 

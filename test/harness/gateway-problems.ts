@@ -5,7 +5,7 @@ export function isProblem(...codes: readonly ProblemCode[]): (error: unknown) =>
   return error => error instanceof Problem && codes.includes(error.code);
 }
 
-/** For `assert.rejects`: a `Problem` with this code whose detail is as told. */
+/** For `assert.rejects`: a `Problem` with this code whose detail matches. */
 export function isProblemThat(code: ProblemCode, detail: RegExp): (error: unknown) => boolean {
   return error => error instanceof Problem && error.code === code && detail.test(error.detail);
 }

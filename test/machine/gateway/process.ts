@@ -68,7 +68,7 @@ export async function startProcess(
   return { child, client };
 }
 
-/** Ends the process at once and waits until it is gone. */
+/** Ends the process at once and waits until it has ended. */
 export async function killProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGKILL');
@@ -77,12 +77,12 @@ export async function killProcess(child: ChildProcess): Promise<void> {
 
 /** Asks once; an answer may not come, because the gateway dies. */
 export async function askAndLose({ client, child }: GatewayProcess, ask: Ask): Promise<void> {
-  const gone = once(child, 'exit');
+  const ended = once(child, 'exit');
   const asked = ask(client, callWithin(patienceMs)).then(
     () => assert.fail('it answered and should have died before'),
     () => undefined,
   );
-  const [, signal] = (await gone) as [number | null, string | null];
+  const [, signal] = (await ended) as [number | null, string | null];
   assert.equal(signal, 'SIGKILL');
   await client.close();
   await asked;

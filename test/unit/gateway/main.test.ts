@@ -82,7 +82,7 @@ test('a caller that goes away in the middle of a request leaves nothing half don
   assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
 });
 
-test('a body that nobody reads, of a bad token or too long, holds up no other request', async t => {
+test('a body that is not read, of a bad token or too long, holds up no other request', async t => {
   const { running, client } = await start(t, prepare(t));
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -120,7 +120,7 @@ test('the gateway ends though a connection is open', async t => {
   );
 });
 
-test('a port that is taken is told in one line, and nothing stays open', async t => {
+test('a port that is taken is reported in one line, and nothing stays open', async t => {
   const directory = prepare(t);
   const other = createServer();
   t.after(() => other.close());

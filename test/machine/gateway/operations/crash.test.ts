@@ -94,7 +94,7 @@ async function crashInEach(t: TestContext, point: (typeof crashPoints)[number]):
   assertBytes(directory, hashes);
 }
 
-/** What the cluster is told, what is recorded and what is stored are the same. */
+/** What the cluster gets, what is recorded and what is stored are the same. */
 async function assertWhole(client: StorageClient, directory: string): Promise<void> {
   const { volumes } = await client.listVolumes({}, callWithin(10_000));
   const names = ['copy', 'grown', 'held', 'made', 'plain', 'source', 'tuned'];
@@ -140,7 +140,7 @@ function assertBytes(directory: string, hashes: ReadonlyMap<string, string>): vo
   assert.ok(statSync(join(images, 'a.tuned.img')).blocks * 512 >= mebibyte);
 }
 
-/** Writes to volumes as nodes would, and tells the hash of the first mebibyte of each. */
+/** Writes to volumes as nodes would, and returns the hash of the first mebibyte of each. */
 function seed(directory: string, names: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     names.map(name => {

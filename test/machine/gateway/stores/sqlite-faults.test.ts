@@ -56,7 +56,7 @@ test(
   },
 );
 
-test('a process that is killed in a transaction leaves the store whole, with all that it was told is durable', async t => {
+test('a process that is killed in a transaction leaves the store whole, with all that was reported as durable', async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const engine = openSqlite(path);
   t.after(() => engine.close());

@@ -53,8 +53,8 @@ test('a new pool is opened, with its topology; one that was removed or changed s
   assert.deepEqual(offered, ['one', 'three'], 'what was removed takes nothing new');
   const topologies = ['one', 'three'].map(name => served.pools.get(name).backend.topologies);
   assert.deepEqual(topologies, [undefined, [topology]]);
-  const told = lines.filter(line => line.startsWith('warn'));
-  assert.match(told.join('\n'), /pools\.one: its settings have changed[^]*pools\.two: it was removed/);
+  const warnings = lines.filter(line => line.startsWith('warn'));
+  assert.match(warnings.join('\n'), /pools\.one: its settings have changed[^]*pools\.two: it was removed/);
 });
 
 test('a new pool that cannot be opened leaves all as it was, and is opened once it can be', async t => {

@@ -18,7 +18,7 @@ clusters:
 operators: { keys: none.jwks.json }
 `;
 
-test('a file tells pools, clusters and operators', async t => {
+test('a file lists pools, clusters and operators', async t => {
   const { configuration, files, directory } = await read(t, { 'gateway.yaml': sound });
   assert.ok(configuration);
   const topology = { 'csi.fairlead.dev/zone': 'a' };
@@ -36,7 +36,7 @@ test('a file tells pools, clusters and operators', async t => {
   assert.deepEqual([...files.keys()].sort(), names.map(name => join(directory, name)).sort());
 });
 
-test('all faults are told at once, each with its line and its path', async t => {
+test('all faults are reported at once, each with its line and its path', async t => {
   const text = `pools:
   fast:
     backend: image

@@ -77,7 +77,7 @@ test('what is called like the way to a prototype is only a value', async t => {
   assert.equal(answer.body['name'], '__proto__');
 });
 
-test('a body that is too long is refused, whether its length is told or not', async t => {
+test('a body that is too long is refused, whether its length is given or not', async t => {
   const { ask } = await makeGateway(t);
   const body = JSON.stringify({ name: 'x'.repeat(maxBodyBytes) });
   for (const headers of [{ 'content-length': String(body.length) }, {}] as Record<string, string>[]) {

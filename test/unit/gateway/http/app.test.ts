@@ -56,7 +56,7 @@ test('the capabilities are those of the backend', async t => {
   });
 });
 
-test('the capacity is told, is 0 for what is not offered, and UNIMPLEMENTED where it is not known', async t => {
+test('the capacity is reported, is 0 for what is not offered, and UNIMPLEMENTED where it is not known', async t => {
   const inner = await openMemory(1_000);
   const { ask } = await makeGateway(t, { backend: { ...inner, accessTypes: ['mount'] } });
   assert.equal((await ask('POST /v1/capacity', { body: {} })).body['availableBytes'], 1_000);
@@ -124,7 +124,7 @@ test('Prefer says how long to wait, within bounds', () => {
   for (const [prefer, waitMs] of Object.entries(waits)) assert.equal(readWaitMs(prefer), waitMs, prefer);
 });
 
-test('a sane request id is kept, another one is replaced', async t => {
+test('a sane request id stays, another one is replaced', async t => {
   const { ask } = await makeGateway(t);
   const idOf = async (id: string): Promise<string | null> =>
     (await ask('GET /v1/volumes/a.x', { headers: { 'x-request-id': id } })).headers.get('x-request-id');

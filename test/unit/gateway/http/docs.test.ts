@@ -28,7 +28,7 @@ test('where the description is public, everything else needs a token all the sam
     assert.equal((await app.request(path, { method })).status, 401, `${method} ${path}`);
 });
 
-test('the document is served to whoever has a token', async t => {
+test('the document is served with a token', async t => {
   const { ask } = await makeGateway(t);
   const { status, body } = await ask('GET /openapi.json');
   assert.deepEqual([status, body], [200, openApiDocument('1.2.3')]);

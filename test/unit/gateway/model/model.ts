@@ -103,7 +103,7 @@ export function createModel(): Model {
     groups,
     open,
     next(operation) {
-      // A deletion overtakes what is open of its volume, and may be done: only asking it again tells.
+      // A deletion overtakes what is open of its volume, and may be done: only asking it again shows.
       const life = open.get(`life ${operation.id}`);
       if (life?.kind === 'delete' && aspectOf(operation) !== aspectOf(life)) return life;
       const own = open.get(aspectOf(operation));
@@ -134,9 +134,9 @@ export function createModel(): Model {
   };
 }
 
-/** One of the places is where it is asked for; nothing asked is fine. */
-function fits(zone: Zone | undefined, places: readonly Zone[]): boolean {
-  return zone === undefined || places.includes(zone);
+/** One of the zones is the one that is asked for; nothing asked is fine. */
+function fits(zone: Zone | undefined, known: readonly Zone[]): boolean {
+  return zone === undefined || known.includes(zone);
 }
 
 /** It is attached to this node, or to none and reached from there. */

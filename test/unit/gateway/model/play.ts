@@ -13,7 +13,7 @@ export const slotBytes = 16_384;
 
 type Command = AsyncCommand<Model, World>;
 
-/** The event as a command; `count` is told that it ran. */
+/** The event as a command; `count` is called when it runs. */
 export function toCommand(event: Event, count: () => void): Command {
   return {
     check: () => true,
@@ -36,12 +36,12 @@ async function play(event: Event, model: Model, world: World): Promise<void> {
   if (event.kind === 'ask' && event.crash) world.crashAt(at, event.crash);
   if (event.kind === 'ask') await askOnce(event.operation, model, { world, at });
   if (event.kind === 'ask' && event.crash) await world.restart(at);
-  // A gateway in which something hangs is ended by whoever watches over it.
+  // A gateway in which something hangs is ended and another started.
   for (const hung of [0, 1].filter(world.isHung)) await world.restart(hung);
 }
 
 /** A gateway of a world. */
-type Place = { readonly world: World; readonly at: number };
+type Target = { readonly world: World; readonly at: number };
 
 async function sweep(world: World, at: number): Promise<void> {
   await world.unlessHung(at, world.gateway(at).recovery.sweep()).catch((error: unknown) => {
@@ -50,10 +50,10 @@ async function sweep(world: World, at: number): Promise<void> {
 }
 
 /** Asks, or asks first for what is open of what it needs; what comes of it is what the model allows. */
-export async function askOnce(wanted: Operation, model: Model, place: Place): Promise<void> {
+export async function askOnce(wanted: Operation, model: Model, target: Target): Promise<void> {
   const operation = model.next(wanted);
   const expected = model.expect(operation);
-  settle(model, { operation, expected, ended: [await endOf(operation, place)] });
+  settle(model, { operation, expected, ended: [await endOf(operation, target)] });
 }
 
 /**
@@ -66,17 +66,17 @@ async function askBoth(
   world: World,
 ): Promise<void> {
   const [first, second] = [model.next(one), model.next(other)];
-  const places = [
+  const targets = [
     { world, at: 0 },
     { world, at: 1 },
   ] as const;
   const isSame = JSON.stringify(first) === JSON.stringify(second);
   if (!isSame && !areApart(first, second)) {
-    await askOnce(one, model, places[0]);
-    return askOnce(other, model, places[1]);
+    await askOnce(one, model, targets[0]);
+    return askOnce(other, model, targets[1]);
   }
   const expected = [model.expect(first), model.expect(second)] as const;
-  const [a, b] = await Promise.all([endOf(first, places[0]), endOf(second, places[1])]);
+  const [a, b] = await Promise.all([endOf(first, targets[0]), endOf(second, targets[1])]);
   if (isSame) return settle(model, { operation: first, expected: expected[0], ended: [a, b] });
   settle(model, { operation: first, expected: expected[0], ended: [a] });
   settle(model, { operation: second, expected: expected[1], ended: [b] });
@@ -99,7 +99,7 @@ function settle(model: Model, { operation, expected, ended }: Answered): void {
   else model.finish(operation);
 }
 
-async function endOf(operation: Operation, { world, at }: Place): Promise<Ended> {
+async function endOf(operation: Operation, { world, at }: Target): Promise<Ended> {
   try {
     await world.unlessHung(at, ask(operation, world.gateway(at)));
     return 'ok';

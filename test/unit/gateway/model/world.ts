@@ -60,7 +60,7 @@ export async function openWorld(t: TestContext, store: string, seed: number) {
   const lives: [Life, Life] = [await start(0), await start(1)];
   const life = (at: number): Life => lives[at === 0 ? 0 : 1];
 
-  /** Drops the gateway, lets its claims run out, and starts another in its place. */
+  /** Drops the gateway, lets its claims run out, and starts another. */
   async function restart(at: number): Promise<void> {
     await life(at).gateway.engine.close();
     // It can record nothing any more.
@@ -109,7 +109,7 @@ function watchAttached(inner: MemoryBackend, attached: Map<string, Set<string>>)
 
 type Call = { reached: boolean; dead: boolean };
 
-/** Lays faults around a storage, and tells of the calls that never end. One that does can no longer do anything. */
+/** Lays faults around a storage, and notices the calls that never end. One that does can no longer do anything. */
 function watchHangs(storage: Backend, faulty: (inner: Backend) => Backend) {
   const current = new AsyncLocalStorage<Call>();
   const ended = Promise.withResolvers<never>();

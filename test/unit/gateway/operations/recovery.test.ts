@@ -175,7 +175,7 @@ test('what was finished and made anew while a sweep was busy with others is left
   const release = backend.hold('delete');
   const sweeping = gateway.recovery.sweep();
   await backend.entered('delete');
-  // The storage works on the first four for a long time; meanwhile the last is gone, and is made again.
+  // The storage works on the first four for a long time; meanwhile the last is deleted, and is created again.
   await gateway.engine.transaction(sql => sql.run("delete from volumes where id = 'a.zlast'"));
   await gateway.volumes.create(clusters.a, 'a.zlast', volumeSpec('zlast'));
   release();
@@ -189,7 +189,7 @@ async function claimedUntil({ engine }: Gateway): Promise<number> {
   return Number(row?.['until_ms']);
 }
 
-/** A gateway that dies while the storage works: the storage does the work, and nobody records the outcome. */
+/** A gateway that dies while the storage works: the storage does the work, and no gateway records the outcome. */
 async function crashIn(t: TestContext, crash: Crash): Promise<Gateway<FaultyBackend>> {
   const dying = await makeGateway(t);
   const { backend } = dying;

@@ -36,7 +36,7 @@ async function assertCounted(engine: Engine): Promise<void> {
   assert.deepEqual(counted, await sums());
 }
 
-test('what volumes and snapshots take is not left, until they are gone', async t => {
+test('what volumes and snapshots take is not left, until they are deleted', async t => {
   const gateway = await open(t);
   await create(gateway, 'one', 4);
   assert.equal(await left(gateway), 6);
