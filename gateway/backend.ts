@@ -56,8 +56,6 @@ export interface Backend {
   capacity?(segments?: Segments): Promise<{ readonly totalBytes: number }>;
   /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
-  /** Throws a `Problem` that says why the storage cannot be used now. */
-  health?(): Promise<void>;
   close?(): Promise<void>;
 }
 

@@ -16,7 +16,6 @@ const targets = [
   ...changing,
   'group-delete',
   'capacity',
-  'health',
   'volume-health',
   'list',
   'snapshot-list',

@@ -13,7 +13,7 @@ export interface Around {
 /** The backend with something around each of its calls. Its members are there or absent as they were. */
 export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
   const { create, attach, detach, expand, modification, snapshots, changes } = inner;
-  const { volumeHealth, capacity, list, health } = inner;
+  const { volumeHealth, capacity, list } = inner;
   const wrap = createWrap(around);
   return {
     ...inner,
@@ -28,7 +28,6 @@ export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
     ...(volumeHealth && { volumeHealth: wrap('volume-health', volumeHealth) }),
     ...(capacity && { capacity: wrap('capacity', capacity) }),
     ...(list && { list: () => around.stream({ target: 'list', id: '' }, list) }),
-    ...(health && { health: wrap('health', health) }),
   } satisfies Backend as T;
 }
 
