@@ -179,7 +179,10 @@ async function createAll(
     throw new Problem('UNAVAILABLE', problem);
   } catch (error) {
     if (subject.state === 'creating' && error instanceof Problem && problemTable[error.code].final)
-      await undoOrRetry(() => deleteAll(pools, members));
+      await deleteAll(pools, members).catch((cause: unknown) => {
+        const why = asProblem(cause).detail;
+        throw new Problem('UNAVAILABLE', `what was begun cannot be undone yet: ${why}`, cause);
+      });
     throw error;
   }
 }
@@ -204,17 +207,4 @@ async function recordAll(
   if (kind === 'group') await groupTable.update(sql, { id }, { state, createdAtMs });
   const subject = { ...intent.subject, state, createdAtMs } as const;
   return { subject, members, created: intent.subject.state === 'creating' };
-}
-
-/** Undoes work that has failed for good; UNAVAILABLE when it cannot, for something may be left that a retry must find. */
-async function undoOrRetry(undo: () => Promise<unknown>): Promise<void> {
-  try {
-    await undo();
-  } catch (error) {
-    throw new Problem(
-      'UNAVAILABLE',
-      `what was begun cannot be undone yet: ${asProblem(error).detail}`,
-      error,
-    );
-  }
 }
