@@ -31,7 +31,7 @@ const total = z.int().describe('How many there are, also where not all are shown
 /** What an audit found. */
 export const auditSchema = z.object({ findings: z.array(findingSchema), total }).meta({
   id: 'Audit',
-  description: 'What the storage and the store do not agree on; at most 10000 findings are shown.',
+  description: 'What the storage and the store do not agree on; at most 10000 findings.',
 });
 
 /** What a repair may do. */
@@ -55,10 +55,9 @@ export const repairStepSchema = findingSchema
   .meta({ id: 'RepairStep', description: 'A finding, and what a repair does about it.' });
 
 /** What a repair did, or would do. */
-export const repairSchema = z.object({ steps: z.array(repairStepSchema), total }).meta({
-  id: 'Repair',
-  description: 'What a repair did, or would do; at most 10000 steps are shown.',
-});
+export const repairSchema = z
+  .object({ steps: z.array(repairStepSchema), total })
+  .meta({ id: 'Repair', description: 'What a repair did, or would do; at most 10000 steps are shown.' });
 
 /** A soft-deleted volume. */
 export const deletedVolumeSchema = z

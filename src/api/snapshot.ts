@@ -34,9 +34,7 @@ export const snapshotSchema = z
     name,
     pool: poolName,
     volumeId,
-    groupId: text('east.group-1')
-      .optional()
-      .describe('The group that it is a member of; it cannot be deleted alone then.'),
+    groupId: text('east.group-1').optional().describe('Its group; it cannot be deleted alone then.'),
     state,
     sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
     createdAt: time.describe('When it was taken; before that, when it was asked for.'),

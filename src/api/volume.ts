@@ -24,9 +24,7 @@ export const volumeSourceSchema = z
 /** The size that a volume is to have at least and at most. */
 export const sizeSpecSchema = z
   .strictObject({
-    requiredBytes: sizeBytes
-      .optional()
-      .describe('Least size in bytes; absent or 0 leaves it to the backend.'),
+    requiredBytes: sizeBytes.optional().describe('Least size in bytes; absent or 0: the backend decides.'),
     limitBytes: sizeBytes.optional().describe('Most size in bytes; absent or 0 means no limit.'),
   })
   .meta({ id: 'SizeSpec', description: 'The size that a volume is to have at least and at most.' });
@@ -120,7 +118,7 @@ export const healthPageSchema = z
   .object({ volumes: z.array(healthSchema), nextPageToken: z.string().optional() })
   .meta({
     id: 'HealthPage',
-    description: 'One page of the volumes with which something is wrong; it may be empty and not the last.',
+    description: 'A page of volumes with faults; it may be empty and not the last.',
   });
 
 export type VolumeSource = z.infer<typeof volumeSourceSchema>;
