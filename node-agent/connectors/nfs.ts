@@ -4,11 +4,11 @@ import { fieldKinds, type AttachmentOf } from '../../src/api/attachment.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
 import type { Share, ShareConnector } from '../connector.ts';
+import { plainFlags } from '../filesystem.ts';
 import type { Host } from '../host.ts';
 
 type NfsAttachment = AttachmentOf<'nfs'>;
 
-const none = /^$/;
 const number = /^\d{1,9}$/;
 
 /**
@@ -18,10 +18,8 @@ const number = /^\d{1,9}$/;
 export const nfs: ShareConnector<'nfs'> = {
   kind: 'share',
   allowedFlags: {
+    ...plainFlags('hard', 'soft', 'softerr', 'resvport', 'noresvport', 'ac', 'noac', 'cto', 'nocto'),
     vers: /^4\.[012]$/,
-    hard: none,
-    soft: none,
-    softerr: none,
     timeo: number,
     retrans: number,
     rsize: number,
@@ -30,18 +28,12 @@ export const nfs: ShareConnector<'nfs'> = {
     proto: /^(tcp|tcp6|rdma)$/,
     port: /^\d{1,5}$/,
     sec: /^(sys|krb5|krb5i|krb5p)$/,
-    resvport: none,
-    noresvport: none,
-    ac: none,
-    noac: none,
     actimeo: number,
     acregmin: number,
     acregmax: number,
     acdirmin: number,
     acdirmax: number,
     lookupcache: /^(all|none|pos|positive)$/,
-    cto: none,
-    nocto: none,
   },
   connect,
   // The kernel shows the server's own path of what is mounted, for a bound part of it too (nfs_show_devname).

@@ -3,7 +3,7 @@ import { requireFormatOptions } from '../../src/api/filesystems.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { ShareConnector } from '../connector.ts';
-import type { Filesystem } from '../filesystem.ts';
+import { plainFlags, type Filesystem } from '../filesystem.ts';
 import { filesystems, findFilesystem } from '../filesystems/index.ts';
 import { pathsOf, type Records, type VolumeRecord } from '../state/records.ts';
 
@@ -125,17 +125,8 @@ const selinuxContext = new RegExp(`^(?:"${owner}:${level(',')}"|${owner}:${level
 
 /** Flags that every filesystem knows. */
 const commonFlags: Readonly<Record<string, RegExp>> = {
-  ro: /^$/,
-  noatime: /^$/,
-  nodiratime: /^$/,
-  relatime: /^$/,
-  strictatime: /^$/,
-  lazytime: /^$/,
-  nosuid: /^$/,
-  nodev: /^$/,
-  noexec: /^$/,
-  sync: /^$/,
-  dirsync: /^$/,
+  ...plainFlags('ro', 'noatime', 'nodiratime', 'relatime', 'strictatime', 'lazytime'),
+  ...plainFlags('nosuid', 'nodev', 'noexec', 'sync', 'dirsync'),
   context: selinuxContext,
 };
 
