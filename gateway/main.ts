@@ -17,7 +17,7 @@ import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
-import { requireKnownPools } from './pools/known-pools.ts';
+import { requireKnownPools } from './pools/pools.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
 import { migrate } from './tables/schema.ts';

@@ -3,6 +3,7 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Backend } from '../backend.ts';
 import type { Plugins, PoolEntry } from '../configuration/file.ts';
+import type { Reader } from '../store.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
 export type Pool = { readonly name: string; readonly backend: Backend };
@@ -24,6 +25,18 @@ export function createPools(list: () => readonly Pool[], offered: () => readonly
       return pool;
     },
   };
+}
+
+/** Throws with all pools that hold something and are not configured: to go on would leave that unmanaged. */
+export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void> {
+  const faults: string[] = [];
+  for (const table of ['volumes', 'snapshots'])
+    for (const { pool, number } of await sql.all(
+      `select pool, count(*) as number from ${table} group by pool`,
+    ))
+      if (pools.all().every(({ name }) => name !== pool))
+        faults.push(`pool "${pool}" is not configured, but the store has ${table} in it (${number})`);
+  if (faults.length > 0) throw new AggregateError(faults);
 }
 
 /** Opens pools by these plug-ins; none is open yet. */

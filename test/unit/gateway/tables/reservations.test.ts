@@ -28,6 +28,18 @@ function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> 
   return volumes.create(a, `a.${name}`, volumeSpec(name, { requiredBytes: size * mebibyte }));
 }
 
+function snapshot({ snapshots }: Gateway, name: string): Promise<unknown> {
+  return snapshots.create(a, `a.${name}`, { name, volumeId: 'a.one' });
+}
+
+function group({ groups }: Gateway, name: string): Promise<unknown> {
+  return groups.create(a, `a.${name}`, { name, volumeIds: ['a.one'] });
+}
+
+function expand({ changes }: Gateway, mebibytes: number): Promise<unknown> {
+  return changes.expand(a, 'a.one', { requiredBytes: mebibytes * mebibyte });
+}
+
 /** What is summed up agrees with the records. */
 async function assertCounted(engine: Engine): Promise<void> {
   const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by pool, segments');
@@ -40,11 +52,11 @@ test('what volumes and snapshots take is not left, until they are deleted', asyn
   const gateway = await open(t);
   await create(gateway, 'one', 4);
   assert.equal(await left(gateway), 6);
-  await gateway.changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte });
-  await gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  await expand(gateway, 5);
+  await snapshot(gateway, 'cut');
   // Nothing was written to the volume, so that the snapshot takes nothing.
   assert.equal(await left(gateway), 5);
-  await gateway.groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] });
+  await group(gateway, 'both');
   await assertCounted(gateway.engine);
   await gateway.groups.delete(a, 'a.both');
   await gateway.snapshots.delete(a, 'a.cut');
@@ -70,12 +82,9 @@ test('of volumes that are asked for at once only as many are made as fit, over a
 
 const tooLarge: readonly (readonly [what: string, ask: (gateway: Gateway) => Promise<unknown>])[] = [
   ['a volume', gateway => create(gateway, 'two', 5)],
-  [
-    'an expansion',
-    ({ changes }) => changes.expand(a, 'a.one', { requiredBytes: 10.5 * mebibyte - mebibyte }),
-  ],
-  ['a snapshot', ({ snapshots }) => snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' })],
-  ['a group', ({ groups }) => groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] })],
+  ['an expansion', gateway => expand(gateway, 9.5)],
+  ['a snapshot', gateway => snapshot(gateway, 'cut')],
+  ['a group', gateway => group(gateway, 'both')],
 ];
 for (const [what, ask] of tooLarge)
   test(`${what} that does not fit is RESOURCE_EXHAUSTED, and the backend is not asked`, async t => {
@@ -89,7 +98,7 @@ for (const [what, ask] of tooLarge)
     await assertCounted(gateway.engine);
   });
 
-test('a snapshot is let in by what the storage says that it takes, if it says so', async t => {
+test('a snapshot reserves what the storage reports that it takes, if it does', async t => {
   const inner = await openMemory(15 * mebibyte);
   const { snapshots } = inner;
   assert.ok(snapshots);
@@ -97,17 +106,11 @@ test('a snapshot is let in by what the storage says that it takes, if it says so
   const backend = { ...inner, snapshots: { ...snapshots, measure: async () => bytes } };
   const gateway = await makeGateway(t, { backend });
   await create(gateway, 'one', 10);
-  await gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
-  await gateway.groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] });
+  await snapshot(gateway, 'cut');
+  await group(gateway, 'both');
   bytes = 6 * mebibyte;
-  await assert.rejects(
-    gateway.snapshots.create(a, 'a.more', { name: 'more', volumeId: 'a.one' }),
-    isProblem('RESOURCE_EXHAUSTED'),
-  );
-  await assert.rejects(
-    gateway.groups.create(a, 'a.others', { name: 'others', volumeIds: ['a.one'] }),
-    isProblem('RESOURCE_EXHAUSTED'),
-  );
+  await assert.rejects(snapshot(gateway, 'more'), isProblem('RESOURCE_EXHAUSTED'));
+  await assert.rejects(group(gateway, 'others'), isProblem('RESOURCE_EXHAUSTED'));
   await assertCounted(gateway.engine);
 });
 
@@ -118,34 +121,24 @@ test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE
   const gateway = await makeGateway(t, { backend });
   await create(gateway, 'one', 10);
   totalBytes = 5 * mebibyte;
-  const { snapshots } = gateway;
-  await assert.rejects(
-    snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' }),
-    isProblem('RESOURCE_EXHAUSTED'),
-  );
+  await assert.rejects(snapshot(gateway, 'cut'), isProblem('RESOURCE_EXHAUSTED'));
 });
 
 for (const moment of ['before', 'after'] as const)
   test(`what fails for good ${moment} the storage acts takes nothing, and what may be running does`, async t => {
     const gateway = await open(t);
-    const { backend, changes, engine } = gateway;
+    const { backend, engine } = gateway;
     await create(gateway, 'one', 2);
     for (const method of ['create', 'expand', 'snapshot'] as const)
       backend.failNext(method, moment, new Problem('INTERNAL', 'broken'));
     await assert.rejects(create(gateway, 'two', 2), isProblem('INTERNAL'));
-    await assert.rejects(changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }), isProblem('INTERNAL'));
-    await assert.rejects(
-      gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' }),
-      isProblem('INTERNAL'),
-    );
+    await assert.rejects(expand(gateway, 5), isProblem('INTERNAL'));
+    await assert.rejects(snapshot(gateway, 'cut'), isProblem('INTERNAL'));
     assert.equal(await left(gateway), 8);
     for (const method of ['create', 'expand'] as const)
       backend.failNext(method, moment, new Error('unreachable'));
     await assert.rejects(create(gateway, 'two', 2), isProblem('UNAVAILABLE'));
-    await assert.rejects(
-      changes.expand(a, 'a.one', { requiredBytes: 5 * mebibyte }),
-      isProblem('UNAVAILABLE'),
-    );
+    await assert.rejects(expand(gateway, 5), isProblem('UNAVAILABLE'));
     assert.equal(await left(gateway), 3);
     await gateway.recovery.sweep();
     assert.equal(await left(gateway), 3);
