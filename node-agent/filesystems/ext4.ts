@@ -17,7 +17,7 @@ export const ext4: Filesystem = {
   name: 'ext4',
   make: (device, options = {}) => ({
     command: 'mkfs.ext4',
-    // No space is kept back for root: a volume holds one workload's data. A blank device has nothing to discard.
+    // No space is reserved for root: a volume holds one workload's data. A blank device has nothing to discard.
     args: ['-q', '-m', '0', '-E', 'nodiscard', '-O', features, ...optionArgs(options), '--', device],
   }),
   minimumBytes: 1024 * 1024,

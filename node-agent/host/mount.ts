@@ -9,7 +9,7 @@ import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux
 /**
  * The number (`major:minor`) of the block device that a mount shows, as a filesystem or as the bound device node;
  * undefined when it shows none. btrfs and device nodes are mounted from an anonymous device, so the name decides
- * there; a device that is gone has no number, and its name is given back instead.
+ * there; a device that was removed has no number, and its name is returned instead.
  */
 export async function deviceNumberOf(mount: Mount, host: Host): Promise<string | undefined> {
   if (isDeviceNode(mount)) return numberOf(mount.root.slice(1), host);
@@ -59,7 +59,7 @@ const forcePauseMs = 50;
 export type Unmounting = {
   /** Something waits on the volume already: what is not forced would only wait as well. */
   readonly isHung: boolean;
-  /** A mount that does not come off by force may be cut loose, though its filesystem then lives on unseen. */
+  /** A mount that does not come off by force may be detached lazily, though its filesystem then lives on unseen. */
   readonly allowsLazy: boolean;
 };
 
@@ -100,7 +100,7 @@ async function unmountEach(agent: Unmounter, path: string, options: readonly str
   }
 }
 
-/** Takes the topmost mount off: as usual, by force what hangs, and loose what does not come off even so. */
+/** Takes the topmost mount off: as usual, by force what hangs, and lazily what does not come off even so. */
 async function unmountTop(
   { host, unmounting }: Unmounter,
   path: string,
@@ -115,7 +115,7 @@ async function unmountTop(
     if (tries === 0 && !hasTimedOut) throw error;
     // One that hangs may have taken the mount off all the same, and waits for the filesystem to end.
     if (mountsAt(await host.mounts(), path).length < count) return;
-    // The first force frees who waits on the filesystem; once they are gone, another takes the mount off.
+    // The first force frees who waits on the filesystem; once they have ended, another takes the mount off.
     const isLast = tries > 0 && (hasTimedOut || tries === forceTries);
     if (isLast && !unmounting.allowsLazy) throw error;
     if (isLast) {

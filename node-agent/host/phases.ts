@@ -1,7 +1,7 @@
 /** The parts of bringing a volume to this machine and of taking it away, by the verb of their layer. */
 export type Phase = 'connect' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
 
-/** Told when a phase begins; what it returns is told how the phase ended. */
+/** Called when a phase begins; what it returns is called with how the phase ended. */
 export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => void;
 
 /** Runs one phase, and measures it where metrics are served. */
