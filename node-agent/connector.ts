@@ -1,5 +1,5 @@
 import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
-import { Problem } from '../src/api/problem.ts';
+import { invalidProblem, type Problem } from '../src/api/problem.ts';
 import type { Host } from './host.ts';
 import type { Mount } from '../src/lib/linux/mountinfo.ts';
 
@@ -99,5 +99,5 @@ export function requireKnownSecrets(secrets: Secrets, known: SecretKeys): void {
 
 /** INVALID_ARGUMENT that names the secret by its key; `fault` says nothing of its value. */
 export function secretProblem(key: string, fault: string): Problem {
-  return new Problem('INVALID_ARGUMENT', `secret "${key}" ${fault}`);
+  return invalidProblem(`secret "${key}" ${fault}`);
 }

@@ -1,6 +1,6 @@
 import { fromPublishContext } from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
-import { Problem } from '../src/api/problem.ts';
+import { invalidProblem, preconditionProblem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
@@ -38,7 +38,7 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
   const readStaging = (path: string) => readPath(path, 'staging_target_path', base);
   const readTarget = (path: string) => readPath(path, 'target_path', base);
   const readVolumePath = (path: string) => {
-    if (path === '') throw new Problem('INVALID_ARGUMENT', 'volume_path is missing');
+    if (path === '') throw invalidProblem('volume_path is missing');
     return realOf(path, base);
   };
   return {
@@ -68,7 +68,7 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       const targetPath = readTarget(request.target_path);
       const capability = readCapability(request.volume_capability);
       if (request.staging_target_path === '')
-        throw new Problem('FAILED_PRECONDITION', 'staging_target_path is missing; the volume must be staged');
+        throw preconditionProblem('staging_target_path is missing; the volume must be staged');
       const stagingPath = readStaging(request.staging_target_path);
       const asked = { volumeId, stagingPath, targetPath, capability, readonly: request.readonly };
       const work = { operation: 'NodePublishVolume', volumeId, path: targetPath };

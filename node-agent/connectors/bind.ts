@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem } from '../../src/api/problem.ts';
 import { runToEnd } from '../host/commands.ts';
 import type { Judgement, Share, ShareConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
@@ -22,14 +22,10 @@ export const bind: ShareConnector<'bind'> = {
 async function connect({ path }: BindAttachment, host: Host): Promise<Share> {
   const line = { command: 'realpath', args: ['--canonicalize-existing', '--', `${path}/.`] };
   const { status, stdout } = await runToEnd(host, line);
-  if (status !== 0)
-    throw new Problem('FAILED_PRECONDITION', `bind path "${path}" is not there, or no directory`);
+  if (status !== 0) throw preconditionProblem(`bind path "${path}" is not there, or no directory`);
   const found = stdout.replace(/\n$/, '');
   if (found !== path)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `bind path "${path}" is really "${found}"; it must hold no symbolic link`,
-    );
+    throw preconditionProblem(`bind path "${path}" is really "${found}"; it must hold no symbolic link`);
   return { source: path, options: ['bind'] };
 }
 

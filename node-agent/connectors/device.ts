@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
@@ -26,7 +26,7 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
   requireIdentity(attachment);
   const name = await waitFor(() => findOne(attachment, host));
   if (name === undefined)
-    throw new Problem('UNAVAILABLE', `no disk of this node says that it is "${nameOf(attachment)}"`);
+    throw unavailableProblem(`no disk of this node says that it is "${nameOf(attachment)}"`);
   if (!attachment.readonly) await makeWritable(name, host);
   return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
@@ -67,8 +67,7 @@ async function findOne(attachment: DeviceAttachment, host: Host): Promise<string
   const names = await findAll(attachment, host);
   const [ambiguous] = await findAmbiguous(names, attachment, host);
   if (ambiguous !== undefined)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `"${nameOf(attachment)}" is that of an NVMe controller with several disks, such as ${ambiguous}: the volume needs a wwid`,
     );
   return onlyDisk(names, nameOf(attachment));

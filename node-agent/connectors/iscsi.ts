@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
@@ -37,7 +37,7 @@ export const iscsi: DeviceConnector<'iscsi'> = {
 async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets): Promise<Device> {
   requireIdentity(attachment);
   if (!targetPattern.test(attachment.target))
-    throw new Problem('INVALID_ARGUMENT', `iscsi target "${attachment.target}" is no iSCSI name`);
+    throw invalidProblem(`iscsi target "${attachment.target}" is no iSCSI name`);
   const chap = readChap(secrets);
   await requireModule(host, 'iscsi_tcp');
   const sessions = await logIn(attachment, host, chap);
@@ -72,13 +72,11 @@ async function findDisks(
   );
   const paths = await look();
   const { target, lun } = attachment;
-  if (paths.length === 0)
-    throw new Problem('UNAVAILABLE', `target "${target}" shows no disk as unit ${lun} yet`);
+  if (paths.length === 0) throw unavailableProblem(`target "${target}" shows no disk as unit ${lun} yet`);
   const foreign = paths.find(({ isOwn }) => !isOwn);
   if (!foreign) return paths;
   const said = await readWwid(`/sys/block/${foreign.name}`, host);
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  throw preconditionProblem(
     `unit ${lun} of target "${target}" says that it is "${said}" and not "${nameOf(attachment)}"`,
   );
 }
@@ -103,8 +101,7 @@ async function requireNoOthers(attachment: IscsiAttachment, host: Host): Promise
   const names = new Set(paths.map(({ name }) => name));
   for (const name of await host.list('/sys/block'))
     if (name.startsWith('sd') && !names.has(name) && (await isDisk(`/sys/block/${name}`, attachment, host)))
-      throw new Problem(
-        'FAILED_PRECONDITION',
+      throw preconditionProblem(
         `device "/dev/${name}" says that it is "${nameOf(attachment)}" too, and is not reached over target "${attachment.target}"`,
       );
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { fitDisk, onlyDisk } from '../host/disk.ts';
@@ -36,15 +36,14 @@ async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<s
   const result = await runToEnd(host, line);
   if (result.status !== 0) {
     const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
-    if (status === 1) throw new Problem('FAILED_PRECONDITION', `loop file "${path}" is not there`);
-    throw new Problem('UNAVAILABLE', describeFailure(line, result));
+    if (status === 1) throw preconditionProblem(`loop file "${path}" is not there`);
+    throw unavailableProblem(describeFailure(line, result));
   }
   const name = basename(result.stdout.trim());
   const backing = await readBacking(`/sys/block/${name}`, host);
   if (backing === undefined || backing === path) return name;
   await host.run('losetup', ['--detach', `/dev/${name}`]);
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  throw preconditionProblem(
     `loop file "${path}" is really "${backing}"; its path must hold no symbolic link`,
   );
 }
@@ -56,8 +55,7 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
     const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
     const result = await runToEnd(host, line);
     // One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure.
-    if (result.status !== 0 && (await isThere()))
-      throw new Problem('UNAVAILABLE', describeFailure(line, result));
+    if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
     // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
     await waitUntilGone(`"/dev/${name}"`, isThere);
   }

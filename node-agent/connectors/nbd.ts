@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { findUser, requireUnused, settleDisk } from '../host/disk-use.ts';
@@ -33,8 +33,7 @@ async function connect(attachment: NbdAttachment, host: Host): Promise<Device> {
   else await runLink('reconnect', { attachment, host, name: known });
   const identity = identityOf(attachment);
   const name = await findOne(attachment, host);
-  if (name === undefined)
-    throw new Problem('UNAVAILABLE', `no device shows "${identity}" after it was connected`);
+  if (name === undefined) throw unavailableProblem(`no device shows "${identity}" after it was connected`);
   return fitDisk(name, { attachment, identity, rescan }, host);
 }
 
@@ -45,8 +44,7 @@ async function connectNew(attachment: NbdAttachment, host: Host): Promise<void> 
   if ((await readBackend(path, host)) !== undefined) return;
   if ((await host.readText(`${path}/pid`)) === undefined) return;
   await endLink(name, host);
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  throw preconditionProblem(
     'the kernel of this node does not show which NBD export a device leads to: Linux 5.14 or later does',
   );
 }
@@ -62,8 +60,7 @@ async function rescan(attachment: NbdAttachment, host: Host): Promise<void> {
   if (!disk || Number(await runLink('size', { attachment, host })) <= disk.sizeBytes) return;
   const user = await findUser(disk, host);
   if (user !== undefined)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `device "/dev/${disk.name}" is in use by ${user}; a volume over nbd grows when it is next staged`,
     );
   await end(disk.name, attachment, host);

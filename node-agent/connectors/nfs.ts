@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { posix } from 'node:path';
 import { fieldKinds, type AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
 import type { Share, ShareConnector } from '../connector.ts';
 import { plainFlags } from '../filesystem.ts';
@@ -50,10 +50,10 @@ async function connect(attachment: NfsAttachment, host: Host): Promise<Share> {
 
 function requirePath({ server, path }: NfsAttachment): void {
   if (!fieldKinds.host.pattern.test(server))
-    throw new Problem('INVALID_ARGUMENT', `nfs server "${server}" is neither a host name nor an address`);
+    throw invalidProblem(`nfs server "${server}" is neither a host name nor an address`);
   const isNormal = /^\/.*[^/]$/.test(path) && posix.normalize(path) === path;
   if (!isNormal || path.includes('\0'))
-    throw new Problem('INVALID_ARGUMENT', `nfs path "${path}" is not absolute and normalized`);
+    throw invalidProblem(`nfs path "${path}" is not absolute and normalized`);
 }
 
 function sourceOf({ server, path }: NfsAttachment): string {

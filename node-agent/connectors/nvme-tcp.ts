@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { connectMissing, withPort, type Connection } from '../host/connections.ts';
@@ -62,10 +62,7 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   if ((await findNamespaces(attachment, host)).length === 0) await rescan(attachment, host);
   const name = await waitFor(async () => onlyDisk(await findNamespaces(attachment, host), wwid));
   if (name === undefined)
-    throw new Problem(
-      'UNAVAILABLE',
-      `no namespace of subsystem "${subsystem}" says that it is "${wwid}" yet`,
-    );
+    throw unavailableProblem(`no namespace of subsystem "${subsystem}" says that it is "${wwid}" yet`);
   return fitDisk(name, { attachment, identity: wwid, rescan }, host);
 }
 
@@ -95,11 +92,9 @@ async function connectTo(address: string, { subsystem, keys, host }: To): Promis
 }
 
 function requireNames({ subsystem, wwid }: NvmeAttachment): void {
-  if (!subsystemPattern.test(subsystem))
-    throw new Problem('INVALID_ARGUMENT', `nvme subsystem "${subsystem}" is no NQN`);
+  if (!subsystemPattern.test(subsystem)) throw invalidProblem(`nvme subsystem "${subsystem}" is no NQN`);
   if (!wwidPattern.test(wwid))
-    throw new Problem(
-      'INVALID_ARGUMENT',
+    throw invalidProblem(
       `nvme namespace "${wwid}" is neither "uuid." and a UUID nor "eui." and 16 or 32 hexadecimal digits`,
     );
 }
@@ -107,8 +102,7 @@ function requireNames({ subsystem, wwid }: NvmeAttachment): void {
 async function requireMultipath({ addresses }: NvmeAttachment, host: Host): Promise<void> {
   const setting = await readLine('/sys/module/nvme_core/parameters/multipath', host);
   if (addresses.length > 1 && setting !== 'Y')
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       'the volume has more than one address, and the kernel of this node has multipath for NVMe turned off (nvme_core.multipath)',
     );
 }

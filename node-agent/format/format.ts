@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { requireFormatOptions } from '../../src/api/filesystems.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { proveBlank } from './prove-blank.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import { readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
@@ -38,10 +38,7 @@ export async function ensureFilesystem(volume: DeviceVolume, device: Device): Pr
   const filesystem = findFilesystem(format);
   if (!filesystem || (wanted && filesystem.name !== wanted.name)) {
     const asked = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `device "${device.path}" holds ${format}, but ${asked} was asked for`,
-    );
+    throw preconditionProblem(`device "${device.path}" holds ${format}, but ${asked} was asked for`);
   }
   if (record.formatting) await agent.records.put({ ...record, formatting: undefined });
   return { filesystem, isNew: false, ...facts };
@@ -60,8 +57,8 @@ async function probe(device: Device, host: Host): Promise<Probed | undefined> {
   // Status 2 is "nothing found" and "could not be read" alike, so that it proves nothing.
   if (result.status === 2) return undefined;
   if (result.status === 8)
-    throw new Problem('FAILED_PRECONDITION', `device "${device.path}" holds more than one format at once`);
-  throw new Problem('UNAVAILABLE', describeFailure(line, result));
+    throw preconditionProblem(`device "${device.path}" holds more than one format at once`);
+  throw unavailableProblem(describeFailure(line, result));
 }
 
 function readProbe(output: string): Probed {
@@ -97,16 +94,14 @@ async function make(volume: DeviceVolume, device: Device, filesystem: Filesystem
 function requireFormattable({ record }: DeviceVolume, device: Device, filesystem: Filesystem): void {
   const { attachment } = record;
   if (attachment.readonly || device.readonly)
-    throw new Problem('FAILED_PRECONDITION', `device "${device.path}" is read-only and holds no filesystem`);
+    throw preconditionProblem(`device "${device.path}" is read-only and holds no filesystem`);
   if (!attachment.mayFormat)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `device "${device.path}" should hold data but no filesystem is found on it; refusing to format it`,
     );
   const { name, minimumBytes } = filesystem;
   if (device.sizeBytes < minimumBytes)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `device "${device.path}" has ${device.sizeBytes} bytes, less than the ${minimumBytes} that ${name} needs`,
     );
 }
@@ -114,5 +109,5 @@ function requireFormattable({ record }: DeviceVolume, device: Device, filesystem
 async function requireUnchanged(volume: DeviceVolume, device: Device): Promise<void> {
   await requireStillConnected(volume, device);
   if ((await readSizeBytes(device.number, volume.agent.host)) !== device.sizeBytes)
-    throw new Problem('UNAVAILABLE', `device "${device.path}" changed its size while it was being formatted`);
+    throw unavailableProblem(`device "${device.path}" changed its size while it was being formatted`);
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { isMountedReadonly } from '../volumes/request-checks.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import { findOwnNumber, readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
@@ -55,8 +55,7 @@ export async function mendAfterRefusal(volume: FoundVolume): Promise<void> {
   const { device, found, record } = volume;
   const tools = found.filesystem.unmounted;
   if (!tools || !isWritable(volume))
-    throw new Problem(
-      'UNAVAILABLE',
+    throw unavailableProblem(
       `the filesystem of volume "${record.volumeId}" cannot be mounted, and what is read-only cannot be mended`,
     );
   await mend(volume, tools.mend(device.path));
@@ -80,8 +79,7 @@ export async function requireUndamaged(volume: FoundVolume): Promise<void> {
   const start = ['bs=64K', 'count=1', 'iflag=direct', 'status=none'];
   await runWell(agent.host, { command: 'dd', args: [`if=${device.path}`, 'of=/dev/null', ...start] });
   await requireStillConnected(volume, device);
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  throw preconditionProblem(
     `the ${name} of volume "${record.volumeId}" is damaged and needs a repair by hand (${damage.repair}): ${describeFailure(line, { ...result, status })}`,
   );
 }
@@ -97,10 +95,9 @@ export async function growInUse(volume: DeviceVolume, number: string): Promise<v
   const mount = topMount(await host.mounts(), path);
   const filesystem = mount && findFilesystem(mount.type);
   if (!filesystem || (await findOwnNumber(volume, mount)) !== number)
-    throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${path}"`);
+    throw preconditionProblem(`volume "${volumeId}" is not mounted at "${path}"`);
   if (isMountedReadonly(record))
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `volume "${volumeId}" is mounted read-only, so that its filesystem cannot be grown; it is when it is next staged writable`,
     );
   const line = filesystem.growMounted({ device: mount.source, path });
@@ -109,16 +106,14 @@ export async function growInUse(volume: DeviceVolume, number: string): Promise<v
   const failure = describeFailure(line, result);
   const { name, growCapability, leastGrownBytes = 0 } = filesystem;
   if (growCapability && !(await maySetResources(host)))
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `the ${name} of volume "${volumeId}" cannot be grown while it is mounted, because the kernel asks for ${growCapability}, which the agent does not have; it is grown when it is next staged: ${failure}`,
     );
   if ((await readSizeBytes(number, host)) < leastGrownBytes)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `the ${name} of volume "${volumeId}" cannot be grown to less than ${leastGrownBytes} bytes: ${failure}`,
     );
-  throw new Problem('UNAVAILABLE', failure);
+  throw unavailableProblem(failure);
 }
 
 function needsLook(volume: FoundVolume): boolean {
@@ -147,7 +142,7 @@ async function inspect({ agent, device }: FoundVolume, tools: UnmountedTools): P
   const { stdout } = await runWell(agent.host, line);
   const inspection = tools.readInspection(stdout);
   if (!inspection)
-    throw new Problem('UNAVAILABLE', `"${line.command}" reports no size of what is on "${device.path}"`);
+    throw unavailableProblem(`"${line.command}" reports no size of what is on "${device.path}"`);
   return inspection;
 }
 
@@ -156,9 +151,8 @@ async function mend(volume: FoundVolume, line: CommandLine): Promise<void> {
   const result = await runToEnd(volume.agent.host, line);
   if ((result.status & ~3) === 0) return;
   const failure = describeFailure(line, result);
-  if ((result.status & 4) === 0) throw new Problem('UNAVAILABLE', failure);
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  if ((result.status & 4) === 0) throw unavailableProblem(failure);
+  throw preconditionProblem(
     `the filesystem of volume "${volume.record.volumeId}" is damaged and needs a repair by hand: ${failure}`,
   );
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { describeFailure, runToEnd } from '../host/commands.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
@@ -35,9 +35,8 @@ async function proveZeros(device: Device, { offset, length }: Range, host: Host)
   };
   const result = await runToEnd(host, line);
   if (result.status === 0) return;
-  if (result.status !== 1) throw new Problem('UNAVAILABLE', describeFailure(line, result));
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  if (result.status !== 1) throw unavailableProblem(describeFailure(line, result));
+  throw preconditionProblem(
     `device "${device.path}" is not blank: bytes differ from zero between offset ${offset} and ${offset + length}; refusing to format it`,
   );
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import type { CommandLine } from '../filesystem.ts';
 import type { Host } from '../host.ts';
@@ -10,7 +10,7 @@ export type Ended = ExecResult & { readonly status: number };
 export async function runToEnd(host: Host, line: CommandLine): Promise<Ended> {
   const result = await runIfInstalled(host, line);
   if (result) return result;
-  throw new Problem('FAILED_PRECONDITION', `"${line.command}" is not installed on this node`);
+  throw preconditionProblem(`"${line.command}" is not installed on this node`);
 }
 
 /** As `runToEnd`, but undefined for a command that is missing. */
@@ -22,17 +22,17 @@ export async function runIfInstalled(
   const { status } = result;
   if (result.missing) return undefined;
   if (result.fault !== undefined)
-    throw new Problem('UNAVAILABLE', `${show(command, args)} could not be started: ${result.fault}`);
+    throw unavailableProblem(`${show(command, args)} could not be started: ${result.fault}`);
   if (result.timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `${show(command, args)} did not end in time and was killed`);
-  if (status === undefined) throw new Problem('UNAVAILABLE', `${show(command, args)} was killed`);
+  if (status === undefined) throw unavailableProblem(`${show(command, args)} was killed`);
   return { ...result, status };
 }
 
 /** Runs a command that must end with status 0. */
 export async function runWell(host: Host, line: CommandLine): Promise<Ended> {
   const result = await runToEnd(host, line);
-  if (result.status !== 0) throw new Problem('UNAVAILABLE', describeFailure(line, result));
+  if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
   return result;
 }
 
@@ -43,10 +43,7 @@ export async function requireModule(host: Host, name: string): Promise<void> {
   const line = { command: 'modprobe', args: ['--quiet', '--', name] };
   const result = await runToEnd(host, line);
   if (result.status === 0 && (await host.kindOf(directory)) !== 'nothing') return;
-  throw new Problem(
-    'FAILED_PRECONDITION',
-    `the kernel of this node has no "${name}": "modprobe ${name}" does not help`,
-  );
+  throw preconditionProblem(`the kernel of this node has no "${name}": "modprobe ${name}" does not help`);
 }
 
 /** What a command said when it failed, for people only: nothing is decided on it. */
@@ -68,5 +65,5 @@ export function explainSystemError(error: unknown): unknown {
   const { code, syscall, path } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
   const where = path === undefined ? '' : ` of "${path}"`;
-  return new Problem('UNAVAILABLE', `"${syscall}"${where} failed on this node: ${code}`, error);
+  return unavailableProblem(`"${syscall}"${where} failed on this node: ${code}`, error);
 }

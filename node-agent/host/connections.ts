@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { Problem } from '../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { waitFor } from './sysfs.ts';
 
 /** A session with a target, or a controller of a subsystem; its address is one of the attachment's. */
@@ -33,7 +33,7 @@ export async function connectMissing<C extends Connection>(connecting: Connectin
   const faults = results.flatMap(result => (result.status === 'rejected' ? [result.reason as unknown] : []));
   // A server that refuses the node says more than one that does not answer.
   const refusal = faults.find(fault => fault instanceof Problem && fault.code === 'UNAUTHENTICATED');
-  throw refusal ?? faults[0] ?? new Problem('UNAVAILABLE', `no ${what} is up yet`);
+  throw refusal ?? faults[0] ?? unavailableProblem(`no ${what} is up yet`);
 }
 
 /** An IP address and a port as attachments spell them. */

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Host } from '../host.ts';
 import { describeFailure, runToEnd } from './commands.ts';
 import { readDisk, type Disk } from './disk.ts';
@@ -48,7 +48,7 @@ async function findLiving(name: string, host: Host): Promise<string | undefined>
 /** Throws UNAVAILABLE when something uses the disk. */
 export async function requireUnused(disk: DiskNumber, host: Host): Promise<void> {
   const user = await findUser(disk, host);
-  if (user !== undefined) throw new Problem('UNAVAILABLE', `device "/dev/${disk.name}" is in use by ${user}`);
+  if (user !== undefined) throw unavailableProblem(`device "/dev/${disk.name}" is in use by ${user}`);
 }
 
 /** States of a SCSI disk in which it cannot even be opened. */
@@ -65,5 +65,5 @@ export async function settleDisk(disk: DiskNumber, host: Host): Promise<void> {
   const line = { command: 'blockdev', args: ['--flushbufs', ...names] };
   const result = await runToEnd(host, line);
   if (result.status !== 0 && (await readDisk(disk.name, host))?.number === disk.number)
-    throw new Problem('UNAVAILABLE', describeFailure(line, result));
+    throw unavailableProblem(describeFailure(line, result));
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
@@ -82,7 +82,7 @@ function readAnswer(path: string, { status, stdout, timedOut }: ExecResult): str
   if (timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `disk "${path}" did not report its serial number in time`);
   if (status === undefined)
-    throw new Problem('UNAVAILABLE', `disk "${path}" could not be asked for its serial number`);
+    throw unavailableProblem(`disk "${path}" could not be asked for its serial number`);
   return undefined;
 }
 
@@ -108,8 +108,7 @@ export async function fitDisk<A extends { readonly sizeBytes: number; readonly r
     });
   }
   if (disk.sizeBytes < volume.sizeBytes)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `device "/dev/${name}" has ${disk.sizeBytes} bytes, less than the volume's ${volume.sizeBytes}`,
     );
   if (volume.readonly && !disk.readonly) {
@@ -117,8 +116,7 @@ export async function fitDisk<A extends { readonly sizeBytes: number; readonly r
     disk = await requireDisk(name, host);
   }
   if (disk.readonly !== volume.readonly)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `device "/dev/${name}" is ${disk.readonly ? 'read-only' : 'writable'}, and the volume is not`,
     );
   const { number, sizeBytes, readonly } = disk;
@@ -127,24 +125,21 @@ export async function fitDisk<A extends { readonly sizeBytes: number; readonly r
 
 async function requireDisk(name: string, host: Host): Promise<Disk> {
   const disk = await readDisk(name, host);
-  if (!disk) throw new Problem('UNAVAILABLE', `device "/dev/${name}" was there and is gone`);
+  if (!disk) throw unavailableProblem(`device "/dev/${name}" was there and is gone`);
   return disk;
 }
 
 /** The one of these disks, or undefined for none; FAILED_PRECONDITION where several say that they are the volume's. */
 export function onlyDisk(names: readonly string[], identity: string): string | undefined {
   if (names.length > 1)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `more than one disk says that it is "${identity}": ${names.join(', ')}`,
-    );
+    throw preconditionProblem(`more than one disk says that it is "${identity}": ${names.join(', ')}`);
   return names[0];
 }
 
 /** Throws INVALID_ARGUMENT for an attachment that says nothing of what its disk must say of itself. */
 export function requireIdentity(identity: DiskIdentity): void {
   if (isNameless(identity))
-    throw new Problem('INVALID_ARGUMENT', 'the attachment has neither a wwid nor a serial, or a blank one');
+    throw invalidProblem('the attachment has neither a wwid nor a serial, or a blank one');
 }
 
 /** A blank name is one, too: it would be that of every disk that says nothing. */

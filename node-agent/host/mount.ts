@@ -1,4 +1,4 @@
-import { asProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
 import type { Host } from '../host.ts';
 import { pause } from '../../src/lib/concurrency.ts';
@@ -43,12 +43,9 @@ export async function mountAndSee(
 ): Promise<Mount> {
   await runWell(host, { command: 'mount', args });
   const mount = topMount(await host.mounts(), path);
-  if (!mount) throw new Problem('UNAVAILABLE', `nothing is mounted at "${path}" after mount succeeded`);
+  if (!mount) throw unavailableProblem(`nothing is mounted at "${path}" after mount succeeded`);
   if (!(await shows(mount)))
-    throw new Problem(
-      'UNAVAILABLE',
-      `${describe(mount)} is at "${path}" after something else was mounted there`,
-    );
+    throw unavailableProblem(`${describe(mount)} is at "${path}" after something else was mounted there`);
   return mount;
 }
 
@@ -86,15 +83,10 @@ async function unmountEach(agent: Unmounter, path: string, options: readonly str
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
     const [below] = mountsBelow(mounts, path);
-    if (below)
-      throw new Problem(
-        'FAILED_PRECONDITION',
-        `"${path}" has ${describe(below)} below it, at "${below.path}"`,
-      );
+    if (below) throw preconditionProblem(`"${path}" has ${describe(below)} below it, at "${below.path}"`);
     const count = mountsAt(mounts, path).length;
     if (count === 0) return mounts;
-    if (count >= before)
-      throw new Problem('UNAVAILABLE', `"${path}" is still mounted after it was unmounted`);
+    if (count >= before) throw unavailableProblem(`"${path}" is still mounted after it was unmounted`);
     await unmountTop(agent, path, { options, count });
     before = count;
   }

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, type Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { Host } from '../host.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
@@ -8,8 +8,7 @@ export async function requireSelinux({ mountFlags = [] }: Capability, host: Host
   if (contextOf(mountFlags) === undefined) return;
   const known = (await host.readText('/proc/filesystems')) ?? '';
   if (!/\tselinuxfs$/m.test(known))
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off',
     );
 }
@@ -32,8 +31,8 @@ export async function contextDroppedProblem(volumeId: string, host: Host): Promi
   const what = `volume "${volumeId}" was mounted without the context that was asked for`;
   const missing = await findMissing(host);
   return missing === undefined
-    ? new Problem('UNAVAILABLE', what)
-    : new Problem('FAILED_PRECONDITION', `${what}: ${missing}, without which "mount" takes SELinux for off`);
+    ? unavailableProblem(what)
+    : preconditionProblem(`${what}: ${missing}, without which "mount" takes SELinux for off`);
 }
 
 /** libselinux asks for a selinuxfs that can be written, and for its file: a container has neither by itself. */

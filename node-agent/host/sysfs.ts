@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import type { Host } from '../host.ts';
 import { runWell } from './commands.ts';
@@ -24,7 +24,7 @@ export function waitFor<T>(look: () => Promise<T | undefined>): Promise<T | unde
 /** Waits until `isThere` is false; UNAVAILABLE, with what it is in words, when it still is true after five seconds. */
 export async function waitUntilGone(what: string, isThere: () => Promise<boolean>): Promise<void> {
   const isGone = await waitFor(async () => !(await isThere()) || undefined);
-  if (!isGone) throw new Problem('UNAVAILABLE', `${what} is still there after it was removed`);
+  if (!isGone) throw unavailableProblem(`${what} is still there after it was removed`);
 }
 
 /** Those for which the question is answered with true, in their order; it is asked for all at once. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
 import type { Device } from '../connector.ts';
@@ -68,8 +68,7 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
     get(volumeId: string): VolumeRecord | undefined {
       const fault = damaged.get(fileOf(volumeId));
       if (fault === undefined) return records.get(volumeId);
-      throw new Problem(
-        'FAILED_PRECONDITION',
+      throw preconditionProblem(
         `the record of volume "${volumeId}" in "${fileOf(volumeId)}" is damaged: ${fault}`,
       );
     },
@@ -126,7 +125,7 @@ async function write(path: string, record: VolumeRecord, host: Host): Promise<vo
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const detail = `cannot write the record of volume "${record.volumeId}": ${code}`;
-    throw new Problem('UNAVAILABLE', detail, error);
+    throw unavailableProblem(detail, error);
   }
 }
 

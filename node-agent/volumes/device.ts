@@ -1,5 +1,5 @@
 import type { Protocol } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Device, DeviceConnector, Judgement, Secrets } from '../connector.ts';
@@ -61,7 +61,7 @@ export async function requireStillConnected(volume: DeviceVolume, device: Device
   const { diskseq, number, path } = device;
   const isOwn = await owns(volume, number);
   if (isOwn && (diskseq === undefined || (await readDiskseq(number, agent.host)) === diskseq)) return;
-  throw new Problem('UNAVAILABLE', `device "${path}" is no longer volume "${record.volumeId}"`);
+  throw unavailableProblem(`device "${path}" is no longer volume "${record.volumeId}"`);
 }
 
 /** True when the block device with this number is the volume's now. */
@@ -101,8 +101,7 @@ export function locateDevice({ agent, record, connector }: DeviceVolume, number:
       let sizeBytes = before;
       const isLarge = async () => (sizeBytes = await readBytes()) >= requiredBytes || undefined;
       if (await poll(isLarge, growth)) return sizeBytes;
-      throw new Problem(
-        'UNAVAILABLE',
+      throw unavailableProblem(
         `the device of volume "${volumeId}" has ${sizeBytes} bytes and not yet the ${requiredBytes} asked for`,
       );
     },
@@ -112,7 +111,7 @@ export function locateDevice({ agent, record, connector }: DeviceVolume, number:
 /** The size of a block device in bytes, as the kernel sees it now; a device that is missing is UNAVAILABLE. */
 export async function readSizeBytes(number: string, host: Host): Promise<number> {
   const sectors = await host.readText(`/sys/dev/block/${number}/size`);
-  if (sectors === undefined) throw new Problem('UNAVAILABLE', `device ${number} is gone`);
+  if (sectors === undefined) throw unavailableProblem(`device ${number} is gone`);
   return Number(sectors) * 512;
 }
 

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, type Problem } from '../../src/api/problem.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import { describe } from '../host/mount.ts';
 import { hasContext } from '../host/selinux.ts';
@@ -14,10 +14,7 @@ export async function requireNotForeign(carrier: Carrier, mount: Mount, volumeId
 
 /** The problem that a path holds something else than the volume. */
 export function foreignProblem(mount: Mount, volumeId: string): Problem {
-  return new Problem(
-    'FAILED_PRECONDITION',
-    `"${mount.path}" holds ${describe(mount)}, which is not volume "${volumeId}"`,
-  );
+  return preconditionProblem(`"${mount.path}" holds ${describe(mount)}, which is not volume "${volumeId}"`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { hasSeveralNames, isSameReach } from '../../src/api/attachment.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, type Problem } from '../../src/api/problem.ts';
 import type { Device } from '../connector.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import { volumeOf, type Volume } from './carriers/index.ts';
@@ -44,8 +44,7 @@ function findSameReach({ agent, record }: Volume): VolumeRecord | undefined {
 }
 
 function sharedProblem({ volumeId }: VolumeRecord, holder: VolumeRecord): Problem {
-  return new Problem(
-    'FAILED_PRECONDITION',
+  return preconditionProblem(
     `the device of volume "${volumeId}" is the one of volume "${holder.volumeId}", which is staged here`,
   );
 }

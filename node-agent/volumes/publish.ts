@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Host } from '../host.ts';
@@ -77,10 +77,10 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
 function requireStaged({ records }: Agent, request: PublishRequest): VolumeRecord {
   const { volumeId, stagingPath, targetPath } = request;
   if (targetPath === stagingPath)
-    throw new Problem('INVALID_ARGUMENT', `target_path "${targetPath}" is the staging_target_path`);
+    throw invalidProblem(`target_path "${targetPath}" is the staging_target_path`);
   const record = records.get(volumeId);
   if (record?.stagingPath === stagingPath && !record.isDown) return record;
-  throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not staged at "${stagingPath}"`);
+  throw preconditionProblem(`volume "${volumeId}" is not staged at "${stagingPath}"`);
 }
 
 /** FAILED_PRECONDITION for a path at which another volume is used, or at which this one is staged. */
@@ -93,7 +93,7 @@ function requireNotOthers(
   const isStaged = record?.stagingPath === targetPath && !record.isDown;
   const holder = isStaged ? volumeId : records.holderOf(targetPath, volumeId);
   if (isStaged || (!isOwn && holder !== undefined))
-    throw new Problem('FAILED_PRECONDITION', `target_path "${targetPath}" is in use for volume "${holder}"`);
+    throw preconditionProblem(`target_path "${targetPath}" is in use for volume "${holder}"`);
 }
 
 /** Without a record only what is plainly left behind is taken down: a loop device, or a device that is gone. */
@@ -131,8 +131,7 @@ async function requireOnlyTarget({ agent, record, request, source, mounts }: Pub
   const isThere = topMount(mounts, targetPath) !== undefined;
   const other = recorded ?? (isThere ? undefined : (used ?? (await source.findUse?.(mounts))));
   if (other)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `volume "${volumeId}" is published at "${other.path}" already, and ${capability.accessMode} allows one path`,
     );
 }
@@ -143,14 +142,12 @@ function requireEnforceable({ record, carrier, request, source, mounts }: Publis
   // A kernel that meets an error makes the filesystem read-only; a writer gets an error at once.
   const staged = topMount(mounts, record.stagingPath);
   if (!request.readonly && staged && isTurnedReadonly(record, staged))
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `the ${staged.type} of volume "${volumeId}" turned read-only after an error; it is checked when the volume is next staged`,
     );
   // Writes to a device node pass through a read-only bind.
   if (request.readonly && !carrier.isMounted && !source.readonly)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `block volume "${volumeId}" is attached writable, so that no read-only publish of it can be enforced; attach it read-only`,
     );
 }
@@ -192,5 +189,5 @@ async function bind({ agent, carrier, request, source }: Publishing): Promise<vo
     shows: async shown => (await carrier.judge(shown)) === 'own',
   });
   if (readonly && !mount.options.includes('ro'))
-    throw new Problem('UNAVAILABLE', `"${targetPath}" is writable after it was mounted read-only`);
+    throw unavailableProblem(`"${targetPath}" is writable after it was mounted read-only`);
 }

@@ -1,6 +1,6 @@
 import type { Protocol } from '../../src/api/attachment.ts';
 import { requireFormatOptions } from '../../src/api/filesystems.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { ShareConnector } from '../connector.ts';
 import { plainFlags, type Filesystem } from '../filesystem.ts';
@@ -136,8 +136,4 @@ function findUnknownFlag(flags: readonly string[], { allowedFlags }: FlagTaker):
     const table = Object.hasOwn(allowedFlags, name) ? allowedFlags : commonFlags;
     return !Object.hasOwn(table, name) || table[name]?.test(rest.join('=')) !== true;
   });
-}
-
-function invalidProblem(detail: string): Problem {
-  return new Problem('INVALID_ARGUMENT', detail);
 }

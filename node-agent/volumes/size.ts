@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { SizeBounds } from '../../src/csi/request.ts';
 import type { Readings } from '../host/readings.ts';
 import type { Usage } from '../state/cache.ts';
@@ -28,7 +28,7 @@ export async function measure(agent: Agent, readings: Readings, at: PathOfVolume
   if ('fault' in answer) {
     const last = answer.fault === 'Hung' && usages.get(volumeId);
     if (last) return last;
-    throw new Problem('UNAVAILABLE', answer.message);
+    throw unavailableProblem(answer.message);
   }
   const usage = readUsage(answer.stdout);
   usages.set(volumeId, usage);

@@ -1,6 +1,12 @@
 import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
+import {
+  asProblem,
+  preconditionProblem,
+  Problem,
+  problemTable,
+  unavailableProblem,
+} from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../connector.ts';
@@ -70,8 +76,7 @@ export async function unstage(
     return;
   }
   if (known.stagingPath !== stagingPath && !known.isDown)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `volume "${volumeId}" is staged at "${known.stagingPath}" and not at "${stagingPath}"`,
     );
   const volume = volumeOf(agent, { ...known, stagingPath });
@@ -162,7 +167,7 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
   const { agent, record, carrier } = volume;
   const { volumeId, stagingPath } = record;
   const mount = topMount(mounts, stagingPath);
-  if (!mount) throw new Problem('UNAVAILABLE', `"${stagingPath}" is no longer mounted`);
+  if (!mount) throw unavailableProblem(`"${stagingPath}" is no longer mounted`);
   // A block volume is bound at its target paths alone: whoever mounted it here, the agent did not.
   if (!carrier.isMounted || (await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
   const known = agent.records.get(volumeId);
@@ -176,10 +181,7 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
     return;
   }
   if (!known)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `"${mount.path}" holds ${describe(mount)} with other options than asked`,
-    );
+    throw preconditionProblem(`"${mount.path}" holds ${describe(mount)} with other options than asked`);
   await requireUnused(volume, mounts);
   await putChanged(agent, unmarked);
   await unmountAll(agent, stagingPath);
@@ -194,7 +196,7 @@ async function requireUnused({ agent, record, carrier }: Volume, mounts: readonl
     // A target that is recorded may hold another volume by now.
     const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);
     if (uses.includes(mount) || (isTarget && (await carrier.judge(mount)) !== 'foreign'))
-      throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still published at "${mount.path}"`);
+      throw preconditionProblem(`volume "${volumeId}" is still published at "${mount.path}"`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { normalize } from 'node:path/posix';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Host, PathKind } from '../host.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
@@ -66,10 +66,7 @@ export async function inspectPath(
       if (isLast) return { ...given, kind: 'mountpoint' };
       // With the base "/" other mounts of the machine lie on the way; that base is for development only.
       if (base.real === '/') continue;
-      throw new Problem(
-        'FAILED_PRECONDITION',
-        `${field} "${path}" lies on what is mounted at "${component}"`,
-      );
+      throw preconditionProblem(`${field} "${path}" lies on what is mounted at "${component}"`);
     }
     const kind = await host.kindOf(component);
     if (kind === 'link')
@@ -77,10 +74,7 @@ export async function inspectPath(
     if (isLast) return { ...given, kind };
     if (kind === 'nothing') return { ...given, kind, missingParent: component };
     if (kind !== 'directory')
-      throw new Problem(
-        'FAILED_PRECONDITION',
-        `${field} "${path}" has "${component}" in it, which is no directory`,
-      );
+      throw preconditionProblem(`${field} "${path}" has "${component}" in it, which is no directory`);
   }
   throw new Error(`"${path}" does not lie below "${base.real}"`);
 }
@@ -91,9 +85,9 @@ export function requireUsable(
   needed: 'file' | 'directory',
 ): void {
   if (missingParent !== undefined)
-    throw new Problem('FAILED_PRECONDITION', `${field} "${path}": "${missingParent}" is not there`);
+    throw preconditionProblem(`${field} "${path}": "${missingParent}" is not there`);
   if (!['nothing', 'mountpoint', needed].includes(kind))
-    throw new Problem('FAILED_PRECONDITION', `${field} "${path}" is no ${needed}`);
+    throw preconditionProblem(`${field} "${path}" is no ${needed}`);
 }
 
 /** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
@@ -101,8 +95,7 @@ export async function removeLeftover(host: Host, { path, kind }: PathState): Pro
   if (kind === 'directory') await removeEmptyDirectory(host, path);
   else if (kind === 'file') await host.removeFile(path);
   else if (kind !== 'nothing')
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `target_path "${path}" is ${kind === 'filled' ? 'not mounted and a file that holds data' : 'neither a file nor a directory'}`,
     );
 }
@@ -112,7 +105,7 @@ async function removeEmptyDirectory(host: Host, path: string): Promise<void> {
     await host.removeDirectory(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
-    throw new Problem('FAILED_PRECONDITION', `target_path "${path}" is not mounted and not empty`, error);
+    throw preconditionProblem(`target_path "${path}" is not mounted and not empty`, error);
   }
 }
 
@@ -120,8 +113,4 @@ function componentsOf(path: string, base: Base): readonly string[] {
   const root = base.real === '/' ? '' : base.real;
   const parts = path.slice(root.length + 1).split('/');
   return parts.map((_, index) => `${root}/${parts.slice(0, index + 1).join('/')}`);
-}
-
-function invalidProblem(detail: string): Problem {
-  return new Problem('INVALID_ARGUMENT', detail);
 }

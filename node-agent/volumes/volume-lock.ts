@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Agent } from './agent.ts';
 import { explainSystemError } from '../host/commands.ts';
 import { describeWaiting } from '../host/stuck-commands.ts';
@@ -45,7 +45,7 @@ function scope(agent: Agent, operation: string, volumeId: string): Agent {
   const { watch, host, unmounting } = agent;
   const stuck = watch.stuck(volumeId);
   const inTheWay = undoing.has(operation) ? watch.stuck(volumeId, undoing) : stuck;
-  if (inTheWay) throw new Problem('UNAVAILABLE', `volume "${volumeId}" hangs: ${describeWaiting(inTheWay)}`);
+  if (inTheWay) throw unavailableProblem(`volume "${volumeId}" hangs: ${describeWaiting(inTheWay)}`);
   const isHung = unmounting.isHung || stuck !== undefined;
   return {
     ...agent,

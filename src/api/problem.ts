@@ -35,6 +35,17 @@ export class Problem extends Error {
   }
 }
 
+/** INVALID_ARGUMENT: the request is malformed or breaks a rule. */
+export const invalidProblem = makerOf('INVALID_ARGUMENT');
+/** FAILED_PRECONDITION: the state of the resource or of the machine forbids what is asked. */
+export const preconditionProblem = makerOf('FAILED_PRECONDITION');
+/** UNAVAILABLE: not done, or still running; the caller tries again. */
+export const unavailableProblem = makerOf('UNAVAILABLE');
+
+function makerOf(code: ProblemCode) {
+  return (detail: string, cause?: unknown) => new Problem(code, detail, cause);
+}
+
 /** A `Problem` as it is; anything else becomes UNAVAILABLE, because a failure that nobody named is never final. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;

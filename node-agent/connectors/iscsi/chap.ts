@@ -1,4 +1,4 @@
-import { Problem } from '../../../src/api/problem.ts';
+import { preconditionProblem } from '../../../src/api/problem.ts';
 import { hostPort } from '../../../src/lib/parsers.ts';
 import { runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
@@ -73,8 +73,7 @@ export async function recordChap(
   const found = directories.map(directory => findRecords(`${directory}/${target}`, name, host));
   const files = (await Promise.all(found)).flat();
   if (files.length === 0)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `open-iscsi has no record of portal ${portal} in ${directories.map(path => `"${path}"`).join(' or ')}, as the agent sees them, where secrets could be put`,
     );
   for (const file of files) {

@@ -1,4 +1,4 @@
-import { Problem } from '../../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import { runWell } from '../../host/commands.ts';
 import { settleDisk } from '../../host/disk-use.ts';
 import { isDisk, readDisk, type DiskIdentity } from '../../host/disk.ts';
@@ -53,13 +53,9 @@ export async function makeMap(names: readonly string[], identity: DiskIdentity, 
   });
   // A path that multipathd has not taken in yet, it takes in later.
   const [map, ...others] = (await mapsAbove(names, host)).filter(above => above !== undefined);
-  if (map === undefined)
-    throw new Problem('UNAVAILABLE', `multipathd has made no map of ${names.join(' and ')} yet`);
+  if (map === undefined) throw unavailableProblem(`multipathd has made no map of ${names.join(' and ')} yet`);
   if (others.length === 0 && (await isMapOf(`/sys/block/${map}`, identity, host))) return map;
-  throw new Problem(
-    'FAILED_PRECONDITION',
-    `map "/dev/${map}" is not of all disks of the volume, and of them alone`,
-  );
+  throw preconditionProblem(`map "/dev/${map}" is not of all disks of the volume, and of them alone`);
 }
 
 /** The different maps above the disks; undefined among them where a disk has none. */
@@ -92,7 +88,7 @@ export async function forgetPath(name: string, host: Host): Promise<void> {
 
 async function nameOfMap(map: string, host: Host): Promise<string> {
   const name = await readLine(`/sys/block/${map}/dm/name`, host);
-  if (name === undefined) throw new Problem('UNAVAILABLE', `map "/dev/${map}" was there and is missing now`);
+  if (name === undefined) throw unavailableProblem(`map "/dev/${map}" was there and is missing now`);
   return name;
 }
 

@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
-import { Problem } from '../../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../host/commands.ts';
 import { connectMissing, withPort, type Connection } from '../../host/connections.ts';
 import type { CommandLine } from '../../filesystem.ts';
@@ -121,7 +121,7 @@ function loginProblem(line: CommandLine, result: Ended, { attachment, chap }: Lo
     return new Problem('UNAUTHENTICATED', `${target} does not accept this node ${how}: ${said}`);
   }
   const isDoubtful = result.status === notNegotiated && provesTarget(chap);
-  return new Problem('UNAVAILABLE', isDoubtful ? `${target} may not have proved itself: ${said}` : said);
+  return unavailableProblem(isDoubtful ? `${target} may not have proved itself: ${said}` : said);
 }
 
 /** Ends one session. */
@@ -129,7 +129,7 @@ export async function logOut({ id }: Session, target: string, host: Host): Promi
   const line = { command: 'iscsiadm', args: ['--mode', 'session', '--sid', id, '--logout'] };
   requireEnded(line, await runToEnd(host, line));
   if ((await readSessions(target, host)).some(session => session.id === id))
-    throw new Problem('UNAVAILABLE', `session ${id} is still there after it was ended`);
+    throw unavailableProblem(`session ${id} is still there after it was ended`);
 }
 
 /** Forgets how a portal is logged in to; that it was not known is fine. */
@@ -147,5 +147,5 @@ function recordLine(target: string, portal: string, args: readonly string[]): Co
 /** What is not there needs no end. */
 function requireEnded(line: CommandLine, result: Ended | undefined): void {
   if (result && result.status !== 0 && result.status !== nothingFound)
-    throw new Problem('UNAVAILABLE', describeFailure(line, result));
+    throw unavailableProblem(describeFailure(line, result));
 }

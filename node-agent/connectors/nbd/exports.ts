@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
-import { Problem } from '../../../src/api/problem.ts';
+import { invalidProblem } from '../../../src/api/problem.ts';
 import { runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { readLine } from '../../host/sysfs.ts';
@@ -63,11 +63,10 @@ function indexOf(name: string): string {
 function requireName(attachment: AttachmentOf<'nbd'>): void {
   const { export: name } = attachment;
   if (name.includes('\0') || !name.isWellFormed())
-    throw new Problem('INVALID_ARGUMENT', `nbd export ${JSON.stringify(name.slice(0, 80))} is no name`);
+    throw invalidProblem(`nbd export ${JSON.stringify(name.slice(0, 80))} is no name`);
   const length = Buffer.byteLength(identityOf(attachment));
   if (length > maxIdentityBytes)
-    throw new Problem(
-      'INVALID_ARGUMENT',
+    throw invalidProblem(
       `nbd export "${name.slice(0, 40)}…" is a URI of ${length} bytes, more than the ${maxIdentityBytes} that it may have`,
     );
 }

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { Problem } from '../../../src/api/problem.ts';
+import { preconditionProblem } from '../../../src/api/problem.ts';
 import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
@@ -50,8 +50,7 @@ async function requireAuthentication(host: Host): Promise<void> {
   const args = ['--quiet', '--word-regexp', '--', 'nvme_auth_negotiate', '/proc/kallsyms'];
   const { status } = await runToEnd(host, { command: 'grep', args });
   if (status !== 0)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `the kernel of this node cannot authenticate NVMe connections (it is built without CONFIG_NVME_HOST_AUTH), so that secret "${hostKey}" cannot be used`,
     );
 }
@@ -61,7 +60,7 @@ async function readNames(host: Host): Promise<Keys> {
   const { stdout } = await runWell(host, { command: 'nvme', args: ['show-hostnqn'] });
   const nqn = stdout.trim();
   if (!/^nqn\.[^\s,]{1,219}$/.test(nqn))
-    throw new Problem('FAILED_PRECONDITION', '"nvme show-hostnqn" prints no NQN of this node');
+    throw preconditionProblem('"nvme show-hostnqn" prints no NQN of this node');
   const { stdout: text } = await runToEnd(host, { command: 'cat', args: ['--', '/etc/nvme/hostid'] });
   const id = /^[0-9a-f-]{36}$/i.exec(text.trim())?.[0] ?? /:uuid:([0-9a-f-]{36})$/i.exec(nqn)?.[1];
   return [['hostnqn', nqn], ...(id === undefined ? [] : [['hostid', id] as const])];

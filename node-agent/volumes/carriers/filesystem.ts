@@ -1,4 +1,4 @@
-import { asProblem, Problem } from '../../../src/api/problem.ts';
+import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Device } from '../../connector.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
@@ -92,8 +92,7 @@ async function mountMended(volume: FoundVolume): Promise<Mount> {
     const mounts = await agent.host.mounts();
     if (!isRefused || mounts.some(mount => mount.device === device.number)) throw error;
     if (await hasTwin(volume))
-      throw new Problem(
-        'FAILED_PRECONDITION',
+      throw preconditionProblem(
         `volume "${record.volumeId}" holds a ${found.filesystem.name} with the UUID of one that is mounted on this node, such as a clone's source, and this kernel does not mount both`,
         error,
       );
@@ -132,8 +131,7 @@ async function mountDevice(volume: FoundVolume): Promise<Mount> {
 async function explainUnfinished({ agent, record }: DeviceVolume, error: unknown): Promise<never> {
   if (!record.formatting) throw error;
   await agent.records.put(record);
-  throw new Problem(
-    'UNAVAILABLE',
+  throw unavailableProblem(
     `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,
     error,
   );

@@ -1,4 +1,4 @@
-import { Problem } from '../../../src/api/problem.ts';
+import { invalidProblem } from '../../../src/api/problem.ts';
 import { connectorFor } from '../../connectors/index.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
@@ -22,8 +22,5 @@ export function carrierOf(agent: Agent, record: VolumeRecord): Carrier {
   if (connector.kind === 'device')
     return (isBlock ? createRawDevice : createFilesystem)({ agent, record, connector });
   if (!isBlock) return createShare({ agent, record, connector });
-  throw new Problem(
-    'INVALID_ARGUMENT',
-    `a volume over ${record.attachment.protocol} is a share, which has no block device`,
-  );
+  throw invalidProblem(`a volume over ${record.attachment.protocol} is a share, which has no block device`);
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../../../src/api/problem.ts';
+import { preconditionProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
@@ -15,14 +15,10 @@ export function mountedMembers(record: VolumeRecord, judge: Carrier['judge']): M
     judge,
     async findSource(mounts) {
       const mount = topMount(mounts, stagingPath);
-      if (!mount)
-        throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is not mounted at "${stagingPath}"`);
+      if (!mount) throw preconditionProblem(`volume "${volumeId}" is not mounted at "${stagingPath}"`);
       if ((await judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
       if (!hasContext(mount, capability))
-        throw new Problem(
-          'FAILED_PRECONDITION',
-          `volume "${volumeId}" is staged without the context that was asked for`,
-        );
+        throw preconditionProblem(`volume "${volumeId}" is staged without the context that was asked for`);
       return { path: stagingPath, readonly: mount.options.includes('ro') };
     },
     async examine({ path, mounts }) {

@@ -1,4 +1,4 @@
-import { Problem } from '../../../src/api/problem.ts';
+import { unavailableProblem } from '../../../src/api/problem.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { deviceNumberOf } from '../../host/mount.ts';
 import { inaccessible, type At, type Carrier, type Source } from '../carrier.ts';
@@ -64,6 +64,6 @@ async function findNumber(volume: DeviceVolume, { path, mounts, isAlone }: At): 
   if (path !== stagingPath) return undefined;
   if (device && (await owns(volume, device.number))) return device.number;
   if (!isAlone)
-    throw new Problem('UNAVAILABLE', `the device of block volume "${volumeId}" is not known to be connected`);
+    throw unavailableProblem(`the device of block volume "${volumeId}" is not known to be connected`);
   return (await connectDevice(volume)).number;
 }

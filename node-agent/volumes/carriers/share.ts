@@ -1,5 +1,5 @@
 import type { Protocol } from '../../../src/api/attachment.ts';
-import { Problem } from '../../../src/api/problem.ts';
+import { unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Share, ShareConnector } from '../../connector.ts';
 import { runWell } from '../../host/commands.ts';
@@ -57,13 +57,12 @@ async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: 
   const { capability, stagingPath: path, volumeId } = record;
   await runWell(host, { command: 'mount', args: [...mountArgs(share, record), '--', share.source, path] });
   const mount = topMount(await host.mounts(), path);
-  if (!mount) throw new Problem('UNAVAILABLE', `nothing is mounted at "${path}" after mount succeeded`);
+  if (!mount) throw unavailableProblem(`nothing is mounted at "${path}" after mount succeeded`);
   const isOwn = (await judge(mount)) === 'own';
   if (isOwn && isAsAsked(mount, record)) return;
   await unmountAll(agent, path);
   if (isOwn && !hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);
-  throw new Problem(
-    'UNAVAILABLE',
+  throw unavailableProblem(
     `${describe(mount)} was at "${path}" after volume "${volumeId}" was mounted there`,
   );
 }
