@@ -89,12 +89,6 @@ export function offeredRpcs(storage: Capabilities): RpcType[] {
   ];
 }
 
-/** UNIMPLEMENTED when the storage does not have the feature, UNAVAILABLE while that is not known. */
-export function requireFeature(capabilities: ControllerOptions['capabilities'], feature: Feature): void {
-  if (!hasFeature(capabilities.get(), feature))
-    throw new Problem('UNIMPLEMENTED', `the storage behind the gateway does not offer "${feature}"`);
-}
-
 /** INVALID_ARGUMENT for a field that must not be given. */
 export function unofferedProblem(field: string): Problem {
   return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
@@ -108,10 +102,7 @@ const needs: Readonly<Record<Advertisable, readonly Feature[]>> = {
   'snapshot-topology': ['topology', 'snapshots'],
 };
 
-/**
- * One sentence for each word on which the setting and the storage do not agree. What the plugin advertises stays as it
- * is set: it must be the same on all nodes, and none of them knows the storage.
- */
+/** One sentence for each word on which the setting, which is the same on all nodes, and the storage do not agree. */
 export function findDisagreements(advertised: Advertised, storage: Capabilities): readonly string[] {
   return advertisable.flatMap(word => {
     const has = needs[word].every(feature => hasFeature(storage, feature));

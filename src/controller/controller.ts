@@ -1,8 +1,7 @@
 import { toPublishContext } from '../api/attachment.ts';
 import { Problem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
-import { hasFeature } from '../api/storage.ts';
-import type { Health, Volume, VolumeSpec } from '../api/volume.ts';
+import type { Health, Volume } from '../api/volume.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
 import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
@@ -17,7 +16,7 @@ import {
   readNodeId,
 } from '../csi/request.ts';
 import type { Handlers } from '../csi/call.ts';
-import { offeredRpcs, requireFeature, unofferedProblem, type ControllerOptions } from './capabilities.ts';
+import { offeredRpcs, type ControllerOptions } from './capabilities.ts';
 import {
   ignoreMissing,
   isCreated,
@@ -50,7 +49,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         mutableParameters: readMutable(request.mutable_parameters),
         topology: readRequirement(request.accessibility_requirements, 'topology', options),
       };
-      requireOffered(options, body);
       const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
       requireCreated('volume', volume);
       return { volume: toVolume(volume) };
@@ -91,8 +89,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         mutableParameters: readMutable(mutable_parameters),
       };
       const { confirmed, message } = await client.validateVolume({ volumeId, body }, call);
-      if (body.mutableParameters && !hasFeature(capabilities.get(), 'modify'))
-        return { message: 'mutable parameters are not offered' };
       return confirmed
         ? { confirmed: { volume_capabilities, volume_context, parameters, mutable_parameters } }
         : { message: message ?? 'not supported' };
@@ -108,7 +104,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async GetCapacity(request, call) {
-      requireFeature(capabilities, 'capacity');
       const { volume_capabilities: wanted } = request;
       const body = {
         parameters: readParameters(request.parameters),
@@ -128,7 +123,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async CreateSnapshot(request, call) {
-      requireFeature(capabilities, 'snapshots');
       const name = readName(request.name);
       const body = {
         name,
@@ -141,13 +135,11 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async DeleteSnapshot(request, call) {
-      requireFeature(capabilities, 'snapshots');
       await client.deleteSnapshot({ snapshotId: readId(request.snapshot_id, 'snapshot_id') }, call);
       return {};
     },
 
     async ListSnapshots(request, call) {
-      requireFeature(capabilities, 'snapshots');
       const { snapshot_id: snapshotId, source_volume_id: volumeId } = request;
       const page = readPage(request);
       if (snapshotId) {
@@ -161,13 +153,11 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async GetSnapshot(request, call) {
-      requireFeature(capabilities, 'snapshots');
       const snapshotId = readId(request.snapshot_id, 'snapshot_id');
       return { snapshot: toSnapshot(await client.getSnapshot({ snapshotId }, call)) };
     },
 
     async ControllerExpandVolume(request, call) {
-      requireFeature(capabilities, 'expand');
       const volumeId = readId(request.volume_id, 'volume_id');
       if (!request.capacity_range) throw new Problem('INVALID_ARGUMENT', 'capacity_range is missing');
       const body = readCapacityRange(request.capacity_range);
@@ -186,7 +176,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async ControllerModifyVolume(request, call) {
-      requireFeature(capabilities, 'modify');
       const mutableParameters = readMutable(request.mutable_parameters) ?? {};
       const volumeId = readId(request.volume_id, 'volume_id');
       await client.modifyVolume({ volumeId, body: { mutableParameters } }, call);
@@ -194,28 +183,15 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async ControllerGetVolumeHealth(request, call) {
-      requireFeature(capabilities, 'health');
       const volumeId = readId(request.volume_id, 'volume_id');
       return { volume_health: toCsiHealth(await client.getVolumeHealth({ volumeId }, call)) };
     },
 
     async ControllerListVolumeHealth(request, call) {
-      requireFeature(capabilities, 'health');
       const { volumes, nextPageToken = '' } = await client.listVolumeHealth(readPage(request), call);
       return { entries: volumes.map(toCsiHealth), next_token: nextPageToken };
     },
   };
-}
-
-/** INVALID_ARGUMENT for a source or for mutable parameters that the storage does not take. */
-function requireOffered(
-  { capabilities }: ControllerOptions,
-  { source, mutableParameters }: Pick<VolumeSpec, 'source' | 'mutableParameters'>,
-): void {
-  if (source && !hasFeature(capabilities.get(), source.kind === 'snapshot' ? 'restore' : 'clone'))
-    throw unofferedProblem('volume_content_source');
-  if (mutableParameters && !hasFeature(capabilities.get(), 'modify'))
-    throw unofferedProblem('mutable_parameters');
 }
 
 /** What is wrong with a volume, in CSI's words. */

@@ -6,7 +6,7 @@ import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSna
 import type { Advertised } from '../csi/identity.ts';
 import { readId, readName } from '../csi/request.ts';
 import type { Handlers } from '../csi/call.ts';
-import { requireFeature, type ControllerOptions } from './capabilities.ts';
+import type { ControllerOptions } from './capabilities.ts';
 import {
   ignoreMissing,
   readParameters,
@@ -29,7 +29,6 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
     },
 
     async CreateVolumeGroupSnapshot(request, call) {
-      requireFeature(capabilities, 'groups');
       const name = readName(request.name);
       const volumeIds = readIds(request.source_volume_ids, 'source_volume_ids');
       if (volumeIds.length === 0) throw new Problem('INVALID_ARGUMENT', 'source_volume_ids is missing');
@@ -39,7 +38,6 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
     },
 
     async DeleteVolumeGroupSnapshot(request, call) {
-      requireFeature(capabilities, 'groups');
       const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
       const group = await client.getGroup({ groupId }, call).catch(ignoreMissing);
@@ -50,7 +48,6 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
     },
 
     async GetVolumeGroupSnapshot(request, call) {
-      requireFeature(capabilities, 'groups');
       const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
       const group = await client.getGroup({ groupId }, call);

@@ -4,7 +4,7 @@ import type { GetMetadataAllocatedResponse } from '../csi/generated/csi/v1/GetMe
 import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotMetadata.ts';
 import { readId } from '../csi/request.ts';
 import type { Handlers, UnaryCall } from '../csi/call.ts';
-import { requireFeature, type ControllerOptions } from './capabilities.ts';
+import type { ControllerOptions } from './capabilities.ts';
 
 /** How long the gateway may take for one page of blocks. */
 const pageTimeoutMs = 60_000;
@@ -12,17 +12,13 @@ const pageTimeoutMs = 60_000;
 type Range = { readonly starting_offset: string; readonly max_results: number };
 
 /** The SnapshotMetadata service (CSI spec, "Snapshot Metadata Service RPCs"): pages of blocks as one stream. */
-export function createSnapshotMetadata({
-  client,
-  capabilities,
-}: ControllerOptions): Handlers<SnapshotMetadataHandlers> {
+export function createSnapshotMetadata({ client }: ControllerOptions): Handlers<SnapshotMetadataHandlers> {
   /** A page that cannot be had is an error of the stream: only after the last page does it end regularly. */
   async function* stream(
     { starting_offset, max_results }: Range,
     snapshot: { readonly snapshotId: string; readonly base?: string },
     call: UnaryCall,
   ): AsyncGenerator<GetMetadataAllocatedResponse> {
-    requireFeature(capabilities, 'changes');
     if (max_results < 0) throw new Problem('INVALID_ARGUMENT', `max_results is ${max_results}, less than 0`);
     const limit = Math.min(max_results || maxPageBlocks, maxPageBlocks);
     let offset = Number(starting_offset);
@@ -40,10 +36,7 @@ export function createSnapshotMetadata({
       if (nextOffset === undefined) return;
       // A page that leads nowhere would be asked for again and again.
       if (nextOffset <= offset)
-        throw new Problem(
-          'UNAVAILABLE',
-          `the storage API gave the next offset ${nextOffset} after ${offset}`,
-        );
+        throw new Problem('UNAVAILABLE', `the next offset ${nextOffset} comes after ${offset}`);
       offset = nextOffset;
     }
   }
@@ -54,11 +47,8 @@ export function createSnapshotMetadata({
 
     GetMetadataDelta: (request, call) => {
       const base = readId(request.base_snapshot_id, 'base_snapshot_id');
-      return stream(
-        request,
-        { snapshotId: readId(request.target_snapshot_id, 'target_snapshot_id'), base },
-        call,
-      );
+      const snapshotId = readId(request.target_snapshot_id, 'target_snapshot_id');
+      return stream(request, { snapshotId, base }, call);
     },
   };
 }

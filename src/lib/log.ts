@@ -1,30 +1,15 @@
-const fieldKinds = {
-  rpc: 'text',
-  route: 'text',
-  requestId: 'text',
-  volumeId: 'text',
-  nodeId: 'text',
-  cluster: 'text',
-  code: 'text',
-  status: 'number',
-  durationMs: 'number',
-  detail: 'text',
-  command: 'text',
-  path: 'text',
-  endpoint: 'text',
-  count: 'number',
-  stack: 'text',
-} as const;
-
-type Kinds = { text: string; number: number };
-
-const written = ['level', 'time', 'program', ...Object.keys(fieldKinds), 'msg'];
+const names = ['rpc', 'route', 'requestId', 'volumeId', 'nodeId', 'cluster', 'code'] as const;
+const numbers = ['status', 'durationMs', 'count'] as const;
+const texts = ['detail', 'command', 'path', 'endpoint', 'stack'] as const;
+const written = ['level', 'time', 'program', ...names, ...numbers, ...texts, 'msg'];
 
 /**
  * The only things a log line may carry beside its message; anything else is dropped. Requests, headers, maps and
  * attachments are not in this list, so that a secret has no way in.
  */
-export type LogFields = { readonly [K in keyof typeof fieldKinds]?: Kinds[(typeof fieldKinds)[K]] };
+export type LogFields = Readonly<
+  Partial<Record<(typeof names | typeof texts)[number], string> & Record<(typeof numbers)[number], number>>
+>;
 
 /** Writes JSON lines to standard error. */
 export type Log = Readonly<

@@ -226,15 +226,6 @@ test('ListVolumes passes paging on, leaves out what is not ready, and has where 
   );
 });
 
-test('mutable parameters before a storage that has none are not confirmed', async t => {
-  const { csi } = await serveController(t, {}, offered);
-  const { confirmed, message } = await csi.controller.ValidateVolumeCapabilities({
-    ...validate,
-    mutable_parameters,
-  });
-  assert.deepEqual([confirmed, message], [null, 'mutable parameters are not offered']);
-});
-
 const always = [
   'CREATE_DELETE_VOLUME PUBLISH_UNPUBLISH_VOLUME LIST_VOLUMES PUBLISH_READONLY',
   'LIST_VOLUMES_PUBLISHED_NODES GET_VOLUME',
