@@ -52,7 +52,7 @@ function requirePath({ server, path }: NfsAttachment): void {
   if (!fieldKinds.host.pattern.test(server))
     throw invalidProblem(`nfs server "${server}" is neither a host name nor an address`);
   const isNormal = /^\/.*[^/]$/.test(path) && posix.normalize(path) === path;
-  if (!isNormal || path.includes('\0'))
+  if (!isNormal || /[\0\n]/.test(path))
     throw invalidProblem(`nfs path "${path}" is not absolute and normalized`);
 }
 

@@ -32,7 +32,7 @@ export function readPath(value: string, field: string, base: Base): string {
     bytes > maxPathBytes && `has ${bytes} bytes, more than the ${maxPathBytes} allowed`,
     long !== undefined &&
       `has a component of ${Buffer.byteLength(long)} bytes, more than the ${maxNameBytes} allowed`,
-    (path === '/' || normalize(path) !== path) && `"${value}" is not normalized`,
+    (path.endsWith('/') || normalize(path) !== path) && `"${value}" is not normalized`,
     !path.startsWith(`${root}/`) && `"${value}" does not lie below "${base.named}"`,
   ].find(one => one !== false);
   if (fault !== undefined) throw invalidProblem(`${field} ${fault}`);

@@ -140,7 +140,7 @@ function readText(name: string, given: Given): string | undefined {
     return first;
   });
   if (value !== undefined && path) throw new Error('is given both as a value and as a file');
-  return (value ?? (path && readTextFile(path)))?.trim();
+  return (value ?? (path ? readTextFile(path) : undefined))?.trim();
 }
 
 function readTextFile(path: string): string {

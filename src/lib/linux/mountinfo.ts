@@ -77,8 +77,8 @@ export function originOf(mounts: readonly Mount[], path: string): Origin | undef
   return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` || '/' };
 }
 
-/** Fields of mountinfo (proc_pid_mountinfo(5)); those of propagation are optional, and a source may be empty. */
-const linePattern = /^(\d+) (\d+) (\S+) (\S+) (\S+) (\S+) (?:(\S.*) )?- (\S+) (\S*) (\S+)$/;
+/** Fields of mountinfo (proc_pid_mountinfo(5)): propagation may be missing, a source empty, and the last one has spaces at times. */
+const linePattern = /^(\d+) (\d+) (\S+) (\S+) (\S+) (\S+) (?:(\S.*?) )?- (\S+) (\S*) (.+)$/;
 
 function parseLine(line: string): Mount {
   const fields = linePattern.exec(line);

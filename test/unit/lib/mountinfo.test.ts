@@ -13,6 +13,7 @@ const text = String.raw`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,d
 41 22 0:39 /sub /a rw - btrfs /dev/loop1 rw
 42 41 0:40 / /a rw - tmpfs none rw
 43 22 0:41 / /ab rw - tmpfs  rw
+44 22 0:42 / /c rw shared:3 - 9p drvfs rw,path=C:\Program Files - x,mmap
 `;
 
 test('a line is read with its optional fields or without, and escapes are undone', () => {
@@ -29,7 +30,13 @@ test('a line is read with its optional fields or without, and escapes are undone
     superOptions: ['rw', 'nouuid'],
   });
   assert.equal(parseMountinfo(text)[2]?.propagation, undefined);
-  assert.equal(parseMountinfo(text).at(-1)?.source, '');
+  assert.equal(parseMountinfo(text)[4]?.source, '');
+});
+
+test('a space in the options of a filesystem, which not every one escapes, hides no mount', () => {
+  const { propagation, type, superOptions } = parseMountinfo(text)[5] ?? {};
+  assert.deepEqual([propagation, type], [['shared:3'], '9p']);
+  assert.deepEqual(superOptions, ['rw', String.raw`path=C:\Program Files - x`, 'mmap']);
 });
 
 test('a line that is none is an error', () => {

@@ -82,6 +82,7 @@ test('a value is read from a file where its row allows it, without the newline a
   await writeFile(file, 'good\n');
   assert.equal(read(['--store-key-file', file]).values?.['store-key'], 'good');
   assert.equal(read([], { ...env, FAIRLEAD_STORE_KEY_FILE: file }).values?.['store-key'], 'good');
+  assert.deepEqual(read([], { ...env, FAIRLEAD_STORE_KEY_FILE: '' }), read([], env));
 });
 
 test('help has flag, variable, default and meaning of every setting, and never the value of one', () => {

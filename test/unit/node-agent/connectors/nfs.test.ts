@@ -32,7 +32,7 @@ test('nfs mounts the path of the server over NFS 4.2', async () => {
 test('nfs refuses a server or a path that is none', async () => {
   for (const server of ['a b', '-o', 'a:/x', 'a,b', '', 'a/b', 'a\nb'])
     await assert.rejects(nfs.connect(toExport('/v', server), host), { code: 'INVALID_ARGUMENT' }, server);
-  for (const path of ['v', '', '/', '/a/../b', '/a//b', '/a/.', '/a\nb', '/a\0b'])
+  for (const path of ['v', '', '/', '/a/../b', '/a//b', '/a/.', '/a\nb', '/a\n', '/a\0b'])
     await assert.rejects(nfs.connect(toExport(path), host), { code: 'INVALID_ARGUMENT' }, path);
 });
 

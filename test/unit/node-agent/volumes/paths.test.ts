@@ -13,6 +13,7 @@ const malformed: Readonly<Record<string, string>> = {
   '/var/lib/kubelet/../etc': 'is not normalized',
   '/var/lib/kubelet/pods/./x': 'is not normalized',
   '/var/lib/kubelet//pods': 'is not normalized',
+  '/var/lib/kubelet//': 'is not normalized',
   '/': 'is not normalized',
   '/var/lib/kubelet/a\0b': 'holds a NUL character',
   '/var/lib/kubelet': 'does not lie below',
