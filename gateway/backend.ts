@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Reach } from '../src/api/attachment.ts';
 import type { AccessMode, AccessType, Capability } from '../src/api/storage.ts';
 import type { Segments } from '../src/api/topology.ts';
+import type { Health } from '../src/api/volume.ts';
 import type { Log } from '../src/lib/log.ts';
 
 /**
@@ -148,13 +149,8 @@ export type VolumeSource =
   | { readonly kind: 'snapshot'; readonly snapshot: KnownSnapshot }
   | { readonly kind: 'volume'; readonly volume: KnownVolume; readonly attachedForWriting: boolean };
 
-/** One thing that is wrong with a volume (CSI spec, "VolumeHealth"). */
-export type HealthEntry = {
-  readonly status: 'DEGRADED' | 'INACCESSIBLE' | 'DATA_LOSS';
-  /** One word in CamelCase for machines. */
-  readonly reason: string;
-  readonly message: string;
-};
+/** One thing that is wrong with a volume (CSI spec, "VolumeHealth"); its reason is one word in CamelCase for machines. */
+export type HealthEntry = Health['entries'][number];
 
 /** Names a volume. */
 export type VolumeRef = { readonly id: string };

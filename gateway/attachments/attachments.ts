@@ -1,20 +1,18 @@
 import type { Attachment, Reach } from '../../src/api/attachment.ts';
 import { clusterOf } from '../../src/api/ids.ts';
-import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
+import { Problem, problemTable } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
-import { attachmentTable, findAttachments, type AttachmentRecord } from '../tables/attachments.ts';
-import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { type AttachmentRecord, attachmentTable, findAttachments } from '../tables/attachments.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn } from '../tenancy/ownership.ts';
-import { toKnownVolume } from '../volumes/documents.ts';
-import { requireReadyVolume } from '../volumes/ready.ts';
+import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
 import { requireCapabilities } from '../volumes/validate.ts';
-import { requireAdmission, requireNode, requireShareable } from './admission.ts';
-import { requireNodeId } from './nodes.ts';
+import { requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
 
 /** Names one attachment of the asking cluster. */
 export type AttachmentKey = {

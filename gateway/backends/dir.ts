@@ -8,6 +8,7 @@ import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
 import { createVolumes, emptyTrash, findVolume } from './dir/volumes.ts';
+import { vacateTimeoutMs } from './local/files.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -26,9 +27,6 @@ const settings = z.strictObject({
     .optional()
     .describe('bytes that all volumes together may have; else what the filesystem has'),
 });
-
-/** How long a gateway that ends may take to free the directory, in milliseconds. */
-const vacateTimeoutMs = 5_000;
 
 type Settings = z.output<typeof settings>;
 

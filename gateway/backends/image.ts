@@ -1,18 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import { Problem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
 import { createChanges } from './image/changes.ts';
-import { healthOf } from './image/health.ts';
-import { allocatedBytes, openPool, type ImagePool } from './image/pool.ts';
-import { createAllocated, createPreallocation } from './image/preallocation.ts';
+import { allocatedBytes, type ImagePool, openPool } from './image/pool.ts';
 import { createSnapshots } from './image/snapshots.ts';
-import { requireUnused } from './image/use.ts';
-import { createImages } from './image/volumes.ts';
+import { createImages, createPreallocation } from './image/volumes.ts';
+import { vacateTimeoutMs } from './local/files.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -22,9 +19,6 @@ const settings = z.strictObject({
     .optional()
     .describe('bytes that all images together may have; else what the filesystem can hold at the start'),
 });
-
-/** How long a gateway that ends may take to free the directory, in milliseconds. */
-const vacateTimeoutMs = 5_000;
 
 /** Volumes as sparse files in a directory of this machine, used on this machine through loop devices. */
 export const image: BackendPlugin<typeof settings> = {
@@ -47,12 +41,12 @@ export const image: BackendPlugin<typeof settings> = {
 /** Opens the backend on a directory that no other process opens now. */
 export async function openImages(root: string, capacity?: number) {
   const pool = openPool(root);
-  const images = createImages(pool);
   await pool.images.sync();
   const totalBytes = capacity ?? (await measureCapacity(pool));
   const modification = await createPreallocation(pool);
   return {
     name: 'image',
+    ...createImages(pool),
     accessModes: accessModes.filter(mode => mode.startsWith('SINGLE_NODE')),
     accessTypes: ['mount', 'block'],
     parameters: z.strictObject({}),
@@ -61,28 +55,7 @@ export async function openImages(root: string, capacity?: number) {
     snapshots: createSnapshots(pool),
     changes: createChanges(pool),
     ...(modification && { modification }),
-    create: volume =>
-      volume.mutableParameters?.['preallocate'] === 'true'
-        ? createAllocated(pool, images, volume)
-        : images.create(volume),
-    expand: images.expand,
-    async delete(volume) {
-      requireUnused(pool, volume);
-      await images.delete(volume);
-    },
-    async attach({ id, sizeBytes }) {
-      // An image may have grown without that being recorded yet.
-      if (((await pool.images.sizeOf(id)) ?? 0) < sizeBytes)
-        throw new Problem(
-          'FAILED_PRECONDITION',
-          `the image of volume "${id}" is missing or smaller than the volume`,
-        );
-      return { protocol: 'loop', path: pool.images.pathOf(id) };
-    },
-    detach: async volume => requireUnused(pool, volume),
-    volumeHealth: volume => healthOf(pool, volume),
     capacity: async () => ({ totalBytes }),
-    list: images.list,
     async close() {
       await pool.snapshots.close();
       await pool.images.close();

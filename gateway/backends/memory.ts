@@ -6,17 +6,19 @@ import type {
   BackendPlugin,
   Changes,
   CreatedSnapshot,
+  Extent,
+  KnownSnapshot,
   NewSnapshot,
   NewVolume,
-  KnownSnapshot,
   Snapshots,
 } from '../backend.ts';
 import { byteCount } from '../configuration/schemas.ts';
-import { blocksOf, read, type Disk } from './memory/disk.ts';
 
 const settings = z.strictObject({
   capacity: byteCount.default(2 ** 40).describe('bytes that all volumes together may have'),
 });
+
+const blockBytes = 4_096;
 
 /** Volumes that are only counted, and end with the process: for tests and for a first look at the API. */
 export const memory: BackendPlugin<typeof settings> = {
@@ -30,6 +32,9 @@ export interface MemoryBackend extends Backend {
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
+type Write = { readonly offset: number; readonly bytes: Uint8Array };
+/** What a volume or a snapshot holds: all writes in their order, so that a copy is as cheap as its list. */
+type Disk = { readonly sizeBytes: number; readonly writes: readonly Write[] };
 type Snapshot = { readonly disk: Disk; readonly made: CreatedSnapshot };
 type Shelf = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<string, Snapshot> };
 
@@ -142,4 +147,28 @@ function writesOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk['w
 function requireThere<T>(found: T | undefined, id: string): T {
   if (found === undefined) throw new Problem('FAILED_PRECONDITION', `"${id}" is not there`);
   return found;
+}
+
+/** Bytes of the disk; what was never written is 0. */
+function read({ writes }: Disk, offset: number, length: number): Uint8Array {
+  const content = new Uint8Array(length);
+  for (const write of writes) {
+    const start = Math.max(offset, write.offset);
+    const end = Math.min(offset + length, write.offset + write.bytes.length);
+    if (start < end)
+      content.set(write.bytes.subarray(start - write.offset, end - write.offset), start - offset);
+  }
+  return content;
+}
+
+/** The blocks of a disk of this size that the writes reach, from the first that ends after `fromOffset`. */
+function blocksOf(writes: Iterable<Write>, sizeBytes: number, fromOffset = 0): readonly Extent[] {
+  const offsets = new Set<number>();
+  for (const { offset, bytes } of writes)
+    for (let start = offset - (offset % blockBytes); start < offset + bytes.length; start += blockBytes)
+      offsets.add(start);
+  return [...offsets]
+    .sort((a, b) => a - b)
+    .map(offset => ({ offset, length: Math.min(blockBytes, sizeBytes - offset) }))
+    .filter(({ offset, length }) => length > 0 && offset + length > fromOffset);
 }

@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { LineCounter, parseDocument, type Document } from 'yaml';
-import type { z } from 'zod';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { Enrolment } from '../http/auth.ts';
-import { createEnrolment, keySetSchema, type Enrolled } from './enrolment.ts';
-import { configFileSchema, type ConfigFile, type Plugins, type PoolEntry } from './file.ts';
+import { describeIssues } from '../volumes/validate.ts';
+import { createEnrolment, type Enrolled, keySetSchema } from './enrolment.ts';
+import { type ConfigFile, configFileSchema, type Plugins, type PoolEntry } from './file.ts';
 
 /** What the configuration file and the key files that it names say. */
 export type Configuration = {
@@ -128,16 +128,4 @@ async function readText(path: string, { faults, files }: Reading): Promise<strin
     faults.push(`${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
     return undefined;
   }
-}
-
-/** All that is wrong, each with its line and path. Values are not shown: some may be secret. */
-function describeIssues(error: z.ZodError, locate: Locate): readonly string[] {
-  return error.issues.flatMap(issue => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map(key => `${locate([...issue.path, key])}: is not known`);
-    if (issue.code === 'invalid_key')
-      return issue.issues.map(({ message }) => `${locate(issue.path)}: ${message}`);
-    const [initial = '', ...rest] = issue.message.replace(/^Invalid input: /, '');
-    return [`${locate(issue.path)}: ${initial.toLowerCase()}${rest.join('')}`];
-  });
 }

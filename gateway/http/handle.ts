@@ -12,7 +12,7 @@ import { asProblem, Problem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { describeIssue } from '../volumes/validate.ts';
+import { readBy } from '../volumes/validate.ts';
 import { logProblem, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -66,9 +66,9 @@ export function readWaitMs(prefer: string | undefined): number {
 async function readRequest(c: Context<Env>, { query, body }: Operation): Promise<object> {
   const ids = c.req.param();
   return {
-    ...(query && parse(query, c.req.query(), 'query')),
+    ...(query && readBy(query, c.req.query(), 'query')),
     ...ids,
-    ...(body && { body: parse(body, parseJson(await readBody(c)), 'body') }),
+    ...(body && { body: readBy(body, parseJson(await readBody(c)), 'body') }),
   };
 }
 
@@ -86,13 +86,6 @@ async function readBody(c: Context<Env>): Promise<string> {
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
   if (!isSmall) await limitBody(c, async () => {});
   return c.req.text();
-}
-
-/** What the schema reads; INVALID_ARGUMENT names the first thing that is wrong. */
-function parse<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new Problem('INVALID_ARGUMENT', describeIssue(parsed.error, { root }));
-  return parsed.data;
 }
 
 function parseJson(text: string): unknown {

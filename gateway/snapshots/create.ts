@@ -10,13 +10,12 @@ import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
-import { toKnownVolume } from '../volumes/documents.ts';
 import { meets, readRequirement, type Requirement } from '../volumes/placement.ts';
-import { requireReadyVolume } from '../volumes/ready.ts';
+import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
 import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
 import {
@@ -24,10 +23,10 @@ import {
   findRecorded,
   forget,
   newSnapshotRecord,
-  requireSame,
-  requireSnapshots,
   type Recorded,
   type Ref,
+  requireSame,
+  requireSnapshots,
 } from './record.ts';
 
 /** A snapshot of one volume, or a group with one of each. */

@@ -1,13 +1,14 @@
 import { Problem } from '../../src/api/problem.ts';
+import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { Snapshots as BackendSnapshots } from '../backend.ts';
+import type { KnownSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool, Pools } from '../pools/pools.ts';
 import type { Reader, Sql } from '../store.ts';
-import { groupTable, type GroupRecord } from '../tables/groups.ts';
+import { type GroupRecord, groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { findMembers, snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { findMembers, type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import { meets, type Requirement } from '../volumes/placement.ts';
 
@@ -93,4 +94,32 @@ export function requireSame(
   ] as const;
   const difference = differences.find(([isSame]) => !isSame);
   if (difference) throw new Problem('ALREADY_EXISTS', `${kind} "${id}" is there, ${difference[1]}`);
+}
+
+/** A snapshot as the API shows it. */
+export function toSnapshot(record: SnapshotRecord): Snapshot {
+  const { id, name, pool, volumeId, groupId, state, sizeBytes, createdAtMs, segments } = record;
+  return {
+    id,
+    name,
+    pool,
+    volumeId,
+    ...(groupId !== undefined && { groupId }),
+    state,
+    sizeBytes,
+    createdAt: new Date(createdAtMs).toISOString(),
+    ...(segments && { topology: [segments] }),
+  };
+}
+
+/** A group as the API shows it. */
+export function toGroup({ subject, members }: Recorded): Group {
+  const { id, name, state, createdAtMs } = subject;
+  const createdAt = new Date(createdAtMs).toISOString();
+  return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
+}
+
+/** A snapshot as backends know it. */
+export function toKnownSnapshot({ id, volumeId, sizeBytes, segments }: SnapshotRecord): KnownSnapshot {
+  return { id, volumeId, sizeBytes, ...(segments && { segments }) };
 }

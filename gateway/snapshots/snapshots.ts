@@ -5,14 +5,13 @@ import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { groupTable } from '../tables/groups.ts';
-import { pageOf, fromPageToken, type PageQuery } from '../tables/paging.ts';
-import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
+import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
+import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { createRecorded } from './create.ts';
-import { toGroup, toSnapshot } from './documents.ts';
-import { deleteAll, findRecorded, forget, type Recorded, type Ref } from './record.ts';
+import { deleteAll, findRecorded, forget, type Recorded, type Ref, toGroup, toSnapshot } from './record.ts';
 
 /** Makes the snapshots of all clusters; another cluster's are not there for the one that asks. */
 export function createSnapshots(options: ServiceOptions) {

@@ -1,5 +1,4 @@
 import type { Capacity, CapacitySpec } from '../../src/api/storage.ts';
-import type { VolumeSizes } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { choosePool, poolsOf } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
@@ -32,18 +31,11 @@ export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine
       const sumBytes = available.reduce((a, b) => a + b);
       // More than this no number tells exactly, and no client reads.
       const availableBytes = Math.min(sumBytes, Number.MAX_SAFE_INTEGER);
-      return { availableBytes, ...(sizes && boundsWithin(Math.max(...available), sizes)) };
+      if (!sizes) return { availableBytes };
+      const { minimumBytes: minimumVolumeBytes, stepBytes, maximumBytes = Infinity } = sizes;
+      // A volume is in one topology: the largest that can be had is that of the best topology.
+      const fittingBytes = Math.floor(Math.max(...available) / stepBytes) * stepBytes;
+      return { availableBytes, minimumVolumeBytes, maximumVolumeBytes: Math.min(fittingBytes, maximumBytes) };
     },
-  };
-}
-
-/** A volume is in one topology: the largest that can be had is that of the best topology. */
-function boundsWithin(
-  bytes: number,
-  { minimumBytes, stepBytes, maximumBytes = Infinity }: VolumeSizes,
-): Pick<Capacity, 'minimumVolumeBytes' | 'maximumVolumeBytes'> {
-  return {
-    minimumVolumeBytes: minimumBytes,
-    maximumVolumeBytes: Math.min(Math.floor(bytes / stepBytes) * stepBytes, maximumBytes),
   };
 }

@@ -10,9 +10,7 @@ import { findAttachments } from '../tables/attachments.ts';
 import { findVolume, type Pending, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn } from '../tenancy/ownership.ts';
-import { toKnownVolume, toVolume } from './documents.ts';
-import { requireReadyVolume } from './ready.ts';
-import { changeVolume } from './record.ts';
+import { changeVolume, requireReadyVolume, toKnownVolume, toVolume } from './record.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
 import { readParameters } from './validate.ts';
 

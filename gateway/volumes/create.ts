@@ -4,23 +4,23 @@ import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { choosePool, poolsOf, type Choice } from '../pools/choice.ts';
+import { type Choice, choosePool, poolsOf } from '../pools/choice.ts';
 import type { Pool } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
-import { toKnownVolume } from './documents.ts';
 import { isOneOf, readRequirement } from './placement.ts';
 import {
+  type Asked,
   changeVolume,
   newVolumeRecord,
   removeVolume,
   requireFitting,
   requireSame,
-  type Asked,
+  toKnownVolume,
 } from './record.ts';
 import { chooseSize, isWithin } from './size.ts';
 import { findSource, requireSource, requireSourceOffered, sizeOfSource, toResource } from './sources.ts';

@@ -2,11 +2,10 @@ import { asProblem } from '../../src/api/problem.ts';
 import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
-import { fromPageToken, toPageToken, type PageQuery } from '../tables/paging.ts';
+import { fromPageToken, type PageQuery, toPageToken } from '../tables/paging.ts';
 import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { toKnownVolume } from './documents.ts';
-import { requireVolume } from './ready.ts';
+import { requireVolume, toKnownVolume } from './record.ts';
 
 /** Most volumes that are looked at for one page, and how many at a time. */
 const scanSize = 1_000;

@@ -1,13 +1,15 @@
 import { Problem } from '../../src/api/problem.ts';
 import { formatSegments } from '../../src/api/topology.ts';
-import type { VolumeSpec } from '../../src/api/volume.ts';
+import type { Volume, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
+import type { KnownVolume } from '../backend.ts';
 import type { Choice } from '../pools/choice.ts';
-import type { Sql } from '../store.ts';
+import type { Reader, Sql } from '../store.ts';
+import type { AttachmentRecord } from '../tables/attachments.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { volumeTable, type RecordedSpec, type VolumeRecord } from '../tables/volumes.ts';
+import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { toKnownVolume } from './documents.ts';
+import { notFoundProblem } from '../tenancy/ownership.ts';
 import { chooseTopologies, meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
 import { readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
@@ -105,4 +107,50 @@ export function requireFitting(
     const where = `in "${formatSegments(segments)}", which is not where it is asked for`;
     throw new Problem('ALREADY_EXISTS', `${there} ${where}`);
   }
+}
+
+/** A volume as the API shows it. */
+export function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
+  const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
+  const { mutableParameters, nodeExpansionRequired, pending, segments } = record;
+  const unfinished = (['expansion', 'modification'] as const).filter(what => pending[what]);
+  return {
+    id,
+    name,
+    pool,
+    // A soft-deleted volume is shown to nobody.
+    state: state === 'deleted' ? 'deleting' : state,
+    sizeBytes,
+    parameters: spec.parameters ?? {},
+    context: { ...context },
+    attachments: attachments.map(one => ({ nodeId: one.nodeId, readonly: one.readonly, state: one.state })),
+    createdAt: new Date(createdAtMs).toISOString(),
+    ...(source && { source }),
+    ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
+    ...(nodeExpansionRequired && { nodeExpansionRequired }),
+    ...(unfinished.length > 0 && { pending: unfinished }),
+    ...(segments && { topology: [segments] }),
+  };
+}
+
+/** A volume as backends know it: what was asked of it beside its pool, its size, its topology. */
+export function toKnownVolume({ id, sizeBytes, spec, segments }: VolumeRecord): KnownVolume {
+  const { pool: _, ...parameters } = spec.parameters ?? {};
+  return { id, sizeBytes, parameters, ...(segments && { segments }) };
+}
+
+/** The cluster's volume, in whatever state; NOT_FOUND when it has none with this id. */
+export async function requireVolume(sql: Reader, cluster: Cluster, id: string): Promise<VolumeRecord> {
+  const volume = await findVolume(sql, id);
+  if (volume?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
+  return volume;
+}
+
+/** The volume on which work can begin: NOT_FOUND when it is not there, ABORTED while it is created or deleted. */
+export async function requireReadyVolume(sql: Reader, id: string): Promise<VolumeRecord> {
+  const volume = await findVolume(sql, id);
+  if (!volume) throw notFoundProblem({ kind: 'volume', id });
+  if (volume.state !== 'ready')
+    throw new Problem('ABORTED', `volume "${id}" is not ready: it is ${volume.state}`);
+  return volume;
 }

@@ -3,14 +3,14 @@ import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
 import type { VolumeSource } from '../backend.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
-import { toKnownSnapshot } from '../snapshots/documents.ts';
+import { toKnownSnapshot } from '../snapshots/record.ts';
 import type { Reader, Sql } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
 import type { Resource } from '../tables/claims.ts';
-import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
-import { toKnownVolume } from './documents.ts';
+import { toKnownVolume } from './record.ts';
 
 /** What is recorded of a source; NOT_FOUND when there is nothing. */
 export async function requireSource(

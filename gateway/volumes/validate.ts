@@ -64,15 +64,13 @@ export function readVolumeParameters(
   return { ...known, ...options };
 }
 
-/** The parameters as the backend's schema reads them; INVALID_ARGUMENT names the one that is unknown or wrong. */
+/** The parameters as the backend's schema reads them; INVALID_ARGUMENT names what is unknown or wrong. */
 export function readParameters(
   schema: Backend['parameters'],
   parameters: Readonly<Record<string, string>> = {},
   root = 'parameters',
 ): Record<string, string> {
-  const parsed = schema.safeParse(parameters);
-  if (!parsed.success) throw new Problem('INVALID_ARGUMENT', describeIssue(parsed.error, { root }));
-  return { ...parsed.data };
+  return { ...readBy(schema, parameters, root) };
 }
 
 /** A new volume's mutable parameters likewise; INVALID_ARGUMENT when there are some and the pool takes none. */
@@ -85,13 +83,25 @@ export function readMutableParameters(
   throw new Problem('INVALID_ARGUMENT', `mutableParameters: pool "${name}" has none`);
 }
 
-/** The first thing that is wrong, as `path: what`. Values are not shown: some may be secret. */
-export function describeIssue(error: z.ZodError, { root }: { readonly root: string }): string {
-  const issue = error.issues[0];
-  if (!issue) return `${root}: malformed`;
-  const path = [root, ...issue.path].join('.');
-  if (issue.code === 'unrecognized_keys')
-    return `${path}: ${issue.keys.map(key => `"${key}"`).join(', ')} is not known`;
-  const [initial = '', ...rest] = issue.message.replace(/^Invalid input: /, '');
-  return `${path}: ${initial.toLowerCase()}${rest.join('')}`;
+/** All that is wrong, each as `path: what`. Values are not shown: some may be secret. */
+export function describeIssues(
+  { issues }: z.ZodError,
+  locate: (path: readonly PropertyKey[]) => string,
+): readonly string[] {
+  return issues.flatMap(issue => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map(key => `${locate([...issue.path, key])}: is not known`);
+    if (issue.code === 'invalid_key')
+      return issue.issues.map(({ message }) => `${locate(issue.path)}: ${message}`);
+    const [initial = '', ...rest] = issue.message.replace(/^Invalid input: /, '');
+    return [`${locate(issue.path)}: ${initial.toLowerCase()}${rest.join('')}`];
+  });
+}
+
+/** What the schema reads; INVALID_ARGUMENT names all that is wrong, by its path from `root`. */
+export function readBy<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const issues = describeIssues(error, path => [root, ...path].join('.'));
+  throw new Problem('INVALID_ARGUMENT', issues.join('; '));
 }

@@ -7,12 +7,10 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { attachmentTable, findAttachments } from '../tables/attachments.ts';
 import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
-import { findVolume, listVolumes, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { findVolume, listVolumes, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { createVolume } from './create.ts';
-import { toKnownVolume, toVolume } from './documents.ts';
-import { requireVolume } from './ready.ts';
-import { removeVolume } from './record.ts';
+import { removeVolume, requireVolume, toKnownVolume, toVolume } from './record.ts';
 import { requireUnneeded } from './sources.ts';
 import { readMutableParameters, requireCapabilities } from './validate.ts';
 

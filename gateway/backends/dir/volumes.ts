@@ -9,12 +9,13 @@ import {
   codeOf,
   commandProblem,
   fileProblem,
+  filesystemFaults,
   ignore,
   isId,
+  readFault,
   requireId,
   syncDirectory,
 } from '../local/files.ts';
-import { filesystemFaults, readFault } from '../local/health.ts';
 
 /** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
 const mode = 0o770;

@@ -1,17 +1,33 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
-import { Problem } from '../../../src/api/problem.ts';
-import type { Backend, NewVolume, VolumeSource } from '../../backend.ts';
-import { fileProblem } from '../local/files.ts';
-import { copyTogether, fromSnapshot, fromVolume } from './copies.ts';
-import { syncFile, type ImagePool } from './pool.ts';
+import { open, stat, statfs } from 'node:fs/promises';
+import { z } from 'zod';
+import { asProblem, Problem } from '../../../src/api/problem.ts';
+import { exec } from '../../../src/lib/exec.ts';
+import type {
+  Backend,
+  HealthEntry,
+  KnownVolume,
+  Modification,
+  NewVolume,
+  VolumeRef,
+  VolumeSource,
+} from '../../backend.ts';
+import { commandProblem, fileProblem, filesystemFaults, readFault } from '../local/files.ts';
+import { copyTogether, fromSnapshot, fromVolume, requireFree } from './copies.ts';
+import { allocatedBytes, type ImagePool, syncFile } from './pool.ts';
+import { requireUnused } from './use.ts';
+
+const { O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
+
+/** Filesystems that write to allocated blocks where they are, so that what is allocated can be written (ext4, xfs). */
+const inPlaceFilesystems: ReadonlySet<number> = new Set([0xef53, 0x58465342]);
+const allocateTimeoutMs = 10 * 60_000;
+const probeBytes = 4_096;
 
 /** The images of a pool: one file for each volume. */
-export type Images = Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'list'>>;
-
-const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
-
-/** The images of a pool. */
-export function createImages(pool: ImagePool): Images {
+export function createImages(
+  pool: ImagePool,
+): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'attach' | 'detach' | 'volumeHealth' | 'list'>> {
   const { images } = pool;
 
   /** Gives an image the size that is chosen for the one it has, and returns that once it is durable. */
@@ -47,12 +63,21 @@ export function createImages(pool: ImagePool): Images {
   return {
     /** An image that has a size is complete, and stays as it is; an empty one gets its size. */
     async create(volume) {
-      const { id, source, requiredBytes } = volume;
+      const { id, source, requiredBytes, mutableParameters } = volume;
+      const isAllocated = mutableParameters?.['preallocate'] === 'true';
+      const heldBytes = isAllocated ? await allocatedBytes(images.pathOf(id)) : 0;
       if (source) await fill(volume, source);
       const sizeBytes = await resize(id, source ? 0 : O_CREAT, size =>
         size > 0 ? requireWithin(size, volume) : requiredBytes,
       );
       await images.sync();
+      if (isAllocated)
+        await allocate(pool, volume).catch(async error => {
+          // An image that may hold data is never removed here: it is for a retry to complete.
+          if (heldBytes > 0) throw new Problem('UNAVAILABLE', asProblem(error).detail, error);
+          await images.remove([id]);
+          throw error;
+        });
       return { sizeBytes };
     },
 
@@ -61,7 +86,20 @@ export function createImages(pool: ImagePool): Images {
       return { sizeBytes, nodeExpansionRequired: true };
     },
 
-    delete: ({ id }) => images.remove([id]),
+    async delete(volume) {
+      requireUnused(pool, volume);
+      await images.remove([volume.id]);
+    },
+
+    async attach({ id, sizeBytes }) {
+      // An image may have grown without that being recorded yet.
+      if (((await images.sizeOf(id)) ?? 0) >= sizeBytes) return { protocol: 'loop', path: images.pathOf(id) };
+      const problem = `the image of volume "${id}" is missing or smaller than the volume`;
+      throw new Problem('FAILED_PRECONDITION', problem);
+    },
+
+    detach: async volume => requireUnused(pool, volume),
+    volumeHealth: volume => healthOf(pool, volume),
     list: images.list,
   };
 }
@@ -71,4 +109,52 @@ function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolum
   if (size < requiredBytes || (limitBytes > 0 && size > limitBytes))
     throw new Problem('ALREADY_EXISTS', `the image of volume "${id}" exists and has ${size} bytes`);
   return size;
+}
+
+/** What is wrong with a volume's image and with the filesystem that it lies on. */
+async function healthOf(
+  { root, images }: ImagePool,
+  { id, sizeBytes }: KnownVolume,
+): Promise<readonly HealthEntry[]> {
+  const path = images.pathOf(id);
+  try {
+    await using file = await open(path, O_RDONLY | O_NOFOLLOW);
+    const { size, blocks } = await file.stat();
+    await file.read(Buffer.alloc(probeBytes), 0, probeBytes, 0);
+    // Images are sparse: what a node writes for the first time needs space in the filesystem.
+    const faults = await filesystemFaults(root, Math.max(0, size - blocks * 512));
+    if (size >= sizeBytes) return faults;
+    const message = `the image of volume "${id}" has ${size} bytes, less than the volume's ${sizeBytes}`;
+    return [{ status: 'DATA_LOSS', reason: 'ImageTruncated', message }, ...faults];
+  } catch (error) {
+    return [readFault(error, 'image', id)];
+  }
+}
+
+/**
+ * The mutable parameter `preallocate`: all blocks of the image are allocated now, so that writing to them does not fail
+ * when others fill the filesystem. Undefined where the filesystem cannot guarantee that.
+ */
+export async function createPreallocation(pool: ImagePool): Promise<Modification | undefined> {
+  if (!inPlaceFilesystems.has((await statfs(pool.root)).type)) return undefined;
+  return {
+    parameters: z.strictObject({ preallocate: z.literal('true').exactOptional() }),
+    async apply(volume, { preallocate }) {
+      if (preallocate === 'true') await allocate(pool, volume);
+    },
+  };
+}
+
+/** Allocating changes no byte and may be done while a node writes. RESOURCE_EXHAUSTED when it does not fit. */
+async function allocate({ root, images }: ImagePool, { id }: VolumeRef): Promise<void> {
+  const [path, what] = [images.pathOf(id), `the image of volume "${id}"`];
+  const found = await stat(path).catch(error => {
+    throw fileProblem(error, what);
+  });
+  await requireFree(root, found.size - found.blocks * 512);
+  const args = ['--length', String(found.size), '--', path];
+  const result = await exec('fallocate', args, { timeoutMs: allocateTimeoutMs });
+  if (result.status === 0) return;
+  await requireFree(root, found.size - (await allocatedBytes(path)));
+  throw commandProblem('fallocate', `allocate ${what}`, result);
 }

@@ -1,8 +1,12 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { access, open, statfs } from 'node:fs/promises';
 import { clusterOf } from '../../../src/api/ids.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import type { ExecResult } from '../../../src/lib/exec.ts';
+import type { HealthEntry } from '../../backend.ts';
+
+/** How long a gateway that ends may take to free the directory, in milliseconds. */
+export const vacateTimeoutMs = 5_000;
 
 /** True for what can be the id of a volume or snapshot: it names an entry of a directory and nothing else. */
 export function isId(name: string): boolean {
@@ -55,4 +59,32 @@ export async function syncDirectory(path: string, mode?: number): Promise<void> 
   await using directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (mode !== undefined) await directory.chmod(mode);
   await directory.sync();
+}
+
+/** What is wrong with a volume of which the `noun` cannot be read. */
+export function readFault(error: unknown, noun: 'image' | 'directory', id: string): HealthEntry {
+  const [code, what] = [codeOf(error), `the ${noun} of volume "${id}"`];
+  const name = noun === 'image' ? 'Image' : 'Directory';
+  if (code === 'ENOENT')
+    return { status: 'DATA_LOSS', reason: `${name}Missing`, message: `${what} is missing` };
+  const message = `${what} cannot be read (${code})`;
+  return { status: 'INACCESSIBLE', reason: `${name}Unreadable`, message };
+}
+
+/** What is wrong with the filesystem below `root` for a volume that may still need so many bytes. */
+export async function filesystemFaults(root: string, neededBytes: number): Promise<readonly HealthEntry[]> {
+  const status = 'DEGRADED';
+  const code = await access(root, constants.W_OK).then(() => undefined, codeOf);
+  const { bavail, bsize } = await statfs(root);
+  const freeBytes = bavail * bsize;
+  const entries: HealthEntry[] = [];
+  if (code !== undefined) {
+    const message = `the filesystem of the volumes cannot be written (${code})`;
+    entries.push({ status, reason: 'PoolReadOnly', message });
+  }
+  if (freeBytes < neededBytes) {
+    const message = `the filesystem of the volumes has ${freeBytes} bytes free, and the volume may need more`;
+    entries.push({ status, reason: freeBytes > 0 ? 'PoolTooSmall' : 'PoolFull', message });
+  }
+  return entries;
 }

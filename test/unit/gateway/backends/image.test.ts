@@ -17,7 +17,7 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { copyTogether, fromVolume } from '../../../../gateway/backends/image/copies.ts';
 import type { MappedExtent } from '../../../../gateway/backends/image/extents.ts';
 import { openPool } from '../../../../gateway/backends/image/pool.ts';
-import { unsharedRanges } from '../../../../gateway/backends/image/ranges.ts';
+import { unsharedRanges } from '../../../../gateway/backends/image/changes.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';

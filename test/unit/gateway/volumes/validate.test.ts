@@ -27,7 +27,7 @@ const refused: readonly (readonly [parameters: Record<string, string>, uses: Cap
   [{ 'fs.nodeSize': '4096' }, ext4, /"fs\.nodeSize" is not known for ext4/],
   [{ 'fs.colour': 'red' }, mounted, /"fs\.colour" is not known/],
   [{ 'fs.label': 'x' }, block, /"fs\.label".*a block volume gets none/],
-  [{ colour: 'red' }, ext4, /parameters: "colour" is not known/],
+  [{ colour: 'red' }, ext4, /parameters\.colour: is not known/],
   [{}, { ...mounted, fsType: 'ntfs' }, /"ntfs" is not one of ext4, xfs, btrfs/],
   [{}, { ...mounted, fsType: 'constructor' }, /"constructor" is not one of/],
 ];
