@@ -23,18 +23,12 @@ process.env['PATH'] = [process.env['PATH'] ?? '/usr/bin:/bin', '/usr/sbin', '/sb
 const program = process.argv[2] ?? '';
 if (Object.hasOwn(flags, program)) setFlagsFromString(flags[program]);
 module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url)));
-hushExperiments();
+// At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs.
+const { emitWarning } = process;
+process.emitWarning = (warning, type, ...more) =>
+  type === 'ExperimentalWarning' || emitWarning(warning, type, ...more);
 await import('./cli/main.ts');
 // What runs once is not worth compiling; what runs from here on is called again and again.
 if (program === 'node') setFlagsFromString('--sparkplug');
 // Set by compile-cache.mjs: what is loaded late is compiled as well.
 for (const url of process.env['FAIRLEAD_COMPILE']?.split(' ') ?? []) await import(url);
-
-/** At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs. */
-function hushExperiments() {
-  const listeners = process.listeners('warning');
-  process.removeAllListeners('warning');
-  process.on('warning', warning => {
-    if (warning.name !== 'ExperimentalWarning') for (const listener of listeners) listener(warning);
-  });
-}

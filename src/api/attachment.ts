@@ -1,11 +1,7 @@
 import { Problem } from './problem.ts';
 import { mapByteLength, maxMapBytes } from './ids.ts';
 
-/**
- * How a node reaches a volume: one entry per attach protocol, with its fields and their kinds. The union's types,
- * its schema and the way through publish_context all come from this table. None of it is secret (CSI spec,
- * "ControllerPublishVolume").
- */
+/** How a node reaches a volume, by attach protocol: its fields and their kinds. None of it is secret. */
 export const attachmentFields = {
   /** A file on the node itself, used through a loop device. */
   loop: { path: 'path' },

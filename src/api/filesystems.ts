@@ -13,10 +13,7 @@ type FilesystemRules = {
 /** Options for a new filesystem by name, such as `fs.blockSize`. They go to mkfs alone: a filesystem that is there stays as it is. */
 export type FormatOptions = Readonly<Record<string, string>>;
 
-/**
- * Every filesystem that nodes make, with the options that a volume's parameters may hold for it: the gateway validates
- * them by this table and passes them on in the volume's context, and nodes make mkfs's arguments of them.
- */
+/** Every filesystem that nodes make, with the options that parameters may hold for it, as mkfs gets them. */
 export const filesystemRules = {
   ext4: {
     options: {

@@ -118,10 +118,7 @@ export function createHttp(options: HttpOptions) {
   };
 }
 
-/**
- * Begins a call. `signal` is its end, by its deadline or its caller, with the reason, which is thrown when that has come
- * already; `close` frees the timer and the caller's signal.
- */
+/** Begins a call, or throws when it is over; `signal` is its end with the reason, `close` frees its timer. */
 function openCall(call: Call) {
   const leftMs = call.deadlineMs - Date.now();
   if (call.signal?.aborted) throw callerGone;

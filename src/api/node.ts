@@ -53,8 +53,7 @@ export const attachmentSchema = z
   )
   .meta({
     id: 'Attachment',
-    description:
-      'How a node reaches a volume, by protocol. Not secret. A node formats only what `mayFormat`.',
+    description: 'How a node reaches a volume. It formats only what `mayFormat`.',
   }) as unknown as z.ZodType<Attachment>;
 
 /** An attachment as the API shows it; `attachment` is there once the state is attached. */
@@ -66,10 +65,7 @@ export const attachmentResourceSchema = z
     readonly: z.boolean(),
     attachment: attachmentSchema.optional(),
   })
-  .meta({
-    id: 'AttachmentResource',
-    description: 'A volume on a node, with `attachment` once it is attached.',
-  });
+  .meta({ id: 'AttachmentResource', description: 'A volume on a node; `attachment` once it is attached.' });
 
 export type NodeSpec = z.infer<typeof nodeSpecSchema>;
 export type Node = z.infer<typeof nodeSchema>;

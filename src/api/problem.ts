@@ -1,7 +1,4 @@
-/**
- * The table of every error that Fairlead gives: its code (the gRPC code's name, which decides), the gRPC number, the
- * HTTP status (a hint for proxies and people), and when it is used. Documents are generated from it.
- */
+/** Every error by its code, which decides: the gRPC number, the HTTP status (a hint), when it is used. */
 export const problemTable = {
   CANCELLED: { grpc: 1, http: 499, title: 'the caller went away', final: false },
   INVALID_ARGUMENT: { grpc: 3, http: 400, title: 'the request is malformed or breaks a rule', final: true },

@@ -40,11 +40,7 @@ export const snapshotSchema = z
     createdAt: time.describe('When it was taken; before that, when it was asked for.'),
     topology: topologies.describe('Volumes made from it are reached from where one of these holds.'),
   })
-  .meta({
-    id: 'Snapshot',
-    description:
-      'A snapshot. `creating`: not there yet; `processing`: taken, and of no use yet; `ready`: volumes can be made from it.',
-  });
+  .meta({ id: 'Snapshot', description: 'A snapshot; once it is `ready`, volumes can be made from it.' });
 
 /** One page of snapshots that are created, ordered by id. No `nextPageToken` means that it is the last. */
 export const snapshotPageSchema = z
@@ -73,15 +69,9 @@ export const groupSchema = z
     snapshots: z.array(snapshotSchema).describe('One for each volume, in the order asked.'),
     createdAt: time,
   })
-  .meta({
-    id: 'Group',
-    description: 'Snapshots of volumes at one point in time; ready once all of them are.',
-  });
+  .meta({ id: 'Group', description: 'Snapshots at one point in time; ready once all of them are.' });
 
-/**
- * Extents of a snapshot's blocks, in increasing order and without overlap; none ends at or before the offset asked
- * for. No `nextOffset` means that these are the last.
- */
+/** Extents in increasing order, without overlap, all after the offset; the last without `nextOffset`. */
 export const blockPageSchema = z
   .object({
     sizeBytes: sizeBytes.describe("The snapshot's size; the same on all pages."),

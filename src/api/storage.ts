@@ -82,8 +82,7 @@ export const segmentsSchema = z
   .refine(hasDistinctKeys, 'has keys that differ in case alone')
   .meta({
     id: 'Segments',
-    description:
-      'Where something is, or where it is reached from: all segments hold at once. Keys do not differ in case alone.',
+    description: 'Where something is, or where it is reached from: all segments hold at once.',
     examples: [{ 'csi.fairlead.dev/zone': 'a' }],
   });
 
@@ -98,8 +97,7 @@ export const topologyRequirementSchema = z
   })
   .meta({
     id: 'TopologyRequirement',
-    description:
-      'Where something new must be reached from. Values that are empty, and terms without any other, say nothing.',
+    description: 'Where it must be reached from; empty values say nothing.',
   });
 
 /** One way to use a volume. */
@@ -141,11 +139,7 @@ export const capabilitiesSchema = z
       .array(z.object({ name: poolName, backend: text('image'), ...offers }))
       .describe('Those that the cluster may use.'),
   })
-  .meta({
-    id: 'Capabilities',
-    description:
-      "What any of the pools can do, and each alone; a feature that a volume's pool lacks answers UNIMPLEMENTED.",
-  });
+  .meta({ id: 'Capabilities', description: 'What any of the pools can do, and each alone.' });
 
 /** A question for the capacity that new volumes of a kind have. */
 export const capacitySpecSchema = z
@@ -163,10 +157,7 @@ export const capacitySchema = z
     maximumVolumeBytes: sizeBytes.optional(),
     minimumVolumeBytes: sizeBytes.optional(),
   })
-  .meta({
-    id: 'Capacity',
-    description: 'The bytes available, and the bounds of one volume where they are known.',
-  });
+  .meta({ id: 'Capacity', description: 'The bytes available, and the bounds of one volume where known.' });
 
 export type TopologyRequirement = z.infer<typeof topologyRequirementSchema>;
 export type Capability = z.infer<typeof capabilitySchema>;

@@ -56,9 +56,7 @@ export const volumeSchema = z
     state: z.enum(['creating', 'ready', 'deleting']).meta({ examples: ['ready'] }),
     sizeBytes: sizeBytes.describe('What was allocated; 0 while creating.'),
     parameters: stringMap,
-    context: stringMap.describe(
-      'What nodes get at every mount (CSI volume_context): immutable and not secret.',
-    ),
+    context: stringMap.describe('CSI volume_context: what nodes get at every mount, not secret.'),
     attachments: z.array(z.object({ nodeId, state: attachmentState, readonly: z.boolean() })),
     createdAt: time,
     source: volumeSourceSchema.optional(),
@@ -73,11 +71,7 @@ export const volumeSchema = z
       .describe('What was begun on a volume that is ready otherwise, and is not done yet.'),
     topology: topologies.describe('It is reached from where one of these holds; absent: from everywhere.'),
   })
-  .meta({
-    id: 'Volume',
-    description:
-      'A volume. `sizeBytes` is what was allocated, 0 while `creating`; `pending` is what was begun and is not done.',
-  });
+  .meta({ id: 'Volume', description: 'A volume; `pending` is what was begun and is not done.' });
 
 /** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
 export const volumePageSchema = z
@@ -118,7 +112,7 @@ export const healthPageSchema = z
   .object({ volumes: z.array(healthSchema), nextPageToken: z.string().optional() })
   .meta({
     id: 'HealthPage',
-    description: 'A page of volumes with faults; it may be empty and not the last.',
+    description: 'A page of volumes with faults; one may be empty and not the last.',
   });
 
 export type VolumeSource = z.infer<typeof volumeSourceSchema>;

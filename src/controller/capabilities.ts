@@ -19,10 +19,7 @@ const askTimeoutMs = 10_000;
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 
-/**
- * What the storage behind the gateway can do: asks until the gateway answers, with growing, uneven pauses; then calls
- * `learned`, and keeps the answer, which must not change under a running plugin.
- */
+/** Asks what the storage can do until the gateway answers; then calls `learned`, and keeps the answer. */
 export function createCapabilitySource(
   client: StorageClient,
   log: Log,

@@ -50,10 +50,7 @@ const unaryTimeoutMs = 30_000;
 /** A stream without a deadline goes on for as long as its caller listens, within what a timer can count. */
 const streamTimeoutMs = 24 * 60 * 60 * 1_000;
 
-/**
- * The gRPC edge: turns what a handler throws into a status, and logs it once. The status carries code and message
- * alone (CSI spec, "Error Scheme").
- */
+/** The gRPC edge: turns what a handler throws into a status of code and message alone, and logs it once. */
 export function toGrpcHandler(
   edge: Edge,
   handler: Unary<unknown, unknown>,

@@ -14,12 +14,10 @@ type Calls<Rpcs, IsStream = false> = {
     MethodDefinition<infer Request, infer Response>,
     'requestSerialize' | 'responseDeserialize'
   >
-    ? (
-        request: Request,
-        timeoutMs?: number,
-      ) => IsStream extends true ? AsyncIterable<Response> : Promise<Response>
+    ? (request: Request, timeoutMs?: number) => Answered<Response, IsStream>
     : never;
 };
+type Answered<T, IsStream> = IsStream extends true ? AsyncIterable<T> : Promise<T>;
 
 /** The CSI services of one socket, as a sidecar or kubelet calls them. */
 export type CsiClient = ReturnType<typeof connectCsi>;
@@ -82,20 +80,13 @@ type Method = ServiceDefinition[string];
 type Asked = { readonly request: object; readonly deadline: number };
 
 function call(client: Client, method: Method, { request, deadline }: Asked): Promise<unknown> {
-  const { path, requestSerialize, responseDeserialize } = method;
-  const { promise, resolve, reject } = Promise.withResolvers();
-  client.makeUnaryRequest(
-    path,
-    requestSerialize,
-    responseDeserialize,
-    request,
-    { deadline },
-    (error, answer) => {
+  const { path, requestSerialize: write, responseDeserialize: read } = method;
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, write, read, request, { deadline }, (error, answer) => {
       if (error) reject(toProblem(error));
       else resolve(answer);
-    },
-  );
-  return promise;
+    });
+  });
 }
 
 async function* stream(
@@ -103,10 +94,8 @@ async function* stream(
   method: Method,
   { request, deadline }: Asked,
 ): AsyncGenerator<unknown> {
-  const { path, requestSerialize, responseDeserialize } = method;
-  const messages = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, {
-    deadline,
-  });
+  const { path, requestSerialize: write, responseDeserialize: read } = method;
+  const messages = client.makeServerStreamRequest(path, write, read, request, { deadline });
   try {
     yield* messages;
   } catch (error) {

@@ -56,11 +56,7 @@ export function toVendorVersion(release: string, advertised: Advertised): string
   return shown === advertisedSetting.default ? release : `${release}+${shown.replaceAll(',', '.')}`;
 }
 
-/**
- * What a program says of the plugin. All instances of one version must say the same (CSI spec,
- * "GetPluginCapabilities"), and a node cannot know what the storage offers: so what is advertised is set, and the
- * version says what that is. What is advertised and not offered by the storage answers UNIMPLEMENTED.
- */
+/** What a program says of the plugin; all instances of one version must say the same (CSI spec). */
 export type IdentityOptions = {
   readonly driverName: string;
   /** Absent: what is advertised by default. */

@@ -18,10 +18,7 @@ export interface Child {
 const cli = fileURLToPath(new URL('../fairlead.mjs', import.meta.url));
 const closeTimeoutMs = 4_500;
 
-/**
- * Starts `fairlead <program>` with these settings alone, in a process group of its own, so that an interrupt from the
- * terminal is this process's to handle. It ends when this process does, however this one ends.
- */
+/** Starts `fairlead <program>` with these settings alone, in a process group of its own; it ends with us. */
 export function startChild(program: string, settings: ChildSettings): Child {
   const argv = Object.entries(settings).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],

@@ -10,10 +10,7 @@ export const devCluster = 'dev';
 /** The pools of a gateway, as its configuration file has them. */
 export type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/**
- * Writes `gateway.yaml` with these pools, one cluster and the operators. The private keys (mode 0600) of one controller
- * and one operator are made at the first start; keys that are there are used again.
- */
+/** Writes `gateway.yaml` with pools, a cluster and operators, and private keys (mode 0600) that are missing. */
 export async function enroll(dir: string, pools: PoolSettings) {
   await makeDirectories(dir);
   const configFile = join(dir, 'gateway.yaml');

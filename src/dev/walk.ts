@@ -20,10 +20,7 @@ export type WalkOptions = { readonly step: Step; readonly name: string; readonly
 const sizeBytes = 512 * 1024 * 1024;
 const contentBytes = 8 * 1024 * 1024;
 
-/**
- * One volume's life: create, attach, stage, publish, write, and all the way back; then attached again to prove that the
- * content is still there; then deleted. Returns the content's hash; a content that differs is an error.
- */
+/** One volume's life, with its content read again after a second attach. Returns the content's hash. */
 export async function walk(machine: Machine, { step, name, fs }: WalkOptions): Promise<string> {
   const { controller } = machine.controller;
   const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;

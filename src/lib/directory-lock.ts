@@ -4,11 +4,7 @@ import { pause } from './concurrency.ts';
 /** How often a directory that is in use is looked at again, in milliseconds. */
 const retryMs = 100;
 
-/**
- * Makes this process the only one of the machine that works in a directory, until it ends or calls what is returned.
- * Throws one line when another live one has the directory and stays for `waitMs`, `what` being what the directory is
- * called in it.
- */
+/** Locks a directory until the process ends or calls the result; throws when another has it for `waitMs`. */
 export async function lockDirectory(directory: string, what: string, waitMs = 0): Promise<() => void> {
   let descriptor: number | undefined = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   const release = (): void => {

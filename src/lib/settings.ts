@@ -31,11 +31,6 @@ export type SettingsOf<T extends SettingsTable> = {
     : ReturnType<T[K]['parse']>;
 };
 
-/** Either every value, or every fault found. */
-type SettingsResult<T extends SettingsTable> =
-  | { readonly values: SettingsOf<T>; readonly faults?: never }
-  | { readonly values?: never; readonly faults: readonly string[] };
-
 /** The setting of what is logged, the same in all programs. */
 export const logLevelSetting = {
   doc: `the least level of what is logged: ${logLevels.join(', ')}`,
@@ -45,14 +40,11 @@ export const logLevelSetting = {
 
 const prefix = 'FAIRLEAD_';
 
-/**
- * Reads all settings from the command line after the program's name and the environment, and reports all faults
- * together, one for each setting: unknown names, missing ones, and values that do not parse.
- */
+/** Reads all settings from the command line and the environment; reports all faults, one for each setting. */
 export function readSettings<T extends SettingsTable>(
   table: T,
   { argv, env }: { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv },
-): SettingsResult<T> {
+) {
   const faults: string[] = [];
   const known = flagsOf(table);
   const flags = readFlags(known, argv, faults);

@@ -27,10 +27,7 @@ const unanswered: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREF
 /** What the kernel takes for a UNIX socket's path. */
 const maxPathBytes = 107;
 
-/**
- * Removes a socket that nobody answers. Throws one line where a live instance, or what is no socket, has the path, and
- * where no socket can have it.
- */
+/** Removes a socket that nobody answers; throws one line where the path is in use or can hold no socket. */
 export async function clearSocketPath(path: string): Promise<void> {
   if (Buffer.byteLength(path) > maxPathBytes)
     throw new Error(`socket "${path}" has a path of more than ${maxPathBytes} bytes`);
