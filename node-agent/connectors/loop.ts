@@ -41,7 +41,8 @@ async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<s
   }
   const name = basename(result.stdout.trim());
   const backing = await readBacking(`/sys/block/${name}`, host);
-  if (backing === undefined || backing === path) return name;
+  if (backing === path) return name;
+  if (backing === undefined) throw unavailableProblem(`loop device "/dev/${name}" was there and is gone`);
   await host.run('losetup', ['--detach', `/dev/${name}`]);
   throw preconditionProblem(
     `loop file "${path}" is really "${backing}"; its path must hold no symbolic link`,

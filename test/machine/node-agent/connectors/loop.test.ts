@@ -47,6 +47,18 @@ test('loop refuses a file that is not there, and names it', real, async t => {
   });
 });
 
+test('loop is tried again when its device is detached before it is looked at', async () => {
+  const { host, makeImage } = openFakeBench();
+  const path = makeImage('image', { sizeBytes: 1024 * 1024 });
+  host.state.extra.set('losetup', () => ({ stdout: '/dev/loop9\n' }));
+  const files = new Map([
+    ['/sys/block/loop9/dev', '7:9'],
+    ['/sys/block/loop9/size', '0'],
+  ]);
+  const readText = async (at: string) => files.get(at) ?? host.readText(at);
+  await assert.rejects(loop.connect(attachmentTo(path, 1), { ...host, readText }), { code: 'UNAVAILABLE' });
+});
+
 test('loop refuses a path with a symbolic link and detaches its device', real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
   const path = makeImage('image', { sizeBytes: 1024 * 1024 });
