@@ -50,16 +50,14 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       const formatOptions = formatOptionsOf(readMap(request.volume_context, 'volume_context'));
       const asked = { volumeId, stagingPath, attachment, capability, formatOptions };
       const secrets = readMap(request.secrets, 'secrets');
-      const work = { operation: 'NodeStageVolume', volumeId, path: stagingPath };
-      await alone(work, own => stage(own, asked, secrets));
+      await alone('NodeStageVolume', { volumeId, path: stagingPath }, own => stage(own, asked, secrets));
       return {};
     },
 
     async NodeUnstageVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
-      const stagingPath = readStaging(request.staging_target_path);
-      const work = { operation: 'NodeUnstageVolume', volumeId, path: stagingPath };
-      await alone(work, own => unstage(own, { volumeId, stagingPath }));
+      const asked = { volumeId, stagingPath: readStaging(request.staging_target_path) };
+      await alone('NodeUnstageVolume', { volumeId, path: asked.stagingPath }, own => unstage(own, asked));
       return {};
     },
 
@@ -71,16 +69,14 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
         throw preconditionProblem('staging_target_path is missing; the volume must be staged');
       const stagingPath = readStaging(request.staging_target_path);
       const asked = { volumeId, stagingPath, targetPath, capability, readonly: request.readonly };
-      const work = { operation: 'NodePublishVolume', volumeId, path: targetPath };
-      await alone(work, own => publish(own, asked));
+      await alone('NodePublishVolume', { volumeId, path: targetPath }, own => publish(own, asked));
       return {};
     },
 
     async NodeUnpublishVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
-      const targetPath = readTarget(request.target_path);
-      const work = { operation: 'NodeUnpublishVolume', volumeId, path: targetPath };
-      await alone(work, own => unpublish(own, { volumeId, targetPath }));
+      const asked = { volumeId, targetPath: readTarget(request.target_path) };
+      await alone('NodeUnpublishVolume', { volumeId, path: asked.targetPath }, own => unpublish(own, asked));
       return {};
     },
 
@@ -95,10 +91,9 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
 
     async NodeExpandVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
-      const path = readVolumePath(request.volume_path);
+      const at = { volumeId, path: readVolumePath(request.volume_path) };
       const size = readCapacityRange(request.capacity_range);
-      const work = { operation: 'NodeExpandVolume', volumeId, path };
-      return { capacity_bytes: await alone(work, own => expand(own, { volumeId, path, ...size })) };
+      return { capacity_bytes: await alone('NodeExpandVolume', at, own => expand(own, { ...at, ...size })) };
     },
 
     async NodeGetVolumeHealth(request) {

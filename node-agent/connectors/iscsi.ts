@@ -60,11 +60,7 @@ async function bringUnit(session: Session, { lun }: IscsiAttachment, host: Host)
 }
 
 /** The volume's disks once every session has one, or else those that are there after a while. */
-async function findDisks(
-  sessions: readonly Session[],
-  attachment: IscsiAttachment,
-  host: Host,
-): Promise<readonly Path[]> {
+async function findDisks(sessions: readonly Session[], attachment: IscsiAttachment, host: Host) {
   const look = () => findPaths(sessions, attachment, host);
   // A disk is there a little before it says what it is.
   await waitFor(
@@ -81,11 +77,7 @@ async function findDisks(
   );
 }
 
-async function findPaths(
-  sessions: readonly Session[],
-  attachment: IscsiAttachment,
-  host: Host,
-): Promise<readonly Path[]> {
+async function findPaths(sessions: readonly Session[], attachment: IscsiAttachment, host: Host) {
   const paths: Path[] = [];
   for (const session of sessions)
     for (const { lun, name } of await readUnits(session, host)) {

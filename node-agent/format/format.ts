@@ -44,13 +44,8 @@ export async function ensureFilesystem(volume: DeviceVolume, device: Device): Pr
   return { filesystem, isNew: false, ...facts };
 }
 
-type Probed = Pick<Found, 'uuid' | 'endBytes'> & {
-  /** A filesystem's name, or another format's. */
-  readonly format: string;
-};
-
-/** What a device holds by blkid; undefined when blkid sees nothing. */
-async function probe(device: Device, host: Host): Promise<Probed | undefined> {
+/** What a device holds by blkid, a filesystem or another format by its name; undefined when blkid sees nothing. */
+async function probe(device: Device, host: Host) {
   const line = { command: 'blkid', args: ['-p', '-o', 'export', '--', device.path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return readProbe(result.stdout);
@@ -61,7 +56,7 @@ async function probe(device: Device, host: Host): Promise<Probed | undefined> {
   throw unavailableProblem(describeFailure(line, result));
 }
 
-function readProbe(output: string): Probed {
+function readProbe(output: string) {
   const values = new Map([...output.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]));
   const partitions = values.get('PTTYPE');
   const endBytes = Number(values.get('FSLASTBLOCK')) * Number(values.get('FSBLOCKSIZE'));

@@ -50,11 +50,15 @@ export async function fitMounted(volume: FoundVolume): Promise<void> {
   remember(volume);
 }
 
-/** Runs the check that a mount which failed asks for; FAILED_PRECONDITION when it leaves damage that needs a person. */
-export async function mendAfterRefusal(volume: FoundVolume): Promise<void> {
+/**
+ * Runs the check that a refused mount asks for; throws the refusal where the agent does not mend, and FAILED_PRECONDITION
+ * when damage is left that needs a person.
+ */
+export async function mendAfterRefusal(volume: FoundVolume, refusal: unknown): Promise<void> {
   const { device, found, record } = volume;
   const tools = found.filesystem.unmounted;
-  if (!tools || !isWritable(volume))
+  if (!tools) throw refusal;
+  if (!isWritable(volume))
     throw unavailableProblem(
       `the filesystem of volume "${record.volumeId}" cannot be mounted, and what is read-only cannot be mended`,
     );

@@ -54,14 +54,15 @@ export function superblockRanges(sizeBytes: number): readonly Range[] {
     ...xfsGroups(sizeBytes),
     ...samples(sizeBytes),
   ];
-  const clipped = ranges
-    .map(({ offset, length }) => {
-      const start = Math.max(0, offset);
-      return { offset: start, length: Math.min(offset + length, sizeBytes) - start };
-    })
-    .filter(({ length }) => length > 0)
-    .sort((a, b) => a.offset - b.offset);
-  return merge(clipped);
+  const merged: { start: number; end: number }[] = [];
+  for (const { offset, length } of ranges.sort((a, b) => a.offset - b.offset)) {
+    const [start, end] = [Math.max(0, offset), Math.min(offset + length, sizeBytes)];
+    const last = merged.at(-1);
+    if (end <= start) continue;
+    if (last && start <= last.end) last.end = Math.max(last.end, end);
+    else merged.push({ start, end });
+  }
+  return merged.map(({ start, end }) => ({ offset: start, length: end - start }));
 }
 
 const btrfsMirrors: readonly Range[] = [64 * MiB, 256 * GiB].map(offset => ({ offset, length: 64 * KiB }));
@@ -100,16 +101,4 @@ function xfsGroups(sizeBytes: number): readonly Range[] {
     offset: Math.floor(start / KiB) * KiB - MiB,
     length: 2 * MiB,
   }));
-}
-
-function merge(sorted: readonly Range[]): readonly Range[] {
-  const merged: Range[] = [];
-  for (const range of sorted) {
-    const last = merged.at(-1);
-    if (last && range.offset <= last.offset + last.length) {
-      const end = Math.max(last.offset + last.length, range.offset + range.length);
-      merged[merged.length - 1] = { offset: last.offset, length: end - last.offset };
-    } else merged.push(range);
-  }
-  return merged;
 }

@@ -4,11 +4,12 @@ import { poll } from '../../src/lib/concurrency.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Device, DeviceConnector, Judgement, Secrets } from '../connector.ts';
 import type { Host } from '../host.ts';
+import { findUser } from '../host/disk-use.ts';
 import { deviceNumberOf } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
-import type { Carrier, Located } from './carrier.ts';
+import type { Located, NamedDisk } from './carrier.ts';
 
 /** A volume that is a device, mounted or not, and what connects it. */
 export type DeviceVolume = {
@@ -20,9 +21,7 @@ export type DeviceVolume = {
 const growth = { everyMs: 100, timeoutMs: 2_000 };
 
 /** What every volume has that is a device. */
-export function deviceMembers(
-  volume: DeviceVolume,
-): Pick<Carrier, 'unmountOptions' | 'ownsDevice' | 'disconnect' | 'judge'> {
+export function deviceMembers(volume: DeviceVolume) {
   const { agent, connector, record } = volume;
   const { attachment, volumeId } = record;
   const others = () =>
@@ -32,10 +31,11 @@ export function deviceMembers(
       .map(other => other.attachment);
   return {
     unmountOptions: connector.unmountOptions,
-    ownsDevice: number => owns(volume, number),
+    ownsDevice: (number: string) => owns(volume, number),
     disconnect: () =>
       inPhase(agent, 'disconnect', () => connector.disconnect(attachment, agent.host, others)),
-    judge: mount => judge(volume, mount),
+    judge: (mount: Mount) => judge(volume, mount),
+    isHere: (disks: readonly NamedDisk[]) => isHere(volume, disks),
   };
 }
 
@@ -79,6 +79,16 @@ export async function findOwnNumber(volume: DeviceVolume, mount: Mount): Promise
 async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
   if ((await findOwnNumber(volume, mount)) !== undefined) return 'own';
   return (await showsGoneDevice(mount, volume.agent.host)) ? 'stale' : 'foreign';
+}
+
+/** Of a filesystem on a disk that the machine connects by itself, only its use says that the volume is here. */
+async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[]): Promise<boolean> {
+  const { agent, connector, record } = volume;
+  const isEnough = record.capability.accessType === 'block' || !connector.isSelfConnecting;
+  for (const disk of disks)
+    if ((await owns(volume, disk.number)) && (isEnough || (await findUser(disk, agent.host)) !== undefined))
+      return true;
+  return false;
 }
 
 /** True when a mount shows a block device that is not there any more. */

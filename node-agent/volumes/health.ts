@@ -58,25 +58,16 @@ export async function examineAll(agent: Agent) {
   return Promise.all(
     here.map(async record => {
       const { volumeId } = record;
-      const seen = await examineSeen(agent, record, mounts);
+      const look = async () => carrierOf(agent, record).examine({ path: record.stagingPath, mounts });
+      // A device that cannot be looked at hides no other volume.
+      const seen = await look().catch(() => [{ reason: 'ReadFailed' as const }]);
       const read = watch.stuck(volumeId) ? 'Hung' : cache.faults.get(volumeId);
-      return { volumeId, faults: [...new Set([...seen, ...(read ? [read] : [])])] };
+      return {
+        volumeId,
+        faults: [...new Set([...seen.map(({ reason }) => reason), ...(read ? [read] : [])])],
+      };
     }),
   );
-}
-
-/** A device that cannot be looked at hides no other volume. */
-async function examineSeen(
-  agent: Agent,
-  record: VolumeRecord,
-  mounts: readonly Mount[],
-): Promise<readonly VolumeFault['reason'][]> {
-  try {
-    const faults = await carrierOf(agent, record).examine({ path: record.stagingPath, mounts });
-    return faults.map(({ reason }) => reason);
-  } catch {
-    return ['ReadFailed'];
-  }
 }
 
 /** A record alone may be of a volume that is being staged, or whose mkfs was interrupted. */

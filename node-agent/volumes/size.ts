@@ -3,7 +3,6 @@ import type { SizeBounds } from '../../src/csi/request.ts';
 import type { Readings } from '../host/readings.ts';
 import type { Usage } from '../state/cache.ts';
 import type { Agent } from './agent.ts';
-import type { Located } from './carrier.ts';
 import { carrierOf } from './carriers/index.ts';
 import { notHereProblem, requireHere } from './request-checks.ts';
 
@@ -53,11 +52,7 @@ export async function expand(agent: Agent, request: PathOfVolume & SizeBounds): 
 }
 
 /** Finds a volume at a path, which is not touched itself; `isAlone` as in `At`. */
-async function locate(
-  agent: Agent,
-  { volumeId, path }: PathOfVolume,
-  isAlone: boolean,
-): Promise<Located & { readonly isMounted: boolean }> {
+async function locate(agent: Agent, { volumeId, path }: PathOfVolume, isAlone: boolean) {
   const { isMounted, locate: find } = carrierOf(agent, requireHere(agent.records, volumeId, [path]));
   const located = await find({ path, mounts: await agent.host.mounts(), isAlone });
   if (located) return { ...located, isMounted };

@@ -1,5 +1,3 @@
-import type { Attachment } from '../../src/api/attachment.ts';
-import type { FormatOptions } from '../../src/api/filesystems.ts';
 import {
   asProblem,
   preconditionProblem,
@@ -7,7 +5,6 @@ import {
   problemTable,
   unavailableProblem,
 } from '../../src/api/problem.ts';
-import type { Capability } from '../../src/api/storage.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../connector.ts';
 import { describe, unmountAll } from '../host/mount.ts';
@@ -21,14 +18,10 @@ import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-chec
 import { inspectPath, requireUsable } from './target-path.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
-export type StageRequest = {
-  readonly volumeId: string;
-  readonly stagingPath: string;
-  readonly attachment: Attachment;
-  readonly capability: Capability;
-  /** How its filesystem is made, where it has none; absent where nothing was asked for. */
-  readonly formatOptions?: FormatOptions | undefined;
-};
+export type StageRequest = Pick<
+  VolumeRecord,
+  'volumeId' | 'stagingPath' | 'attachment' | 'capability' | 'formatOptions'
+>;
 
 /** What of a call is in no record: its secrets, and whether the directory to mount at is missing. */
 type Call = { readonly secrets: Secrets; readonly isMissing: boolean };

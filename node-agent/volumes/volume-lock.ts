@@ -3,24 +3,22 @@ import type { Agent } from './agent.ts';
 import { explainSystemError } from '../host/commands.ts';
 import { describeWaiting } from '../host/stuck-commands.ts';
 
-/** One RPC's work: for which volume, at which path. */
-export type Work = { readonly operation: string; readonly volumeId: string; readonly path: string };
-
-/** Runs work with an agent that knows whose commands it runs. */
-export type VolumeLock = <T>(work: Work, run: (agent: Agent) => Promise<T>) => Promise<T>;
-
 /** What takes a mount down may run while another command is stuck, since it may be what frees it. */
 const undoing: ReadonlySet<string> = new Set(['NodeUnpublishVolume', 'NodeUnstageVolume']);
 
 /**
- * Runs work alone for its volume and for its path; a call that finds either busy fails at once (ABORTED). A volume
- * with a command that could not be killed gets no new work (UNAVAILABLE) but its unmount, so that stuck commands
- * never pile up. What the system refused meanwhile becomes a `Problem` here.
+ * Runs an RPC's work alone for its volume and for its path, with an agent that knows whose commands it runs; a call that
+ * finds either busy is ABORTED. A volume with a command that could not be killed gets no new work (UNAVAILABLE) but its
+ * unmount, so that stuck commands never pile up. What the system refused meanwhile becomes a `Problem` here.
  */
-export function createVolumeLock(agent: Agent): VolumeLock {
+export function createVolumeLock(agent: Agent) {
   const { watch } = agent;
   const holders = new Map<string, { readonly operation: string; readonly sinceMs: number }>();
-  return async ({ operation, volumeId, path }, run) => {
+  return async <T>(
+    operation: string,
+    { volumeId, path }: { readonly volumeId: string; readonly path: string },
+    run: (own: Agent) => Promise<T>,
+  ): Promise<T> => {
     const keys = [`volume "${volumeId}"`, `path "${path}"`];
     for (const key of keys) {
       const holder = holders.get(key);

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { createMachine } from '../../host/linux.ts';
-import { openExport, type Export } from './handshake.ts';
+import { openExport } from './handshake.ts';
 import { connectDevice, disconnectDevice, reconnectDevice } from './kernel.ts';
-import { connectTcp, type Socket } from './libc.ts';
+import { connectTcp } from './libc.ts';
 
 // A program of its own, since its calls block: link.ts size|connect|reconnect|disconnect, and what each needs. It
 // opens an export, hands the connection to the kernel, and ends; the kernel has it from then on. Its answer is a number.
@@ -30,11 +30,7 @@ async function main(
   return Number(index);
 }
 
-async function open(
-  server: string,
-  port: number,
-  name: string,
-): Promise<{ readonly socket: Socket; readonly found: Export }> {
+async function open(server: string, port: number, name: string) {
   let fault: unknown = new Error('it has no address');
   for (const { address } of await lookup(server, { all: true }))
     try {

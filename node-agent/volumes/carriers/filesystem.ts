@@ -11,17 +11,15 @@ import {
   requireUndamaged,
   type FoundVolume,
 } from '../../format/fsck-and-grow.ts';
-import { findUser } from '../../host/disk-use.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
 import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
-import type { Carrier, NamedDisk } from '../carrier.ts';
+import type { Carrier } from '../carrier.ts';
 import {
   connectDevice,
   deviceMembers,
   findOwnNumber,
   locateDevice,
-  owns,
   requireStillConnected,
   type DeviceVolume,
 } from '../device.ts';
@@ -52,7 +50,6 @@ export function createFilesystem(volume: DeviceVolume): Carrier {
       if (number === undefined) return undefined;
       return { ...locateDevice(volume, number), growFilesystem: () => growInUse(volume, number) };
     },
-    isHere: disks => isUsed(volume, disks),
   };
 }
 
@@ -98,8 +95,7 @@ async function mountMended(volume: FoundVolume): Promise<Mount> {
       );
     if (record.formatting) throw error;
     await requireUndamaged(volume);
-    if (!found.filesystem.unmounted) throw error;
-    await mendAfterRefusal(volume);
+    await mendAfterRefusal(volume, error);
     return mountDevice(volume);
   }
 }
@@ -135,14 +131,4 @@ async function explainUnfinished({ agent, record }: DeviceVolume, error: unknown
     `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,
     error,
   );
-}
-
-/** A disk that the machine connects by itself is back after a reboot; only its use says that the volume is here. */
-async function isUsed(volume: DeviceVolume, disks: readonly NamedDisk[]): Promise<boolean> {
-  const { agent, connector } = volume;
-  for (const disk of disks) {
-    if (!(await owns(volume, disk.number))) continue;
-    if (!connector.isSelfConnecting || (await findUser(disk, agent.host)) !== undefined) return true;
-  }
-  return false;
 }

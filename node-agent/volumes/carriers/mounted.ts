@@ -5,10 +5,11 @@ import type { VolumeRecord } from '../../state/records.ts';
 import { inaccessible, type Carrier, type VolumeFault } from '../carrier.ts';
 import { foreignProblem, isTurnedReadonly } from '../mounts.ts';
 
-type Members = Pick<Carrier, 'isMounted' | 'judge' | 'findSource' | 'examine'>;
-
 /** What every volume has that is mounted at its staging path, and bound to its target paths from there. */
-export function mountedMembers(record: VolumeRecord, judge: Carrier['judge']): Members {
+export function mountedMembers(
+  record: VolumeRecord,
+  judge: Carrier['judge'],
+): Pick<Carrier, 'isMounted' | 'judge' | 'findSource' | 'examine'> {
   const { capability, stagingPath, volumeId } = record;
   return {
     isMounted: true,

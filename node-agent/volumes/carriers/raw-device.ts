@@ -30,10 +30,6 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
       if (!device || (await owns(volume, device.number))) return [];
       return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is gone`)];
     },
-    async isHere(disks) {
-      for (const { number } of disks) if (await owns(volume, number)) return true;
-      return false;
-    },
   };
 }
 

@@ -12,7 +12,7 @@ async function open(run: () => Promise<ExecResult>) {
   const agent = await startAgent({ ...bench, host: { ...bench.host, run } });
   const alone = createVolumeLock(agent);
   const call = (operation: string, volumeId = 'c.v', path = `/${volumeId}`) =>
-    alone({ operation, volumeId, path }, async own => {
+    alone(operation, { volumeId, path }, async own => {
       await own.host.run('tool', ['--', '/x']);
       return own.unmounting.isHung;
     });
