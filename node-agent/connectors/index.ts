@@ -14,11 +14,8 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
   nbd: lazily(async () => (await import('./nbd.ts')).nbd),
   iscsi: lazily(async () => (await import('./iscsi.ts')).iscsi),
   'nvme-tcp': lazily(async () => (await import('./nvme-tcp.ts')).nvmeTcp),
-  device: {
-    ...lazily(async () => (await import('./device.ts')).device),
-    // What is asked without a call is not loaded with the rest.
-    isSelfConnecting: true,
-  },
+  // What is asked without a call is not loaded with the rest.
+  device: { ...lazily(async () => (await import('./device.ts')).device), isSelfConnecting: true },
 };
 
 /** The connector for an attachment's protocol. */

@@ -61,15 +61,11 @@ export type Unmounting = {
 };
 
 /**
- * Unmounts, with more options for umount, until mountinfo shows nothing at the path; what is mounted below it is a
+ * Unmounts until mountinfo shows nothing at the path; what is mounted below it is a
  * `Problem`, and stays. What hangs is unmounted by force, what is refused never is. Returns what is mounted then.
  */
-export function unmountAll(
-  agent: Unmounter,
-  path: string,
-  options: readonly string[] = [],
-): Promise<readonly Mount[]> {
-  return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
+export function unmountAll(agent: Unmounter, path: string): Promise<readonly Mount[]> {
+  return inPhase(agent, 'unmount', () => unmountEach(agent, path));
 }
 
 type Unmounter = {
@@ -78,7 +74,7 @@ type Unmounter = {
   readonly observePhase?: ObservePhase | undefined;
 };
 
-async function unmountEach(agent: Unmounter, path: string, options: readonly string[]) {
+async function unmountEach(agent: Unmounter, path: string) {
   const { host } = agent;
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
@@ -87,19 +83,15 @@ async function unmountEach(agent: Unmounter, path: string, options: readonly str
     const count = mountsAt(mounts, path).length;
     if (count === 0) return mounts;
     if (count >= before) throw unavailableProblem(`"${path}" is still mounted after it was unmounted`);
-    await unmountTop(agent, path, { options, count });
+    await unmountTop(agent, path, count);
     before = count;
   }
 }
 
 /** Takes the topmost mount off: as usual, by force what hangs, and lazily what does not come off even so. */
-async function unmountTop(
-  { host, unmounting }: Unmounter,
-  path: string,
-  { options, count }: { readonly options: readonly string[]; readonly count: number },
-): Promise<void> {
+async function unmountTop({ host, unmounting }: Unmounter, path: string, count: number): Promise<void> {
   const run = (...force: readonly string[]) =>
-    runWell(host, { command: 'umount', args: [...options, ...force, '--', path] });
+    runWell(host, { command: 'umount', args: [...force, '--', path] });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
     const error = await run(...(tries > 0 ? ['--force'] : [])).then(() => undefined, asProblem);
     if (!error) return;

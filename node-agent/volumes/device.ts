@@ -26,11 +26,10 @@ export function deviceMembers(volume: DeviceVolume) {
   const { attachment, volumeId } = record;
   const others = () =>
     agent.records
-      .othersThan(volumeId)
-      .filter(({ isDown, isLeaving }) => !isDown && !isLeaving)
+      .here()
+      .filter(other => other.volumeId !== volumeId && !other.isLeaving)
       .map(other => other.attachment);
   return {
-    unmountOptions: connector.unmountOptions,
     ownsDevice: (number: string) => owns(volume, number),
     disconnect: () =>
       inPhase(agent, 'disconnect', () => connector.disconnect(attachment, agent.host, others)),

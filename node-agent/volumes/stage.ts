@@ -91,8 +91,7 @@ async function bringUp(volume: Volume, { secrets, isMissing }: Call): Promise<vo
 }
 
 async function takeDown(volume: Volume): Promise<void> {
-  const { agent, record, carrier } = volume;
-  await unmountAll(agent, record.stagingPath, carrier.unmountOptions);
+  await unmountAll(volume.agent, volume.record.stagingPath);
   await disconnect(volume);
 }
 
