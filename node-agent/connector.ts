@@ -6,10 +6,7 @@ import type { Mount } from '../src/lib/linux/mountinfo.ts';
 /** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
 export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;
 
-/**
- * Brings a volume as a block device. `connect` and `disconnect` may be run again at any point, after a crash too, and
- * then end in the same state.
- */
+/** Brings a volume as a block device. `connect` and `disconnect`, run again at any point, end in the same state. */
 export interface DeviceConnector<P extends Protocol> {
   readonly kind: 'device';
   /**
@@ -35,10 +32,7 @@ export interface DeviceConnector<P extends Protocol> {
 /** How the other volumes on this machine are reached, at the time of the call. */
 export type Others = () => readonly Attachment[];
 
-/**
- * Brings a volume as a directory with files that others may use at the same time: it is mounted as it is, has no
- * device, and is never formatted. The mount is all that there is of it on the node.
- */
+/** Brings a volume as a directory that is mounted as it is; the mount is all that there is of it on the node. */
 export interface ShareConnector<P extends Protocol> {
   readonly kind: 'share';
   /** Mount flags that this share takes beside the common ones, and what their value may be. */

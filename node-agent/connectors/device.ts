@@ -9,10 +9,7 @@ import { keepWhere, readLine, waitFor, writeLine } from '../host/sysfs.ts';
 
 type DeviceAttachment = AttachmentOf<'device'>;
 
-/**
- * A disk that the cloud plugs in and takes away by itself, found by what it says of itself. Disconnecting it leaves it
- * where it is, unused and as writable as the cloud made it.
- */
+/** A disk that the cloud plugs in; disconnecting leaves it where it is, unused and as writable as the cloud made it. */
 export const device: DeviceConnector<'device'> = {
   kind: 'device',
   isSelfConnecting: true,

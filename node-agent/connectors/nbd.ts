@@ -12,9 +12,8 @@ import { createRepair, hasConnection } from './nbd/repair.ts';
 type NbdAttachment = AttachmentOf<'nbd'>;
 
 /**
- * An export of an NBD server. The kernel has the connection, which outlives the agent, and shows which export it leads
- * to: that is the device's identity. Where it is lost, I/O waits for ten minutes, and the next repair or connect brings
- * a new one. A server reports a size once per connection, so that a device in use grows when it is next staged.
+ * An export of an NBD server, which the kernel shows: that is the device's identity. Where the connection is lost, I/O waits
+ * for ten minutes, and a repair or connect brings a new one. A device in use grows when it is next staged.
  */
 export const nbd: DeviceConnector<'nbd'> = {
   kind: 'device',

@@ -11,10 +11,7 @@ type NfsAttachment = AttachmentOf<'nfs'>;
 
 const number = /^\d{1,9}$/;
 
-/**
- * A directory that an NFS server exports, over NFS 4. Requests to a server that is lost wait for it (`hard`), so that
- * no write is lost; the agent's commands have deadlines, and a mount that hangs is taken off by force.
- */
+/** A directory of an NFS 4 server. Requests to a server that is lost wait for it (`hard`), so that no write is lost. */
 export const nfs: ShareConnector<'nfs'> = {
   kind: 'share',
   allowedFlags: {

@@ -174,10 +174,7 @@ async function readController(name: string, subsystem: string, host: Host): Prom
   };
 }
 
-/**
- * The disks of a subsystem's namespaces. Where the kernel has multipath that is one per namespace, whatever the number
- * of controllers; what lies below it is hidden.
- */
+/** The disks of a subsystem's namespaces: with multipath one per namespace, whatever the number of controllers. */
 async function readNamespaces(subsystem: string, host: Host): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => /^nvme\d+n\d+$/.test(name));
   return keepWhere(

@@ -20,10 +20,7 @@ const sysResourceBit = 24n;
 /** Who stages a volume waits for two minutes, mostly; a look for damage that takes longer has no result. */
 const lookMs = 60_000;
 
-/**
- * Before the mount: mends a filesystem that asks for it, and grows one that is smaller than its device, where that
- * is done unmounted. Costs no command for a volume that was seen to be right.
- */
+/** Before the mount: mends and grows what is mended and grown unmounted; one that was seen to be right costs no command. */
 export async function fitUnmounted(volume: FoundVolume): Promise<void> {
   const { agent, device, found } = volume;
   const tools = found.filesystem.unmounted;
@@ -50,10 +47,7 @@ export async function fitMounted(volume: FoundVolume): Promise<void> {
   remember(volume);
 }
 
-/**
- * Runs the check that a refused mount asks for; throws the refusal where the agent does not mend, and FAILED_PRECONDITION
- * when damage is left that needs a person.
- */
+/** Mends what the kernel refused to mount; throws the refusal where it cannot, FAILED_PRECONDITION for damage left. */
 export async function mendAfterRefusal(volume: FoundVolume, refusal: unknown): Promise<void> {
   const { device, found, record } = volume;
   const tools = found.filesystem.unmounted;
@@ -88,10 +82,7 @@ export async function requireUndamaged(volume: FoundVolume): Promise<void> {
   );
 }
 
-/**
- * Grows the filesystem of a staged volume to its device, whose number is given, while pods use it. FAILED_PRECONDITION when
- * that can only be done when the volume is next staged.
- */
+/** Grows a filesystem to its device while pods use it; FAILED_PRECONDITION when that waits for the next stage. */
 export async function growInUse(volume: DeviceVolume, number: string): Promise<void> {
   const { agent, record } = volume;
   const { host } = agent;

@@ -16,10 +16,7 @@ const sampleBytes = MiB;
 /** How many commands read a device at a time. */
 const readers = 3;
 
-/**
- * Throws unless the device reads as zeros wherever a known format keeps a superblock or a copy of one. The device is
- * read by commands, because a device that hangs must not hang the agent.
- */
+/** Throws unless a device reads as zeros wherever a known format keeps a superblock or a copy; read by commands alone. */
 export async function proveBlank(device: Device, host: Host): Promise<void> {
   const ranges = superblockRanges(device.sizeBytes).values();
   const read = async (): Promise<void> => {

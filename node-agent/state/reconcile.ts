@@ -10,9 +10,8 @@ import { pathsOf, type VolumeRecord } from './records.ts';
 const patienceMs = 500;
 
 /**
- * Finds the recorded volumes that did not outlive a reboot, or whatever else took them, and notes that they are down:
- * nothing is mounted at their paths, and no device is theirs; for a cloud's disk, none that is used. It is noted for
- * this process alone, since the next one finds it as well. Mountinfo and sysfs are looked at, and no volume's path.
+ * Notes, for this process alone, which recorded volumes are down, as after a reboot: nothing is mounted at their paths, and
+ * no device is theirs; for a cloud's disk, none that is used. Mountinfo and sysfs are looked at, and no volume's path.
  */
 export async function reconcile(agent: Agent, log: Log): Promise<void> {
   const { host, records } = agent;

@@ -7,10 +7,7 @@ import { silentLog, type Log } from '../../src/lib/log.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 
-/**
- * What the agent knows of one volume. It is written before the first side effect and says what may have been done;
- * what is mounted now, mountinfo says.
- */
+/** What may have been done for a volume, written before the first side effect; what is mounted now, mountinfo says. */
 export type VolumeRecord = {
   readonly volumeId: string;
   readonly attachment: Attachment;
@@ -47,10 +44,7 @@ export type Records = Awaited<ReturnType<typeof openRecords>>;
 
 const formatVersion = 2;
 
-/**
- * Reads all records of a directory, which is made when it is not there. What cannot be read as one is logged and left as
- * it is, but drafts that a crash left.
- */
+/** Reads all records of a directory, which is made if missing; a file that is none is logged and left as it is. */
 export async function openRecords(directory: string, host: Host, log: Log = silentLog) {
   await host.makeDirectory(directory);
   const { records, damaged } = await readAll(directory, host, log);

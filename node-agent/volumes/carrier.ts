@@ -1,10 +1,7 @@
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Device, Judgement, Secrets } from '../connector.ts';
 
-/**
- * What one volume is on this node: a filesystem on a device, a raw device, or a share. It is chosen once for a request, from
- * the volume's attachment and capability; no caller need ask what the volume is.
- */
+/** What one volume is on this node: a filesystem on a device, a raw device, or a share; chosen once for a request. */
 export interface Carrier {
   /** True when a staged volume is mounted at its staging path, and false when it is connected alone. */
   readonly isMounted: boolean;

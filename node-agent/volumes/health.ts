@@ -13,10 +13,7 @@ export type HealthRequest = {
   readonly stagingPath: string;
 };
 
-/**
- * What is wrong with a volume on this node, within a second; empty when nothing is known to be. A volume that is not
- * on this node, or not at the paths given, is NOT_FOUND.
- */
+/** What is wrong with a volume, within a second; NOT_FOUND when it is not on this node, or not at the paths given. */
 export async function examine(
   agent: Agent,
   readings: Readings,
@@ -47,9 +44,8 @@ export function examineStorage({ watch }: Agent) {
 }
 
 /**
- * The health of all volumes that this node has now, as the reasons of their faults: by mountinfo, by what the kernel says of
- * their devices, and by what was learnt when they were last read for another call. No volume is read for it, and no command
- * is run but to ask a virtio disk for its serial number, once.
+ * The reasons of the faults of all volumes here, by mountinfo, by what the kernel says of their devices, and by their last
+ * reading. No volume is read for it, and no command is run but to ask a virtio disk for its serial number, once.
  */
 export async function examineAll(agent: Agent) {
   const { host, records, watch, cache } = agent;

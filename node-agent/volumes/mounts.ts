@@ -17,10 +17,7 @@ export function foreignProblem(mount: Mount, volumeId: string): Problem {
   return preconditionProblem(`"${mount.path}" holds ${describe(mount)}, which is not volume "${volumeId}"`);
 }
 
-/**
- * True when the kernel made the filesystem read-only that was mounted writable, as it does after an error: shown as
- * `ro`, and for an ext4 of later kernels as `emergency_ro`.
- */
+/** True when the kernel turned a writable filesystem read-only after an error: `ro`, or `emergency_ro` of a later ext4. */
 export function isTurnedReadonly(record: VolumeRecord, { superOptions }: Mount): boolean {
   const isTurned = superOptions.includes('ro') || superOptions.includes('emergency_ro');
   return isTurned && !isMountedReadonly(record);
@@ -41,9 +38,8 @@ export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
 }
 
 /**
- * The mounts below kubelet's directory, beside the staged one, that show what that shows or a part of it; not what is
- * another volume's. Several volumes may be one share, or lie in one another: whose such a mount is, mountinfo does not
- * tell then, and none is returned.
+ * The mounts below kubelet's directory that show what is staged, or a part of it; none where another volume may be theirs,
+ * as with volumes that are one share or lie in one another: mountinfo does not tell whose such a mount is.
  */
 export function findUses(
   { base, records }: Agent,

@@ -4,10 +4,7 @@ import type { Device } from '../connector.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import { volumeOf, type Volume } from './carriers/index.ts';
 
-/**
- * FAILED_PRECONDITION when another volume on this node is reached in the very same way, and is a device: two volumes on one
- * would both format, grow and disconnect it.
- */
+/** FAILED_PRECONDITION when another volume here is the very same device: both would format, grow and disconnect it. */
 export function requireOwnReach(volume: Volume): void {
   const holder = volume.carrier.ownsDevice && findSameReach(volume);
   if (holder) throw sharedProblem(volume.record, holder);

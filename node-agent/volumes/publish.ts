@@ -118,9 +118,8 @@ function requireSame(record: VolumeRecord, request: PublishRequest, mounts: read
 }
 
 /**
- * FAILED_PRECONDITION for a volume that may have one path and is published at another one: by its record, or by what is
- * mounted, since a record may have been lost. A path that has the volume already is no second one, and what its pod has from
- * there, such as a part of it (subPath), neither.
+ * FAILED_PRECONDITION for a volume that may have one path and has another, by its record or by what is mounted. A path that
+ * has the volume already is no second one, and what its pod has from there, such as a part of it (subPath), neither.
  */
 async function requireOnlyTarget({ agent, record, request, source, mounts }: Publishing): Promise<void> {
   const { volumeId, capability, targets } = record;

@@ -9,10 +9,7 @@ import { notHereProblem, requireHere } from './request-checks.ts';
 /** A volume, and one of the paths it is staged or published at. */
 export type PathOfVolume = { readonly volumeId: string; readonly path: string };
 
-/**
- * Measures a volume at a path; NOT_FOUND when the volume is not there. The path is read by a command alone; where
- * that hangs, the last good answer is given within a second.
- */
+/** Measures a volume at a path, or NOT_FOUND; where reading it hangs, the last good answer is given within a second. */
 export async function measure(agent: Agent, readings: Readings, at: PathOfVolume): Promise<Usage> {
   const { volumeId, path } = at;
   const { usages } = agent.cache;

@@ -50,10 +50,7 @@ function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '');
 }
 
-/**
- * Looks at every component from the base down: a symbolic link is INVALID_ARGUMENT, a component that is another
- * mount FAILED_PRECONDITION, because what lies below it is not the agent's.
- */
+/** Looks at every component below the base: a link in it is INVALID_ARGUMENT, another mount FAILED_PRECONDITION. */
 export async function inspectPath(
   { host, base }: { readonly host: Host; readonly base: Base },
   given: GivenPath,

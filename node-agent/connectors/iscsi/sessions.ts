@@ -51,17 +51,12 @@ export async function readUnits({ id }: Session, host: Host): Promise<readonly U
   return units;
 }
 
-/**
- * iscsiadm's status for "session is logged in", "no records found", "login failed due to authorization failure", and
- * a login that failed in any other way that trying again does not help (iscsiadm(8)).
- */
+/** iscsiadm's status for: logged in already, nothing recorded, not authorized, otherwise refused for good (iscsiadm(8)). */
 const [sessionExists, nothingFound, notAuthorized, notNegotiated] = [15, 21, 24, 19];
 
 /**
- * What holds for the sessions of this agent. Units come one by one, as they are attached. A portal that does not answer
- * is given up at login after some 10 seconds. A connection counts as lost when it answers no ping for 10 seconds; then
- * iscsid logs in again for as long as it takes, while the kernel holds I/O back: for 15 seconds where multipath has
- * other ways, and for two minutes where there is none, when it fails.
+ * Units come one by one. A portal that does not answer is given up after some 10 seconds. A lost connection is made anew
+ * for as long as it takes, while I/O waits: for 15 seconds where multipath has other paths, else for two minutes.
  */
 function settingsFor({ portals }: AttachmentOf<'iscsi'>): Readonly<Record<string, string>> {
   return {

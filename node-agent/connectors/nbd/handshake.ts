@@ -26,10 +26,7 @@ const errors: Readonly<Record<number, string>> = {
 /** More than any reply has, so that a server that is none is found out. */
 const maxReplyBytes = 64 * 1024;
 
-/**
- * Opens an export by the NBD protocol's fixed newstyle negotiation (doc/proto.md of the NBD project). On return the
- * connection is in its transmission phase; what the server refuses throws.
- */
+/** Opens an export by NBD's fixed newstyle negotiation (doc/proto.md); what the server refuses throws. */
 export function openExport(socket: Socket, name: string): Export {
   const hello = socket.receive(greeting.length + 2);
   if (!hello.subarray(0, greeting.length).equals(greeting)) throw new Error('the server does not speak NBD');

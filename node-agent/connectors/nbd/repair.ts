@@ -12,9 +12,8 @@ const mostAtOnce = 4;
 const roundsBetween = 30;
 
 /**
- * Makes what brings lost connections back, once for each call; the first failure is thrown once all were tried. The kernel
- * shows a lost one only by having fewer connections than devices. Others' connections to the same port of a named host
- * would hide that, so that those are connected anew now and then: a kernel that has lost nothing takes no new connection.
+ * Makes what brings lost connections back; the first failure is thrown once all were tried. The kernel shows a lost one by
+ * having fewer connections than devices, which others' to a named host would hide: those are connected anew now and then.
  */
 export function createRepair(): (attachments: readonly NbdAttachment[], host: Host) => Promise<void> {
   let round = 0;
