@@ -34,7 +34,6 @@ export function deviceMembers(volume: DeviceVolume) {
     disconnect: () =>
       inPhase(agent, 'disconnect', () => connector.disconnect(attachment, agent.host, others)),
     judge: (mount: Mount) => judge(volume, mount),
-    isHere: (disks: readonly NamedDisk[]) => isHere(volume, disks),
   };
 }
 
@@ -80,13 +79,12 @@ async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
   return (await showsGoneDevice(mount, volume.agent.host)) ? 'stale' : 'foreign';
 }
 
-/** Of a filesystem on a disk that the machine connects by itself, only its use says that the volume is here. */
-async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[]): Promise<boolean> {
-  const { agent, connector, record } = volume;
-  const isEnough = record.capability.accessType === 'block' || !connector.isSelfConnecting;
-  for (const disk of disks)
-    if ((await owns(volume, disk.number)) && (isEnough || (await findUser(disk, agent.host)) !== undefined))
-      return true;
+/** True when one of the disks is the volume's, and in use where that is asked. */
+export async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[], inUse: boolean) {
+  for (const disk of disks) {
+    if (!(await owns(volume, disk.number))) continue;
+    if (!inUse || (await findUser(disk, volume.agent.host)) !== undefined) return true;
+  }
   return false;
 }
 

@@ -19,6 +19,7 @@ import {
   connectDevice,
   deviceMembers,
   findOwnNumber,
+  isHere,
   locateDevice,
   requireStillConnected,
   type DeviceVolume,
@@ -50,6 +51,8 @@ export function createFilesystem(volume: DeviceVolume): Carrier {
       if (number === undefined) return undefined;
       return { ...locateDevice(volume, number), growFilesystem: () => growInUse(volume, number) };
     },
+    // A disk that the machine connects by itself is back after a reboot: only its use says that the volume is here.
+    isHere: disks => isHere(volume, disks, volume.connector.isSelfConnecting === true),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   connectDevice,
   deviceMembers,
   findOwnNumber,
+  isHere,
   locateDevice,
   owns,
   type DeviceVolume,
@@ -26,6 +27,7 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
       const number = await findNumber(volume, at);
       return number === undefined ? undefined : locateDevice(volume, number);
     },
+    isHere: disks => isHere(volume, disks, false),
     async examine() {
       if (!device || (await owns(volume, device.number))) return [];
       return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is gone`)];
