@@ -171,6 +171,18 @@ test("the gateway's app loads nothing of Node", () => {
   );
 });
 
+test('a document names only files that there are', () => {
+  const files = globSync('{src,gateway,node-agent,proto,test,docs,deploy}/**/*');
+  for (const document of ['AGENTS.md', 'README.md', ...globSync('docs/*.md')]) {
+    const named = readFileSync(document, 'utf8').matchAll(/`([\w./-]+\.(?:ts|mjs|proto|sh|md))`/g);
+    for (const [, name = ''] of named)
+      assert.ok(
+        name.includes('NAME') || files.some(file => `/${file}`.endsWith(`/${name}`)),
+        `${document}: ${name}`,
+      );
+  }
+});
+
 function isAllowed(target: string, rule: Rule): boolean {
   if (target.startsWith('node:') || builtinModules.includes(target)) return true;
   const ours = /^(src|gateway|node-agent|proto|test|deploy)\//.test(target);
