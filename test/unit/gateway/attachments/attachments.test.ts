@@ -188,6 +188,17 @@ test('an attach that the storage refused for good leaves nothing', async t => {
   assert.deepEqual(await attached(), []);
 });
 
+test('an attach that may have been done is not forgotten when a retry is refused for good', async t => {
+  const { attach, detach, backend } = await open(t);
+  backend.failNext('attach', 'after', new Error('the answer was lost'));
+  await assert.rejects(attach('n1'), isProblem('UNAVAILABLE'));
+  backend.failNext('attach', 'before', new Problem('RESOURCE_EXHAUSTED', 'no more targets'));
+  await assert.rejects(attach('n1'), isProblem('RESOURCE_EXHAUSTED'));
+  await assert.rejects(attach('n2'), isProblem('FAILED_PRECONDITION'));
+  await detach('n1');
+  await attach('n2');
+});
+
 test('of a delete and an attach at once one wins and the other gets a clean error', async t => {
   const { volumes, attachments } = await open(t);
   for (let i = 0; i < 10; i++) {

@@ -183,6 +183,25 @@ test('what was finished and made anew while a sweep was busy with others is left
   assert.equal((await gateway.volumes.get(clusters.a, 'a.zlast')).state, 'ready');
 });
 
+test('what was made anew as another while a sweep was about to finish it is not undone', async t => {
+  const old = await makeGateway(t);
+  const { backend } = old;
+  backend.failNext('create', 'before', new Error('unreachable'));
+  await assert.rejects(create(old));
+  let isFirst = true;
+  // The sweep has read the record, and asks this before it goes on.
+  const capacity = async () => {
+    if (!isFirst) return { totalBytes: 2 ** 30 };
+    isFirst = false;
+    await old.volumes.delete(clusters.a, 'a.pvc-1');
+    await old.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('other'));
+    return { totalBytes: 2 ** 30 };
+  };
+  const next = await old.replica({ backend: { ...backend, capacity } });
+  assert.equal(await next.recovery.sweep(), 1);
+  assert.equal((await next.volumes.get(clusters.a, 'a.pvc-1')).name, 'other');
+});
+
 /** When the one claim in the store ends, in milliseconds since the epoch. */
 async function claimedUntil({ engine }: Gateway): Promise<number> {
   const [row] = await engine.reader.all('select until_ms from claims');

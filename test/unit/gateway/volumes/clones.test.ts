@@ -94,6 +94,8 @@ for (const source of [fromSnapshot, fromVolume]) {
 
   test(`a ${kind} that is unknown or another cluster's is NOT_FOUND, and nothing is recorded`, async t => {
     const gateway = await open(t);
+    await gateway.volumes.create(clusters.b, 'b.pvc-1', volumeSpec('pvc-1'));
+    await gateway.snapshots.create(clusters.b, 'b.pvc-1', { name: 'pvc-1', volumeId: 'b.pvc-1' });
     for (const id of ['a.never', 'b.pvc-1', 'malformed', 'a.copy']) {
       const unknown = kind === 'snapshot' ? { kind, snapshotId: id } : { kind, volumeId: id };
       await assert.rejects(copy(gateway, unknown), isProblem('NOT_FOUND'));
