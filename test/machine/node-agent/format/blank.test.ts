@@ -117,21 +117,32 @@ test('no sixteenth of a device, and no more than 1 MiB of rounding, is without a
   );
 });
 
-/** The first group boundary that mkfs.xfs 6.1 chose, alone and on stripes, by size of device and in bytes. */
-const xfsGroups: readonly (readonly [number, number])[] = [
-  [20 * 1024 * MiB, 1_310_720 * 4096],
-  [333 * 1024 * MiB, 21_823_488 * 4096],
-  [100 * 1024 * MiB, 1_638_384 * 4096],
-  [600 * 1024 * MiB, 4_915_136 * 4096],
-  [1024 * 1024 * MiB, 8_388_592 * 4096],
-  [5 * 1024 * 1024 * MiB, 268_435_455 * 4096],
+const [GiB, TiB] = [1024 * MiB, 1024 * 1024 * MiB];
+
+/**
+ * Where a copy of a superblock lies that no sample meets, by format, size of device and in bytes. Of xfs the first group
+ * boundary that mkfs.xfs 6.1 chose, alone and on stripes.
+ */
+const copies: readonly (readonly [format: string, sizeBytes: number, offset: number])[] = [
+  ['ext4 of 1 KiB blocks', 40 * GiB, 8 * MiB + 1024],
+  ['ext4 of 2 KiB blocks', 40 * GiB, 32 * MiB],
+  ['ext4 of 4 KiB blocks', 40 * GiB, 128 * MiB],
+  ['ext4 with bigalloc', 80 * GiB, 2 * GiB],
+  ['btrfs', 40 * GiB, 64 * MiB],
+  ['btrfs', 3 * TiB, 256 * GiB],
+  ['ocfs2', 80 * GiB, 4 * GiB],
+  ['xfs', 20 * GiB, 1_310_720 * 4096],
+  ['xfs', 333 * GiB, 21_823_488 * 4096],
+  ['xfs', 100 * GiB, 1_638_384 * 4096],
+  ['xfs', 600 * GiB, 4_915_136 * 4096],
+  ['xfs', TiB, 8_388_592 * 4096],
+  ['xfs', 5 * TiB, 268_435_455 * 4096],
 ];
 
-for (const [sizeBytes, start] of xfsGroups) {
-  test(`the ranges of a device of ${sizeBytes} bytes hold the second superblock of its xfs`, () => {
+for (const [format, sizeBytes, start] of copies)
+  test(`the ranges of a device of ${sizeBytes} bytes hold a copy of the superblock of ${format} at ${start}`, () => {
     const isHeld = superblockRanges(sizeBytes).some(
       ({ offset, length }) => offset <= start && start + 512 <= offset + length,
     );
     assert.ok(isHeld);
   });
-}

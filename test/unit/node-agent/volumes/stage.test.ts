@@ -126,6 +126,21 @@ test('a record that is lost is made again from what is mounted', async () => {
   assertClean(bench.host);
 });
 
+test('a stage that fails for good after the records were lost leaves the device that is in use alone', async () => {
+  const { request, agent } = await open();
+  await stage(agent, request);
+  await agent.records.remove(request.volumeId);
+  let isDetached = false;
+  const watched = withCommands(agent, (_, args) => {
+    isDetached ||= args.includes('--detach');
+    return undefined;
+  });
+  const capability = { ...request.capability, fsType: 'xfs' };
+  const elsewhere = { ...request, stagingPath: `${request.stagingPath}-other`, capability };
+  await assert.rejects(stage(watched, elsewhere), { code: 'FAILED_PRECONDITION', detail: /holds ext4/ });
+  assert.equal(isDetached, false);
+});
+
 test('what was mounted with other options is mounted anew, and never formatted for a mark that was left', async () => {
   const { bench, request, agent } = await open();
   const { state } = bench.host;
@@ -184,4 +199,20 @@ test('a filesystem that an interrupted mkfs left unfinished is explained, and ma
   await stage(restarted, request);
   await unstage(restarted, request);
   assertClean(bench.host);
+});
+
+test('what a pod wrote to a block volume is never formatted for an interrupted mkfs, by another agent neither', async () => {
+  const { bench, request, agent } = await open();
+  const image = bench.host.state.images.get(request.attachment.path) ?? assert.fail();
+  const crashing = withCommands(agent, command => {
+    if (command === 'mkfs.ext4') throw new Crash('the agent ended here');
+    return undefined;
+  });
+  await assert.rejects(stage(crashing, request), Crash);
+  await stage(await startAgent(bench), { ...request, capability: block });
+  image.content = 'garbage';
+  const restarted = await startAgent(bench);
+  await unstage(restarted, request);
+  await assert.rejects(stage(restarted, request), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
+  assert.deepEqual(bench.host.state.formatted, []);
 });
