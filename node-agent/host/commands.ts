@@ -20,7 +20,7 @@ export async function runIfInstalled(
 ): Promise<Ended | undefined> {
   const result = await host.run(command, args, { timeoutMs, input });
   const { status } = result;
-  if (result.missing) return undefined;
+  if (result.fault === 'ENOENT') return undefined;
   if (result.fault !== undefined)
     throw unavailableProblem(`${show(command, args)} could not be started: ${result.fault}`);
   if (result.timedOut)

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
+import { parseJson } from '../lib/json.ts';
 import { maxBodyBytes, problemSchema, type NamedOperation } from './operations.ts';
 import { callerGone, Problem } from './problem.ts';
 
@@ -210,14 +211,6 @@ function readProblem(status: number, body: unknown): Problem {
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
   const { code, detail, requestId } = data;
   return new Problem(code, requestId === undefined ? detail : `${detail} (request ${requestId})`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */

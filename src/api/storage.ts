@@ -105,18 +105,14 @@ export const capabilitySchema = z
   .strictObject({
     accessType: z.enum(accessTypes),
     accessMode: z.enum(accessModes),
-    fsType: z
-      .string()
-      .max(128)
-      .optional()
-      .meta({ examples: ['ext4'] }),
-    mountFlags: z
-      .array(z.string().max(4096))
-      .max(64)
-      .optional()
-      .meta({ examples: [['noatime']] }),
+    fsType: z.string().max(128).optional(),
+    mountFlags: z.array(z.string().max(4096)).max(64).optional(),
   })
-  .meta({ id: 'Capability', description: 'One way to use a volume.' });
+  .meta({
+    id: 'Capability',
+    description: 'One way to use a volume.',
+    examples: [{ accessType: 'mount', accessMode: accessModes[0], fsType: 'ext4', mountFlags: ['noatime'] }],
+  });
 
 /** The ways in which a volume is to be used, all of them at once. */
 export const capabilityList = z.array(capabilitySchema).min(1).max(64);

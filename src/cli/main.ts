@@ -18,6 +18,7 @@ type Runnable = {
 type Loaded = Runnable | { readonly commands: Commands };
 type Command = { readonly doc: string } & (Loaded | { readonly load: () => Promise<Loaded> });
 type Commands = Readonly<Record<string, Command>>;
+type Level = { readonly path: string; readonly commands: Commands };
 
 const commands: Commands = {
   gateway: {
@@ -71,10 +72,7 @@ const commands: Commands = {
 
 await main(process.argv.slice(2), { path: 'fairlead', commands });
 
-async function main(
-  [name, ...argv]: readonly string[],
-  level: { readonly path: string; readonly commands: Commands },
-): Promise<void> {
+async function main([name, ...argv]: readonly string[], level: Level): Promise<void> {
   if (name === undefined || name === 'help' || isHelp(name)) {
     print(help(level));
     process.exitCode = name === undefined ? 1 : 0;
@@ -121,7 +119,7 @@ function program<T extends SettingsTable>(
   };
 }
 
-function help({ path, commands: known }: { readonly path: string; readonly commands: Commands }): string {
+function help({ path, commands: known }: Level): string {
   const width = Math.max(...Object.keys(known).map(name => name.length));
   const list = Object.entries(known).map(([name, { doc }]) => `  ${name.padEnd(width)}  ${doc}`);
   return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\n${path} <command> --help lists its settings.`;

@@ -3,8 +3,6 @@ import { Problem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
 import type { Health, Volume } from '../api/volume.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
-import type { Snapshot as CsiSnapshot } from '../csi/generated/csi/v1/Snapshot.ts';
-import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import type { VolumeHealth } from '../csi/generated/csi/v1/VolumeHealth.ts';
 import {
   readCapabilities,
@@ -35,8 +33,8 @@ import {
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
 export function createController(options: ControllerOptions): Handlers<ControllerHandlers> {
   const { client, capabilities, cluster, advertised } = options;
-  const toVolume = (volume: Volume): CsiVolume => toCsiVolume(volume, advertised);
-  const toSnapshot = (snapshot: Snapshot): CsiSnapshot => toCsiSnapshot(snapshot, advertised);
+  const toVolume = (volume: Volume) => toCsiVolume(volume, advertised);
+  const toSnapshot = (snapshot: Snapshot) => toCsiSnapshot(snapshot, advertised);
   return {
     async CreateVolume(request, call) {
       const name = readName(request.name);

@@ -2,7 +2,6 @@ import { hasFeature } from '../api/storage.ts';
 import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
-import type { VolumeGroupSnapshot } from '../csi/generated/csi/v1/VolumeGroupSnapshot.ts';
 import type { Advertised } from '../csi/identity.ts';
 import { readId, readName } from '../csi/request.ts';
 import type { Handlers } from '../csi/call.ts';
@@ -19,7 +18,7 @@ import {
 /** The GroupController service (CSI spec, "Group Controller Service RPCs"), in the order of the spec. */
 export function createGroupController(options: ControllerOptions): Handlers<GroupControllerHandlers> {
   const { client, capabilities, cluster, advertised } = options;
-  const toGroup = (group: Group): VolumeGroupSnapshot => toCsiGroup(group, advertised);
+  const toGroup = (group: Group) => toCsiGroup(group, advertised);
   return {
     async GroupControllerGetCapabilities() {
       const offered = hasFeature(capabilities.get(), 'groups');
@@ -68,7 +67,7 @@ function requireMembers(group: Group, snapshotIds: readonly string[]): void {
     throw new Problem('INVALID_ARGUMENT', `snapshot_ids are not those of group "${group.id}"`);
 }
 
-function toCsiGroup(group: Group, advertised: Advertised): VolumeGroupSnapshot {
+function toCsiGroup(group: Group, advertised: Advertised) {
   const { id, state, snapshots, createdAt } = group;
   requireCreated('group', group);
   return {

@@ -4,6 +4,7 @@ import { SignJWT } from 'jose/jwt/sign';
 import { importJWK } from 'jose/key/import';
 import type { JWK } from 'jose';
 import { Problem } from '../api/problem.ts';
+import { parseJson } from '../lib/json.ts';
 
 /** What goes into a token, and the key that signs it. */
 export type TokenOptions = {
@@ -53,7 +54,7 @@ export async function readKey(path: string) {
   const content = await readFile(path, 'utf8').catch(({ code = 'unknown error' }: NodeJS.ErrnoException) => {
     throw unusableProblem(path, `cannot be read (${code})`);
   });
-  const jwk = parseJwk(content);
+  const jwk = Object(parseJson(content)) as JWK;
   const alg = algorithms.get(jwk.crv);
   if (!alg || typeof jwk.kid !== 'string' || jwk.kid === '' || !jwk.d)
     throw unusableProblem(path, 'is not a private JWK with kid on the curve Ed25519 or P-256');
@@ -61,14 +62,6 @@ export async function readKey(path: string) {
     return { alg, kid: jwk.kid, key: await importJWK(jwk, alg) };
   } catch {
     throw unusableProblem(path, 'holds a key that cannot be used');
-  }
-}
-
-function parseJwk(content: string): JWK {
-  try {
-    return Object(JSON.parse(content)) as JWK;
-  } catch {
-    return {};
   }
 }
 

@@ -66,11 +66,8 @@ export type IdentityOptions = {
 };
 
 /** The Identity service (CSI spec, "Identity Service RPC"). */
-export function createIdentity({
-  driverName,
-  advertised = advertisedByDefault,
-  isReady,
-}: IdentityOptions): Handlers<IdentityHandlers> {
+export function createIdentity(options: IdentityOptions): Handlers<IdentityHandlers> {
+  const { driverName, advertised = advertisedByDefault, isReady } = options;
   const capabilities: PluginCapability[] = [
     { service: { type: 'CONTROLLER_SERVICE' } },
     ...advertised.map(word => ({ service: { type: services[word] } })),

@@ -10,9 +10,7 @@ export type ExecResult = {
   readonly stderr: string;
   /** The deadline passed and the whole process group was killed. */
   readonly timedOut: boolean;
-  /** The command is not installed. */
-  readonly missing: boolean;
-  /** Why it was never started, where it was not: the system's name of the error, such as EMFILE. */
+  /** Why it was never started, where it was not: the system's name of the error, ENOENT where it is not installed. */
   readonly fault?: string;
   /** Set for one that could not be killed and was left behind; resolves once it has ended. */
   readonly gone?: Promise<void>;
@@ -40,9 +38,8 @@ export function countAbandoned(): number {
 }
 
 /**
- * Runs one command, never through a shell. It resolves always: what went wrong is in the result. At the deadline the
- * command and its children are killed as a group; one that cannot die (uninterruptible sleep) is left behind, and
- * the result says `timedOut`.
+ * Runs one command, never through a shell, and resolves always. At the deadline it is killed with its children as a
+ * group; one that cannot die (uninterruptible sleep) is left behind.
  */
 export async function exec(
   command: string,
@@ -51,8 +48,8 @@ export async function exec(
 ): Promise<ExecResult> {
   const child = await start(command, args, stdin !== undefined);
   if (typeof child === 'string') {
-    const output = { stdout: '', stderr: `could not be started: ${child}` };
-    return { status: undefined, ...output, timedOut: false, missing: child === 'ENOENT', fault: child };
+    const stderr = `could not be started: ${child}`;
+    return { status: undefined, stdout: '', stderr, timedOut: false, fault: child };
   }
   child.stdin?.on('error', () => {}).end(stdin ?? '');
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -65,7 +62,6 @@ export async function exec(
     stdout: stdout(),
     stderr: stderr(),
     timedOut: !inTime,
-    missing: false,
     ...(!isOver && { gone: countUntil(closed) }),
   };
 }

@@ -6,6 +6,15 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return [...keys].every(key => sameJson(a[key], b[key]));
 }
 
+/** What the text says as JSON; undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }

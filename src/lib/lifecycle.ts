@@ -22,10 +22,8 @@ export type ProgramRun = {
 const closeTimeoutMs = 4_000;
 
 /**
- * Runs one program until SIGTERM or SIGINT. A start that fails is one line on standard error and exit status 1; an
- * orderly end is status 0. A program that is still needed serves on at the first SIGTERM; SIGINT and a second SIGTERM do not
- * wait. A program that was started with an IPC channel ends at once when the other side has ended: to
- * go on beside its successor would be worse than to stop short, which every program must survive anyway.
+ * Runs one program until SIGTERM or SIGINT: status 0 after an orderly end, 1 with a line on standard error when it does
+ * not start. It serves on at a first SIGTERM until it is released. It ends at once when its parent by IPC has ended.
  */
 export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
   // The other side may go away while the program still starts.

@@ -26,9 +26,8 @@ export type LogLevel = (typeof logLevels)[number];
 const mostWaiting = 2 ** 20;
 
 /**
- * Makes the log of one program. Lines go to standard error, so that standard output stays for results; where nobody
- * reads it any more, or much too slowly, they are lost, and the program goes on. Nothing is loaded for it: a node has
- * every line's cost.
+ * Makes the log of one program. Lines go to standard error; where nobody reads it any more, or much too slowly, they are
+ * lost, and the program goes on.
  */
 export function createLog(program: string, level: LogLevel): Log {
   process.stderr.on('error', nothing);

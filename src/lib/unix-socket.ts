@@ -1,28 +1,26 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
-/** True when a process accepts connections on the socket; false when it is missing or left behind. */
-export function isSocketAnswered(socketPath: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(socketPath);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (unanswered.has(error.code)) resolve(false);
-      else
-        reject(
-          new Error(`cannot use socket "${socketPath}" (${error.code ?? error.message})`, { cause: error }),
-        );
-    });
-  });
-}
-
 /** How a connection fails on which nobody listens; it is reset by a listener that ends at that moment. */
 const unanswered: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
+
+/** True when a process accepts connections on the socket; false when it is missing or left behind. */
+export async function isSocketAnswered(socketPath: string): Promise<boolean> {
+  const socket = connect(socketPath);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (unanswered.has(code)) return false;
+    throw new Error(`cannot use socket "${socketPath}" (${code ?? message})`, { cause: error });
+  } finally {
+    socket.destroy();
+  }
+}
 
 /** What the kernel takes for a UNIX socket's path. */
 const maxPathBytes = 107;

@@ -84,7 +84,6 @@ const killedResult: ExecResult = {
   stdout: '',
   stderr: '',
   timedOut: true,
-  missing: false,
 };
 
 /** What a step that fails gives instead, or what its error says of it. */

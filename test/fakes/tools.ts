@@ -11,11 +11,11 @@ export function runFakeTool(
   state: FakeState,
   ...[command, args, input = '']: [command: string, args: readonly string[], input?: string | undefined]
 ): ExecResult {
-  const base = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
+  const base = { status: 0, stdout: '', stderr: '', timedOut: false };
   const extra = state.extra.get(command);
   const usual = tools[command];
   const tool = extra ? () => extra(args, input) : usual && (() => usual(state, args));
-  if (!tool || state.missing.has(command)) return { ...base, status: undefined, missing: true };
+  if (!tool || state.missing.has(command)) return { ...base, status: undefined, fault: 'ENOENT' };
   const result = tool();
   return typeof result === 'number' ? { ...base, status: result } : { ...base, ...result };
 }

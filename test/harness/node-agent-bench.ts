@@ -235,7 +235,7 @@ export function withCommands(
   const run: Host['run'] = async (command, args, options) => {
     const given = answer(command, args);
     if (!given) return agent.host.run(command, args, options);
-    return { status: undefined, stdout: '', stderr: '', timedOut: false, missing: false, ...given };
+    return { status: undefined, stdout: '', stderr: '', timedOut: false, ...given };
   };
   return { ...agent, host: { ...agent.host, run } };
 }

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
-import { registerNodes } from '../../src/dev/dev.ts';
-import { devCluster, enroll } from '../../src/dev/enrolment.ts';
+import { devCluster, enroll, registerNodes } from '../../src/dev/dev.ts';
 
 /** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
 export type Trio = {

@@ -50,7 +50,7 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
 
   check('disconnect is fine on a machine that has none of the tools to connect', async ({ host, attach }) => {
     const attachment = attach('vol1', sizeBytes);
-    const missing = { status: undefined, stdout: '', stderr: '', timedOut: false, missing: true };
+    const missing = { status: undefined, stdout: '', stderr: '', timedOut: false, fault: 'ENOENT' };
     const bare: Host = { ...host, run: async () => missing };
     await connector.disconnect(attachment, bare);
     await connector.connect(attachment, bare).catch(() => {});

@@ -192,7 +192,7 @@ export async function requireFree(directory: string, neededBytes: number): Promi
 async function runCopy(args: readonly string[], neededBytes: number): Promise<ExecResult> {
   const timeoutMs = leastCopyMs + neededBytes / slowestBytesPerMs;
   const guarded = await exec('setpriv', ['--pdeathsig', 'KILL', '--', 'cp', ...args], { timeoutMs });
-  return guarded.missing ? exec('cp', args, { timeoutMs }) : guarded;
+  return guarded.fault === 'ENOENT' ? exec('cp', args, { timeoutMs }) : guarded;
 }
 
 /**

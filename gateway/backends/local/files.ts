@@ -46,10 +46,11 @@ export function fileProblem(error: unknown, what: string): Problem {
 
 /** What went wrong with a command that did not succeed; `work` is what it was for, such as `remove "/a"`. */
 export function commandProblem(command: string, work: string, result: ExecResult): Problem {
-  const { status, missing, timedOut, fault, stderr } = result;
+  const { status, timedOut, fault, stderr } = result;
   let reason = status === undefined ? 'was killed' : `ended with status ${status}`;
   if (timedOut) reason = 'did not end in time';
-  if (fault !== undefined) reason = missing ? 'is not installed' : `could not be started: ${fault}`;
+  if (fault !== undefined)
+    reason = fault === 'ENOENT' ? 'is not installed' : `could not be started: ${fault}`;
   return new Problem('UNAVAILABLE', `cannot ${work}: "${command}" ${reason}`, stderr);
 }
 

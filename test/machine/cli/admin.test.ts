@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { createClient } from '../../../src/api/client.ts';
 import { createTokenSource } from '../../../src/controller/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
-import { devCluster, enroll } from '../../../src/dev/enrolment.ts';
+import { devCluster, enroll } from '../../../src/dev/dev.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';
 import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway-harness.ts';

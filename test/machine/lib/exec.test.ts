@@ -15,10 +15,10 @@ const outcomes: readonly (readonly [
 ])[] = [
   ['succeeds', ['echo', 'hello'], { status: 0, stdout: 'hello\n', stderr: '' }],
   ['fails', ['sh', '-c', 'echo why >&2; exit 3'], { status: 3, stdout: '', stderr: 'why\n' }],
-  ['a signal ended', ['sh', '-c', 'kill -9 $$'], { status: undefined, timedOut: false, missing: false }],
-  ['is not installed', ['no-such-command-fairlead'], { status: undefined, missing: true, fault: 'ENOENT' }],
-  ['may not be run', ['/etc'], { status: undefined, missing: false, fault: 'EACCES' }],
-  ['no command line can hold', ['echo', 'a\0b'], { status: undefined, missing: false, fault: 'EINVAL' }],
+  ['a signal ended', ['sh', '-c', 'kill -9 $$'], { status: undefined, timedOut: false }],
+  ['is not installed', ['no-such-command-fairlead'], { status: undefined, fault: 'ENOENT' }],
+  ['may not be run', ['/etc'], { status: undefined, fault: 'EACCES' }],
+  ['no command line can hold', ['echo', 'a\0b'], { status: undefined, fault: 'EINVAL' }],
   ['closes its output and goes on', ['sh', '-c', 'exec >&- 2>&-; sleep 0.3; exit 4'], { status: 4 }],
 ];
 for (const [name, [command = '', ...args], result] of outcomes)

@@ -197,7 +197,7 @@ for (const { fsType, repair, from, bytes } of ruined) {
     const rows: readonly (readonly [answers: Record<string, Partial<ExecResult>>, detail: RegExp])[] = [
       [{}, /"mount/],
       [{ [looker]: { timedOut: true } }, /"mount/],
-      [{ [looker]: { missing: true } }, /"mount/],
+      [{ [looker]: { fault: 'ENOENT' } }, /"mount/],
       [{ [looker]: { status: 1 }, dd: { status: 1 } }, /"dd/],
     ];
     for (const [answers, detail] of rows) {

@@ -6,7 +6,7 @@ import type { Mount } from '../../../../src/lib/linux/mountinfo.ts';
 import { createSysfsHost } from '../../../fakes/sysfs.ts';
 import { openFakeBench } from '../../../harness/node-agent-bench.ts';
 
-const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
+const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false };
 const outcomes: Readonly<Record<string, ExecResult>> = {
   works: ended,
   refused: { ...ended, status: 32 },

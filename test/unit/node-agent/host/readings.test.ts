@@ -6,7 +6,7 @@ import { openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts'
 
 test('who waits for another reading of the volume first still has an answer within a second', async t => {
   const bench = openFakeBench();
-  const ended = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
+  const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
   const [slow, hung] = [Promise.withResolvers<typeof ended>(), Promise.withResolvers<typeof ended>()];
   const run = (command: string) => (command === 'slow' ? slow : hung).promise;
   const readings = createReadings(await startAgent({ ...bench, host: { ...bench.host, run } }));

@@ -166,7 +166,7 @@ test('a disk that does not answer does not hold up the start, and its volumes st
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const run: FakeHost['run'] = async () => {
     await answered;
-    return { status: undefined, stdout: '', stderr: '', timedOut: false, missing: true };
+    return { status: undefined, stdout: '', stderr: '', timedOut: false, fault: 'ENOENT' };
   };
   await reconcile({ ...agent, host: { ...agent.host, run } }, silentLog);
   assert.deepEqual(here(), ['c.v', 'c.raw']);

@@ -79,7 +79,7 @@ test('a filesystem on a device is not staged for several nodes that write, but f
 
 const failing = [
   {
-    answer: { missing: true },
+    answer: { fault: 'ENOENT' },
     code: 'FAILED_PRECONDITION',
     detail: '"mkfs.ext4" is not installed on this node',
   },

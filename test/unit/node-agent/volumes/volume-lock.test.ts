@@ -4,7 +4,7 @@ import { createVolumeLock } from '../../../../node-agent/volumes/volume-lock.ts'
 import type { ExecResult } from '../../../../src/lib/exec.ts';
 import { openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
 
-const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false, missing: false };
+const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false };
 
 /** An agent whose commands end as the test says, and two calls on its volume. */
 async function open(run: () => Promise<ExecResult>) {
