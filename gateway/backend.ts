@@ -193,13 +193,10 @@ export type NodeAccess = {
   readonly readonly: boolean;
 };
 
-/** What a backend is given when it is opened: the name of its pool, and a log. */
-export type PoolContext = { readonly name: string; readonly log: Log };
-
 /** What a backend's file gives to the registry. */
 export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
   /** What a pool's entry in the configuration holds beside `backend` and `topology`; strict. */
   readonly settings: Settings;
   /** Opens the backend, or throws one line that says what is wrong with the machine or the settings. */
-  open(settings: z.output<Settings>, context: PoolContext): Promise<Backend>;
+  open(settings: z.output<Settings>, pool: { readonly name: string; readonly log: Log }): Promise<Backend>;
 }

@@ -1,5 +1,5 @@
 import type { Node, NodeSpec } from '../../src/api/node.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { Engine, Reader } from '../store.ts';
 import { type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
@@ -31,8 +31,7 @@ export function createNodes(engine: Engine) {
       await engine.transaction(async sql => {
         const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
         if (volumes.length > 0)
-          throw new Problem(
-            'FAILED_PRECONDITION',
+          throw preconditionProblem(
             `node "${nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
           );
         await nodeTable.remove(sql, { cluster, nodeId });
@@ -45,7 +44,7 @@ export function createNodes(engine: Engine) {
 export function requireNodeId(nodeId: string): void {
   const { length } = new TextEncoder().encode(nodeId);
   if (length === 0 || length > 256 || /\p{Cc}/u.test(nodeId))
-    throw new Problem('INVALID_ARGUMENT', 'a node id has 1 to 256 bytes and no control characters');
+    throw invalidProblem('a node id has 1 to 256 bytes and no control characters');
 }
 
 /** A volume that is to be attached to a node of a cluster, and what the cluster reported of the node. */
@@ -91,8 +90,7 @@ function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: W
   if (isReachable(segments, from)) return;
   const there =
     Object.keys(from).length === 0 ? 'has reported no topology' : `is in "${formatSegments(from)}"`;
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  throw preconditionProblem(
     `volume "${id}" is in "${formatSegments(segments)}", and node "${nodeId}" ${there}`,
   );
 }
@@ -102,6 +100,7 @@ function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: W
  * FAILED_PRECONDITION, naming the node that has it.
  */
 export function requireShareable(other: AttachmentRecord, asked: AttachmentRecord): void {
+  const { volumeId } = asked;
   const sides = [other, asked];
   const modes = sides.map(({ capability }) => capability.accessMode);
   const writers = sides.filter(({ readonly }) => !readonly);
@@ -109,9 +108,5 @@ export function requireShareable(other: AttachmentRecord, asked: AttachmentRecor
     modes.every(mode => mode.startsWith('MULTI_NODE_')) &&
     (writers.every(({ capability }) => capability.accessMode === 'MULTI_NODE_MULTI_WRITER') ||
       (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER')));
-  if (!shareable)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${asked.volumeId}" is attached to node "${other.nodeId}"`,
-    );
+  if (!shareable) throw preconditionProblem(`volume "${volumeId}" is attached to node "${other.nodeId}"`);
 }

@@ -1,14 +1,27 @@
-import { statfs } from 'node:fs/promises';
-import { posix } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, opendir, readdir, readFile, rename, rmdir, statfs } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { z } from 'zod';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
-import type { Backend, BackendPlugin } from '../backend.ts';
+import { exec } from '../../src/lib/exec.ts';
+import { isAtOrBelow, originOf, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
+import type { Backend, BackendPlugin, HealthEntry, VolumeRef } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
-import { createVolumes, emptyTrash, findVolume } from './dir/volumes.ts';
-import { vacateTimeoutMs } from './local/files.ts';
+import {
+  codeOf,
+  commandProblem,
+  fileProblem,
+  filesystemFaults,
+  ignore,
+  isId,
+  readFault,
+  requireId,
+  syncDirectory,
+  vacateTimeoutMs,
+} from './local/files.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -28,6 +41,13 @@ const settings = z.strictObject({
     .describe('bytes that all volumes together may have; else what the filesystem has'),
 });
 
+/** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
+const mode = 0o770;
+/** A directory that no volume's id can name. */
+const trashName = '.trash';
+/** How long one removal may take before the next call continues it, in milliseconds. */
+const removeTimeoutMs = 120_000;
+
 type Settings = z.output<typeof settings>;
 
 /** Volumes as directories, which many nodes write at once: bound on this machine, or over NFS. */
@@ -38,7 +58,6 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
   const root = await requireWritableDirectory(directory, 'the directory');
   // What lies on a server may have several gateways: nothing is there but the volumes themselves.
   const release = nfs ? undefined : await lockDirectory(root, 'the directory', vacateTimeoutMs);
-  const volumes = createVolumes(root);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
   void emptyTrash(root, () => true).catch(() => {});
   return {
@@ -48,16 +67,11 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     areShares: true,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters: z.strictObject({}),
-    ...volumes,
-    async create(volume) {
-      for (const capability of volume.capabilities) requireFilesystem(capability, protocol);
-      return volumes.create(volume);
-    },
+    ...createVolumes(root, protocol),
     async attach({ id }, { capability }) {
       requireFilesystem(capability, protocol);
       const path = await findVolume(root, id);
-      if (path === undefined)
-        throw new Problem('FAILED_PRECONDITION', `the directory of volume "${id}" is missing`);
+      if (path === undefined) throw preconditionProblem(`the directory of volume "${id}" is missing`);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
         : { protocol: 'bind', path };
@@ -77,8 +91,133 @@ async function usableBytes(root: string): Promise<number> {
 
 function requireFilesystem({ fsType }: Capability, protocol: string): void {
   if (fsType === undefined || fsType === protocol) return;
-  throw new Problem(
-    'INVALID_ARGUMENT',
+  throw invalidProblem(
     `filesystem "${fsType}" cannot be had: a volume of backend "dir" is a directory of a filesystem that is there`,
   );
+}
+
+/**
+ * The volumes of a root: one directory for each. Nothing enforces a volume's size, and none is recorded here: a volume has
+ * the size that was asked for.
+ */
+function createVolumes(
+  root: string,
+  protocol: string,
+): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
+  return {
+    async create({ id, requiredBytes, capabilities }) {
+      for (const capability of capabilities) requireFilesystem(capability, protocol);
+      const path = await findVolume(root, id);
+      // An empty directory is what an unfinished create left; one that holds data is never given to a new volume.
+      if (path !== undefined && (await readdir(path)).length > 0)
+        throw new Problem('ALREADY_EXISTS', `the directory of volume "${id}" exists and is not empty`);
+      const made = join(root, id);
+      try {
+        await mkdir(made, { mode }).catch(ignore('EEXIST'));
+        // The mode is set whatever the process masks.
+        await syncDirectory(made, mode);
+        await syncDirectory(root);
+      } catch (error) {
+        await rmdir(made).catch(() => {});
+        // Without the root it may still be made later.
+        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, `the directory of volume "${id}"`);
+      }
+      return { sizeBytes: requiredBytes };
+    },
+
+    async expand({ id, sizeBytes }, { requiredBytes }) {
+      if ((await findVolume(root, id)) === undefined)
+        throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
+      return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
+    },
+
+    async delete({ id }) {
+      const path = await findVolume(root, id);
+      if (path !== undefined) {
+        await requireUnmounted(path, id);
+        await discard(root, id);
+      }
+      await emptyTrash(root, one => one === id);
+    },
+
+    volumeHealth: volume => healthOf(root, volume),
+
+    async *list() {
+      for (const entry of await readdir(root, { withFileTypes: true }))
+        if (entry.isDirectory() && isId(entry.name)) yield entry.name;
+    },
+  };
+}
+
+/**
+ * The path of a volume's directory, right below the root; undefined when it is missing. INVALID_ARGUMENT for what is no
+ * volume's id, FAILED_PRECONDITION for what is no directory, such as a symbolic link.
+ */
+async function findVolume(root: string, id: string): Promise<string | undefined> {
+  const path = join(root, requireId(id, 'volume'));
+  return (await hasDirectory(path)) ? path : undefined;
+}
+
+/**
+ * FAILED_PRECONDITION while this machine has the directory, or a part of it, mounted somewhere, or something mounted in
+ * it. What other machines mount, it cannot see.
+ */
+async function requireUnmounted(path: string, id: string): Promise<void> {
+  const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+  const origin = originOf(mounts, path);
+  const mount = mounts.find(
+    one =>
+      isAtOrBelow(one.path, path) || (one.device === origin?.device && isAtOrBelow(one.root, origin.root)),
+  );
+  if (mount) throw preconditionProblem(`volume "${id}" is still mounted at "${mount.path}"`);
+}
+
+/** Takes a volume's directory away at one instant, durably: it never shows as half a volume. */
+async function discard(root: string, id: string): Promise<void> {
+  const trash = join(root, trashName);
+  await mkdir(trash, { mode: 0o700 }).catch(ignore('EEXIST'));
+  await hasDirectory(trash);
+  await rename(join(root, id), join(trash, `${id}.${randomBytes(8).toString('hex')}`));
+  await syncDirectory(trash);
+  await syncDirectory(root);
+}
+
+/** Removes what is in the trash of the chosen volumes; nothing there is fine. */
+async function emptyTrash(root: string, isChosen: (id: string) => boolean): Promise<void> {
+  const trash = join(root, trashName);
+  if (!(await hasDirectory(trash))) return;
+  for (const entry of await readdir(trash)) {
+    const [, id = ''] = /^(.+)\.[0-9a-f]{16}$/.exec(entry) ?? [];
+    if (isId(id) && isChosen(id)) await removeTree(join(trash, entry));
+  }
+}
+
+/** False when nothing is there; FAILED_PRECONDITION for what is no directory, such as a symbolic link. */
+async function hasDirectory(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(ignore('ENOENT'));
+  if (!found || found.isDirectory()) return found !== undefined;
+  throw preconditionProblem(`"${path}" is not a directory`);
+}
+
+/** Removes a tree. Links in it are removed and never followed; what is mounted in it stays, and is an error. */
+async function removeTree(path: string): Promise<void> {
+  const args = ['-r', '-f', '--one-file-system', '--', path];
+  const result = await exec('rm', args, { timeoutMs: removeTimeoutMs });
+  if (result.status !== 0) throw commandProblem('rm', `remove "${path}"`, result);
+}
+
+/** What is wrong with a volume's directory and with the filesystem, which nothing keeps one volume from filling. */
+async function healthOf(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
+  const path = join(root, requireId(id, 'volume'));
+  try {
+    if (!(await lstat(path)).isDirectory()) {
+      const message = `"${path}" of volume "${id}" is not a directory`;
+      return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];
+    }
+    await using directory = await opendir(path);
+    await directory.read();
+    return await filesystemFaults(root, 1);
+  } catch (error) {
+    return [readFault(error, 'directory', id)];
+  }
 }

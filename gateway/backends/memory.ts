@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/storage.ts';
 import type {
   Backend,
@@ -145,7 +145,7 @@ function writesOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk['w
 }
 
 function requireThere<T>(found: T | undefined, id: string): T {
-  if (found === undefined) throw new Problem('FAILED_PRECONDITION', `"${id}" is not there`);
+  if (found === undefined) throw preconditionProblem(`"${id}" is not there`);
   return found;
 }
 

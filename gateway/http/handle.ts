@@ -8,7 +8,7 @@ import {
   type Output,
   type Request,
 } from '../../src/api/operations.ts';
-import { asProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -75,7 +75,7 @@ async function readRequest(c: Context<Env>, { query, body }: Operation): Promise
 const limitBody = bodyLimit({
   maxSize: maxBodyBytes,
   onError: () => {
-    throw new Problem('INVALID_ARGUMENT', `body: more than ${maxBodyBytes} bytes`);
+    throw invalidProblem(`body: more than ${maxBodyBytes} bytes`);
   },
 });
 
@@ -93,13 +93,13 @@ function parseJson(text: string): unknown {
     return JSON.parse(text, mayNameProto.test(text) ? requireOwnKey : undefined);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem('INVALID_ARGUMENT', 'body: not JSON', error);
+    throw invalidProblem('body: not JSON', error);
   }
 }
 
 /** A schema would drop such a key, wherever it is, instead of reporting it. */
 function requireOwnKey(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw new Problem('INVALID_ARGUMENT', 'body: "__proto__" is not known');
+  if (key === '__proto__') throw invalidProblem('body: "__proto__" is not known');
   return value;
 }
 

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem } from '../../src/api/problem.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import type { Pool, Pools } from './pools.ts';
 
@@ -24,8 +24,7 @@ export function choosePool(
   const pool = asked === undefined ? implied : usable.find(({ name }) => name === asked);
   if (pool) return { pool, own };
   const names = usable.map(({ name }) => `"${name}"`).join(', ') || 'none';
-  throw new Problem(
-    'INVALID_ARGUMENT',
+  throw invalidProblem(
     asked === undefined
       ? `parameters.pool: is needed, one of the pools that this cluster may use: ${names}`
       : `parameters.pool: there is no pool "${asked}"; this cluster may use ${names}`,

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Backend } from '../backend.ts';
@@ -21,7 +21,7 @@ export function createPools(list: () => readonly Pool[], offered: () => readonly
     /** UNAVAILABLE for a pool that the configuration does not name. */
     get(name: string): Pool {
       const pool = list().find(one => one.name === name);
-      if (!pool) throw new Problem('UNAVAILABLE', `pool "${name}" is not configured`);
+      if (!pool) throw unavailableProblem(`pool "${name}" is not configured`);
       return pool;
     },
   };

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { BlockPage } from '../../src/api/snapshot.ts';
 import type { Extent } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -31,7 +31,7 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
       const target = await requireReadySnapshot(cluster, id);
       const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);
       if (base && base.volumeId !== target.volumeId)
-        throw new Problem('INVALID_ARGUMENT', `snapshots "${base.id}" and "${id}" are of different volumes`);
+        throw invalidProblem(`snapshots "${base.id}" and "${id}" are of different volumes`);
       const pool = pools.get(target.pool);
       const { allocated, changed } = requireOffered(pool, pool.backend.changes, 'changed blocks');
       const { sizeBytes } = target;
@@ -58,7 +58,7 @@ async function collect(
     if (upTo <= from) continue;
     if (blocks.length === limit) return { sizeBytes, blocks, nextOffset: end };
     if (!(offset >= end && upTo > offset))
-      throw new Problem('UNAVAILABLE', `the storage listed blocks out of order, at ${extent.offset}`);
+      throw unavailableProblem(`the storage listed blocks out of order, at ${extent.offset}`);
     blocks.push({ offset, length: upTo - offset });
     end = upTo;
   }

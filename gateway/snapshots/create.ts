@@ -1,4 +1,10 @@
-import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
+import {
+  asProblem,
+  preconditionProblem,
+  Problem,
+  problemTable,
+  unavailableProblem,
+} from '../../src/api/problem.ts';
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
@@ -153,8 +159,7 @@ function requireOnePool({ kind, id }: Ref, volumes: readonly VolumeRecord[]): st
   const [first, ...rest] = volumes;
   const other = rest.find(({ pool }) => pool !== first?.pool);
   if (first && !other) return first.pool;
-  throw new Problem(
-    'FAILED_PRECONDITION',
+  throw preconditionProblem(
     `${kind} "${id}" cannot be created: volume "${first?.id}" is in pool "${first?.pool}", volume "${other?.id}" in pool "${other?.pool}"`,
   );
 }
@@ -175,12 +180,12 @@ async function createAll(
         : await Promise.all(snapshots.map(one => backend.create(one)));
     if (created?.length === members.length) return created;
     const problem = `the storage created ${created?.length} of the ${members.length} members of group "${id}"`;
-    throw new Problem('UNAVAILABLE', problem);
+    throw unavailableProblem(problem);
   } catch (error) {
     if (subject.state === 'creating' && error instanceof Problem && problemTable[error.code].final)
       await deleteAll(pools, members).catch((cause: unknown) => {
         const why = asProblem(cause).detail;
-        throw new Problem('UNAVAILABLE', `what was begun cannot be undone yet: ${why}`, cause);
+        throw unavailableProblem(`what was begun cannot be undone yet: ${why}`, cause);
       });
     throw error;
   }

@@ -1,5 +1,5 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem } from '../../src/api/problem.ts';
 import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -104,7 +104,7 @@ async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<Intended<Recor
   if (!known) return { result: undefined };
   const { members } = known;
   if (kind === 'snapshot' && members[0]?.groupId !== undefined)
-    throw new Problem('INVALID_ARGUMENT', `snapshot "${id}" belongs to group "${members[0].groupId}"`);
+    throw invalidProblem(`snapshot "${id}" belongs to group "${members[0].groupId}"`);
   for (const member of members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
   for (const member of members) await snapshotTable.update(sql, member, { state: 'deleting' });
   if (kind === 'group') await groupTable.update(sql, { id }, { state: 'deleting' });

@@ -1,5 +1,5 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Resource } from '../tables/claims.ts';
 import type { Cluster } from './cluster.ts';
 
@@ -7,7 +7,7 @@ import type { Cluster } from './cluster.ts';
 export function requireOwnNew(cluster: Cluster, resource: Resource): void {
   const { kind, id } = resource;
   if (clusterOf(id) === undefined)
-    throw new Problem('INVALID_ARGUMENT', `"${id}" is not a ${kind} id such as "${cluster.name}.name"`);
+    throw invalidProblem(`"${id}" is not a ${kind} id such as "${cluster.name}.name"`);
   requireOwn(cluster, resource);
 }
 

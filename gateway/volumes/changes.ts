@@ -1,4 +1,4 @@
-import { Problem, problemTable } from '../../src/api/problem.ts';
+import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { SizeSpec, Volume } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ExpandedVolume } from '../backend.ts';
@@ -141,8 +141,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
 /** A volume is never reported as grown to less than it had, or less than was asked for. */
 function requireGrown({ id, sizeBytes }: VolumeRecord, requiredBytes: number, grown: ExpandedVolume): void {
   if (isWithin(grown.sizeBytes, { requiredBytes: Math.max(sizeBytes, requiredBytes) })) return;
-  throw new Problem(
-    'UNAVAILABLE',
+  throw unavailableProblem(
     `the storage expanded volume "${id}" to ${grown.sizeBytes} bytes, which was not asked for`,
   );
 }

@@ -1,5 +1,5 @@
 import { formatOptionsOf } from '../../src/api/filesystems.ts';
-import { Problem, problemTable } from '../../src/api/problem.ts';
+import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
@@ -165,8 +165,7 @@ async function create(backend: Backend, { record, source, topologies }: Creating
   if (isInTopology && isWithin(sizeBytes, { requiredBytes, limitBytes }))
     return { ...created, ...(segments && { segments }) };
   const where = segments ? `in "${formatSegments(segments)}"` : 'in no topology';
-  throw new Problem(
-    'UNAVAILABLE',
+  throw unavailableProblem(
     `the storage created volume "${id}" with ${sizeBytes} bytes ${where}, which was not asked for`,
   );
 }

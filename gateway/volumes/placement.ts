@@ -1,5 +1,5 @@
 import type { TopologyRequirement } from '../../src/api/storage.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem } from '../../src/api/problem.ts';
 import { meetsTerm, formatSegments, withoutEmpty, type Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { segmentsText } from '../tables/table.ts';
@@ -19,8 +19,7 @@ export function readRequirement({ requisite = [], preferred = [] }: TopologyRequ
   const known = new Set(asked.requisite.map(segmentsText));
   const stray = asked.preferred.find(term => !known.has(segmentsText(term)));
   if (stray && known.size > 0)
-    throw new Problem(
-      'INVALID_ARGUMENT',
+    throw invalidProblem(
       `body.topology.preferred: "${formatSegments(stray)}" is none of the requisite terms`,
     );
   return asked;

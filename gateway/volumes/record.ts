@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import type { Volume, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
@@ -80,7 +80,7 @@ export function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
   const { id, state, restorableUntilMs = 0 } = known;
   if (state === 'deleted') {
     const until = new Date(restorableUntilMs).toISOString();
-    throw new Problem('FAILED_PRECONDITION', `volume "${id}" was deleted and can be restored until ${until}`);
+    throw preconditionProblem(`volume "${id}" was deleted and can be restored until ${until}`);
   }
   if (state === 'deleting') throw new Problem('ABORTED', `volume "${id}" is being deleted; try again`);
   const differences = [

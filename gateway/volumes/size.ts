@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { SizeBounds, VolumeSizes } from '../backend.ts';
 
 /** Bounds of a size in bytes; 0 or absent is no bound. */
@@ -7,10 +7,7 @@ type Range = { readonly requiredBytes?: number | undefined; readonly limitBytes?
 /** INVALID_ARGUMENT when no size can lie between the two bounds. */
 export function requireRange({ requiredBytes = 0, limitBytes = 0 }: Range): void {
   if (limitBytes > 0 && requiredBytes > limitBytes)
-    throw new Problem(
-      'INVALID_ARGUMENT',
-      `requiredBytes of ${requiredBytes} is more than limitBytes of ${limitBytes}`,
-    );
+    throw invalidProblem(`requiredBytes of ${requiredBytes} is more than limitBytes of ${limitBytes}`);
 }
 
 /** True when a size lies within the bounds. */

@@ -1,4 +1,4 @@
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
 import type { VolumeSource } from '../backend.ts';
 import { featuresOf } from '../pools/features.ts';
@@ -29,12 +29,11 @@ export async function requireSource(
 export function requireSourceOffered({ name, backend }: Pool, source: AskedSource, sourcePool: string): void {
   const { kind, id } = toResource(source);
   if (sourcePool !== name)
-    throw new Problem(
-      'INVALID_ARGUMENT',
+    throw invalidProblem(
       `parameters.pool: ${kind} "${id}" is in pool "${sourcePool}", and so is what is made from it, not in pool "${name}"`,
     );
   if (!featuresOf(backend).includes(kind === 'snapshot' ? 'restore' : 'clone'))
-    throw new Problem('INVALID_ARGUMENT', `pool "${name}" makes no volumes from a ${kind}`);
+    throw invalidProblem(`pool "${name}" makes no volumes from a ${kind}`);
 }
 
 /**
@@ -72,19 +71,13 @@ export async function requireUnneeded(sql: Reader, { kind, id }: Resource): Prom
   const source: AskedSource =
     kind === 'volume' ? { kind, volumeId: id } : { kind: 'snapshot', snapshotId: id };
   const [made] = await volumeTable.select(sql, { source, state: 'creating' }, 'limit 1');
-  if (made)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `${kind} "${id}" is needed: volume "${made.id}" is being made from it`,
-    );
-  if (kind !== 'volume') return;
   const needing = "and state in ('creating', 'processing') limit 1";
-  const [unready] = await snapshotTable.select(sql, { volumeId: id }, needing);
-  if (unready)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${id}" has the snapshot "${unready.id}", which is not ready`,
-    );
+  const [unready] = kind === 'volume' ? await snapshotTable.select(sql, { volumeId: id }, needing) : [];
+  if (!made && !unready) return;
+  const reason = made
+    ? `volume "${made.id}" is being made from it`
+    : `snapshot "${unready?.id}" is not ready`;
+  throw preconditionProblem(`${kind} "${id}" is needed: ${reason}`);
 }
 
 /** The source as what can be claimed. */

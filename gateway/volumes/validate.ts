@@ -5,7 +5,7 @@ import {
   formatOptionsOf,
   isFilesystemName,
 } from '../../src/api/filesystems.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { invalidProblem, type Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
@@ -27,14 +27,11 @@ export function capabilityProblem(
   const isUnsafe = !areShares && accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER';
   const isOffered = accessModes.includes(accessMode) && accessTypes.includes(accessType);
   if (isUnsafe || !isOffered)
-    return new Problem(
-      'INVALID_ARGUMENT',
-      `pool "${name}" does not offer ${accessMode} for volumes of type ${accessType}`,
-    );
+    return invalidProblem(`pool "${name}" does not offer ${accessMode} for volumes of type ${accessType}`);
   // What a share may be asked for as, its backend knows.
   if (areShares || fsType === '' || isFilesystemName(fsType)) return undefined;
   const names = filesystemNames.join(', ');
-  return new Problem('INVALID_ARGUMENT', `filesystem "${fsType}" is not one of ${names}`);
+  return invalidProblem(`filesystem "${fsType}" is not one of ${names}`);
 }
 
 /**
@@ -54,8 +51,7 @@ export function readVolumeParameters(
   const isFormatted =
     capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
   if (backend.areShares || !isFormatted)
-    throw new Problem(
-      'INVALID_ARGUMENT',
+    throw invalidProblem(
       `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${pool}" gets one` : 'a block volume gets none'}`,
     );
   const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
@@ -80,7 +76,7 @@ export function readMutableParameters(
 ): Record<string, string> {
   if (modification) return readParameters(modification.parameters, parameters, 'mutableParameters');
   if (Object.keys(parameters).length === 0) return {};
-  throw new Problem('INVALID_ARGUMENT', `mutableParameters: pool "${name}" has none`);
+  throw invalidProblem(`mutableParameters: pool "${name}" has none`);
 }
 
 /** All that is wrong, each as `path: what`. Values are not shown: some may be secret. */
@@ -103,5 +99,5 @@ export function readBy<T>(schema: z.ZodType<T>, value: unknown, root: string): T
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const issues = describeIssues(error, path => [root, ...path].join('.'));
-  throw new Problem('INVALID_ARGUMENT', issues.join('; '));
+  throw invalidProblem(issues.join('; '));
 }

@@ -1,5 +1,5 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Intended } from '../operations/operation.ts';
@@ -28,8 +28,7 @@ export function createVolumes(options: ServiceOptions) {
     const known = await findVolume(sql, id);
     if (!known) return { result: undefined };
     const nodes = (await findAttachments(sql, id)).map(({ nodeId }) => `"${nodeId}"`);
-    if (nodes.length > 0)
-      throw new Problem('FAILED_PRECONDITION', `volume "${id}" is attached to node ${nodes.join(', ')}`);
+    if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
     await requireUnneeded(sql, { kind: 'volume', id });
     if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
     return { intent: known };

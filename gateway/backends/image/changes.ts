@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { fileProblem } from '../local/files.ts';
 import { type MappedExtent, readExtents } from './extents.ts';
 import type { ImagePool } from './pool.ts';
@@ -26,9 +27,9 @@ export function createChanges(pool: ImagePool): Changes {
   return {
     async *allocated(snapshot, fromOffset) {
       await using target = await openSnapshot(pool, snapshot);
-      const map = await readExtents(target.path, target.sizeBytes);
+      const extents = await readExtents(target.path, target.sizeBytes);
       const blocks = differing(undefined, target, chunksFrom([wholeOf(target)], fromOffset));
-      yield* joined(map?.extents ?? blocks, fromOffset);
+      yield* joined(extents ?? blocks, fromOffset);
     },
     async *changed(pair, fromOffset) {
       await using base = await openSnapshot(pool, pair.base);
@@ -56,8 +57,8 @@ async function mayDiffer(base: Source, target: Source): Promise<Iterable<Extent>
   const now = await readExtents(target.path, target.sizeBytes);
   const after = before && (await readExtents(base.path, base.sizeBytes));
   // A filesystem may move blocks, so that two files were at one address one after the other and not together.
-  const isStill = before !== undefined && before.digest === after?.digest;
-  return isStill && now ? unsharedRanges(before.extents, now.extents, target.sizeBytes) : [wholeOf(target)];
+  const isStill = isDeepStrictEqual(before, after);
+  return isStill && before && now ? unsharedRanges(before, now, target.sizeBytes) : [wholeOf(target)];
 }
 
 /** The ranges in chunks, from the first that ends after the offset. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, link, open, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Problem } from '../../../src/api/problem.ts';
+import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { KnownSnapshot, NewSnapshot } from '../../backend.ts';
@@ -74,7 +74,7 @@ export async function copyTogether({ createDraft }: ImagePool, copies: readonly 
     const after = await Promise.all(idle.map(stampOf));
     for (const [index, draft] of idle.entries())
       if (before[index] !== after[index] || isWritten(draft))
-        throw new Problem('FAILED_PRECONDITION', `${draft.name} was attached or written while it was copied`);
+        throw preconditionProblem(`${draft.name} was attached or written while it was copied`);
     await publish(drafts);
   } finally {
     await Promise.all(drafts.map(({ path }) => unlink(path).catch(ignore('ENOENT'))));
@@ -88,8 +88,7 @@ function isWritten({ attachedForWriting, source }: Source): boolean {
 
 async function requireOneInstant([first, second]: readonly Draft[]): Promise<void> {
   if (first && second)
-    throw new Problem(
-      'FAILED_PRECONDITION',
+    throw preconditionProblem(
       `${first.name} and ${second.name} are both attached for writing and cannot be copied at one instant; detach all but one`,
     );
   if (first && !(await sharesAtomically(dirname(first.source)))) throw tornProblem(first);
@@ -141,8 +140,7 @@ async function publish(drafts: readonly Draft[]): Promise<void> {
 }
 
 function tornProblem({ name }: Source): Problem {
-  return new Problem(
-    'FAILED_PRECONDITION',
+  return preconditionProblem(
     `${name} is attached for writing, and the filesystem of the volumes cannot copy it at one instant; detach it first`,
   );
 }

@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Extent } from '../../backend.ts';
 
 /** A stretch of a file that has blocks. `physical` is where they lie, when that is certain; else undefined. */
 export type MappedExtent = Extent & { readonly physical: number | undefined };
-
-/** The stretches of a file that have blocks, in order; two maps with the same digest are equal. */
-export type ExtentMap = { readonly extents: readonly MappedExtent[]; readonly digest: string };
 
 const deadlineMs = 5 * 60_000;
 const row = /^\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+):\s*(?:(\d+):)?\s*([a-z0-9_,]*)\s*$/;
@@ -23,7 +19,10 @@ const plainFlags = new Set(['', 'last', 'shared', 'merged', 'eof']);
  * Asks the filesystem (FIEMAP, by way of filefrag) where a file has blocks, after what is written has reached them.
  * Undefined when it is not known: there is no filefrag, the filesystem has no maps, or the answer is not understood.
  */
-export async function readExtents(path: string, sizeBytes: number): Promise<ExtentMap | undefined> {
+export async function readExtents(
+  path: string,
+  sizeBytes: number,
+): Promise<readonly MappedExtent[] | undefined> {
   // -s writes back first, -b1 counts in bytes.
   const child = spawn('filefrag', ['-v', '-e', '-s', '-b1', '--', path], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -38,9 +37,11 @@ export async function readExtents(path: string, sizeBytes: number): Promise<Exte
 }
 
 /** Reads the table between its heading and the count of extents. Anything unexpected gives undefined. */
-async function parseRows(lines: AsyncIterable<string>, sizeBytes: number): Promise<ExtentMap | undefined> {
+async function parseRows(
+  lines: AsyncIterable<string>,
+  sizeBytes: number,
+): Promise<readonly MappedExtent[] | undefined> {
   const extents: MappedExtent[] = [];
-  const hash = createHash('sha256');
   let [isTable, isLast, isExact] = [false, true, true];
   for await (const line of lines) {
     if (!isTable) {
@@ -52,7 +53,6 @@ async function parseRows(lines: AsyncIterable<string>, sizeBytes: number): Promi
     const names = flags.split(',');
     isExact &&= Number(index) === extents.length && Number(last) - Number(first) + 1 === Number(length);
     isLast = names.includes('last');
-    hash.update(line);
     const isPlain = names.every(name => plainFlags.has(name));
     extents.push({
       offset: Number(first),
@@ -61,5 +61,5 @@ async function parseRows(lines: AsyncIterable<string>, sizeBytes: number): Promi
     });
   }
   const inside = extents.filter(({ length }) => length > 0);
-  return isExact && isLast ? { extents: inside, digest: hash.digest('hex') } : undefined;
+  return isExact && isLast ? inside : undefined;
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Problem } from '../../../src/api/problem.ts';
+import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { codeOf } from '../local/files.ts';
 import type { ImagePool } from './pool.ts';
@@ -8,10 +8,7 @@ import type { ImagePool } from './pool.ts';
 export function requireUnused({ images }: ImagePool, { id }: VolumeRef): void {
   const devices = loopDevicesOf(images.pathOf(id));
   if (devices.length > 0)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      `volume "${id}" is still in use by /dev/${devices.join(', /dev/')}`,
-    );
+    throw preconditionProblem(`volume "${id}" is still in use by /dev/${devices.join(', /dev/')}`);
 }
 
 /** The loop devices of this machine that can write to the file. */

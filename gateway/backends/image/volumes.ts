@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { open, stat, statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import { asProblem, Problem } from '../../../src/api/problem.ts';
+import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import type {
   Backend,
@@ -74,7 +74,7 @@ export function createImages(
       if (isAllocated)
         await allocate(pool, volume).catch(async error => {
           // An image that may hold data is never removed here: it is for a retry to complete.
-          if (heldBytes > 0) throw new Problem('UNAVAILABLE', asProblem(error).detail, error);
+          if (heldBytes > 0) throw unavailableProblem(asProblem(error).detail, error);
           await images.remove([id]);
           throw error;
         });
@@ -95,7 +95,7 @@ export function createImages(
       // An image may have grown without that being recorded yet.
       if (((await images.sizeOf(id)) ?? 0) >= sizeBytes) return { protocol: 'loop', path: images.pathOf(id) };
       const problem = `the image of volume "${id}" is missing or smaller than the volume`;
-      throw new Problem('FAILED_PRECONDITION', problem);
+      throw preconditionProblem(problem);
     },
 
     detach: async volume => requireUnused(pool, volume),

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, open, statfs } from 'node:fs/promises';
 import { clusterOf } from '../../../src/api/ids.ts';
-import { Problem } from '../../../src/api/problem.ts';
+import { invalidProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { ExecResult } from '../../../src/lib/exec.ts';
 import type { HealthEntry } from '../../backend.ts';
 
@@ -16,7 +16,7 @@ export function isId(name: string): boolean {
 /** The id, or INVALID_ARGUMENT for what is none. */
 export function requireId(id: string, noun: 'volume' | 'snapshot'): string {
   if (isId(id)) return id;
-  throw new Problem('INVALID_ARGUMENT', `"${id}" is not a ${noun} id`);
+  throw invalidProblem(`"${id}" is not a ${noun} id`);
 }
 
 /** The system's code of an error. */
@@ -41,7 +41,7 @@ export function fileProblem(error: unknown, what: string): Problem {
     return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the volumes is full (${code})`, error);
   if (code === 'EFBIG')
     return new Problem('OUT_OF_RANGE', 'the filesystem takes no files of so many bytes', error);
-  return new Problem('UNAVAILABLE', `cannot use ${what} (${code})`, error);
+  return unavailableProblem(`cannot use ${what} (${code})`, error);
 }
 
 /** What went wrong with a command that did not succeed; `work` is what it was for, such as `remove "/a"`. */
@@ -51,7 +51,7 @@ export function commandProblem(command: string, work: string, result: ExecResult
   if (timedOut) reason = 'did not end in time';
   if (fault !== undefined)
     reason = fault === 'ENOENT' ? 'is not installed' : `could not be started: ${fault}`;
-  return new Problem('UNAVAILABLE', `cannot ${work}: "${command}" ${reason}`, stderr);
+  return unavailableProblem(`cannot ${work}: "${command}" ${reason}`, stderr);
 }
 
 /** Makes the entries of a directory durable, and gives it a mode; a link instead of it is refused. */
