@@ -38,8 +38,9 @@ export function findAttachments(sql: Reader, volumeId: string): Promise<readonly
 /** Which volumes are attached to the node, or being attached or detached, by id. */
 export async function listVolumesOnNode(
   sql: Reader,
-  node: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
+  { cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
 ): Promise<readonly string[]> {
-  const found = await attachmentTable.select(sql, node, 'order by volume_id');
-  return found.map(({ volumeId }) => volumeId);
+  // Every attaching to a node with a limit asks: to read whole attachments costs four times as much.
+  const query = 'select volume_id from attachments where cluster = ? and node_id = ? order by volume_id';
+  return (await sql.all(query, cluster, nodeId)).map(row => String(row.volume_id));
 }

@@ -97,25 +97,24 @@ async function intendCreate(
   const source = await findSource(sql, record);
   requireNotSmaller(record, source);
   const topologies = requireTopologies(where.pool.backend, record, source);
-  // The source may have grown since an earlier try.
-  if (known && sizeOfSource(source) <= known.reservedBytes) return { intent: { record, source, topologies } };
+  if (known) return { intent: { record, source, topologies } };
   const { requiredBytes = 0, limitBytes = 0 } = record.spec;
   const wanted = { requiredBytes: Math.max(requiredBytes, sizeOfSource(source)), limitBytes };
   const bytes = chooseSize(wanted, where.pool.backend.sizes);
-  const space = await requireSpace(sql, where, { bytes, heldBytes: record.reservedBytes, topologies });
-  const segments = space?.segments ?? record.segments;
+  const space = await requireSpace(sql, where, { bytes, topologies });
+  const segments = space?.segments;
   const reserved = { ...record, reservedBytes: bytes, segments };
-  await moveReservation(sql, known, reserved);
-  await volumeTable.put(sql, reserved);
+  await moveReservation(sql, undefined, reserved);
+  await volumeTable.insert(sql, reserved);
   return {
     intent: { record: reserved, source, topologies: topologies && segments ? [segments] : topologies },
   };
 }
 
-/** A copy is never cut off: what is asked for must hold all of the source, or OUT_OF_RANGE. */
-function requireNotSmaller({ spec }: VolumeRecord, source: VolumeSource | undefined): void {
+/** A copy is never cut off: what is asked for, and was reserved by an earlier try, must hold all of the source, or OUT_OF_RANGE. */
+function requireNotSmaller({ spec, reservedBytes }: VolumeRecord, source: VolumeSource | undefined): void {
   const sizeBytes = sizeOfSource(source);
-  for (const bytes of [spec.requiredBytes ?? 0, spec.limitBytes ?? 0])
+  for (const bytes of [spec.requiredBytes ?? 0, spec.limitBytes ?? 0, reservedBytes])
     if (bytes > 0 && bytes < sizeBytes)
       throw new Problem(
         'OUT_OF_RANGE',
