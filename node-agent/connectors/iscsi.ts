@@ -61,12 +61,12 @@ async function bringUnit(session: Session, { lun }: IscsiAttachment, host: Host)
 
 /** The volume's disks once every session has one, or else those that are there after a while. */
 async function findDisks(sessions: readonly Session[], attachment: IscsiAttachment, host: Host) {
-  const look = () => findPaths(sessions, attachment, host);
+  let paths: readonly Path[] = [];
   // A disk is there a little before it says what it is.
-  await waitFor(
-    async () => (await look()).filter(({ isOwn }) => isOwn).length === sessions.length || undefined,
-  );
-  const paths = await look();
+  await waitFor(async () => {
+    paths = await findPaths(sessions, attachment, host);
+    return paths.filter(({ isOwn }) => isOwn).length === sessions.length || undefined;
+  });
   const { target, lun } = attachment;
   if (paths.length === 0) throw unavailableProblem(`target "${target}" shows no disk as unit ${lun} yet`);
   const foreign = paths.find(({ isOwn }) => !isOwn);

@@ -119,12 +119,12 @@ async function giveUp(volume: Volume, known: VolumeRecord | undefined, error: un
   const isFirst = !known || known.isDown === true;
   const isRecorded = agent.records.get(record.volumeId) !== undefined;
   // What is in use all the same, as after the records were lost, stays.
-  if (isFirst && problemTable[asProblem(error).code].final && isRecorded && !(await isMounted(volume)))
+  if (isFirst && problemTable[asProblem(error).code].final && isRecorded && !(await isInUse(volume)))
     await takeDown(volume).catch(() => {});
   throw error;
 }
 
-async function isMounted({ agent, carrier }: Volume): Promise<boolean> {
+async function isInUse({ agent, carrier }: Volume): Promise<boolean> {
   for (const mount of await agent.host.mounts()) if ((await carrier.judge(mount)) === 'own') return true;
   return false;
 }
@@ -138,20 +138,12 @@ async function replaceEarlier(
   const differences = differencesOf(factsOfStage(known), factsOfStage(record));
   if (differences.length === 0) return;
   const earlier = volumeOf(agent, known);
-  if (isInEffect(earlier, record, mounts))
+  const isMounted = pathsOf(known).some(path => topMount(mounts, path));
+  const isSameAttachment = known.attachment.attachmentId === record.attachment.attachmentId;
+  // Else it is a leftover from before a reboot, or of another attachment.
+  if (!known.isDown && (isMounted || (!earlier.carrier.isMounted && isSameAttachment)))
     throw new Problem('ALREADY_EXISTS', `volume "${record.volumeId}" is staged: ${differences.join('; ')}`);
   await disconnect(earlier);
-}
-
-/** True when what the record says is still done, and not a leftover from before a reboot or another attachment. */
-function isInEffect(
-  { record: known, carrier }: Volume,
-  asked: VolumeRecord,
-  mounts: readonly Mount[],
-): boolean {
-  if (known.isDown) return false;
-  if (pathsOf(known).some(path => topMount(mounts, path))) return true;
-  return !carrier.isMounted && known.attachment.attachmentId === asked.attachment.attachmentId;
 }
 
 /** Takes what is mounted at the staging path for staged, when it is the volume and as it was asked for. */

@@ -89,21 +89,16 @@ export function requireUsable(
 
 /** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
 export async function removeLeftover(host: Host, { path, kind }: PathState): Promise<void> {
-  if (kind === 'directory') await removeEmptyDirectory(host, path);
+  if (kind === 'directory')
+    await host.removeDirectory(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY') throw error;
+      throw preconditionProblem(`target_path "${path}" is not mounted and not empty`, error);
+    });
   else if (kind === 'file') await host.removeFile(path);
   else if (kind !== 'nothing')
     throw preconditionProblem(
       `target_path "${path}" is ${kind === 'filled' ? 'not mounted and a file that holds data' : 'neither a file nor a directory'}`,
     );
-}
-
-async function removeEmptyDirectory(host: Host, path: string): Promise<void> {
-  try {
-    await host.removeDirectory(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
-    throw preconditionProblem(`target_path "${path}" is not mounted and not empty`, error);
-  }
 }
 
 function componentsOf(path: string, base: Base): readonly string[] {

@@ -22,10 +22,10 @@ const requestSeconds = 30n;
 const deadSeconds = 600n;
 
 /** A device by its index, or any that is free, and the name that the kernel shows of what it leads to. */
-export type Place = { readonly index: number | undefined; readonly identifier: string };
+export type NamedDevice = { readonly index: number | undefined; readonly identifier: string };
 
 /** Connects a device, and returns its index. */
-export function connectDevice(socket: Socket, found: Export, { index, identifier }: Place): number {
+export function connectDevice(socket: Socket, found: Export, { index, identifier }: NamedDevice): number {
   const answer = ask(commands.connect, [
     [attribute.index, index],
     [attribute.sizeBytes, found.sizeBytes],
@@ -42,7 +42,7 @@ export function connectDevice(socket: Socket, found: Export, { index, identifier
 }
 
 /** Gives a device a new connection in place of a lost one. A kernel that has lost none takes none, and still succeeds. */
-export function reconnectDevice(socket: Socket, { index, identifier }: Place): void {
+export function reconnectDevice(socket: Socket, { index, identifier }: NamedDevice): void {
   ask(commands.reconfigure, [
     [attribute.index, index],
     [attribute.identifier, identifier],
