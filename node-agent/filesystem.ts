@@ -1,16 +1,10 @@
 import type { FilesystemName, FormatOptions } from '../src/api/filesystems.ts';
 
-/**
- * One filesystem, described and not executed: the agent runs what is described here. Command lines are argument
- * lists, and none holds a force flag.
- */
+/** One filesystem, described and not executed. Command lines are argument lists, and none holds a force flag. */
 export interface Filesystem {
   /** The name in mountinfo, in blkid's answers, and in a StorageClass's `csi.storage.k8s.io/fstype`. */
   readonly name: FilesystemName;
-  /**
-   * Has its mkfs print which features it knows, on either output and with any status. Absent where every version takes
-   * all that `make` names.
-   */
+  /** Has its mkfs print which features it knows, with any status; absent where every version takes all of `make`. */
   readonly features?: CommandLine;
   /**
    * Makes an empty filesystem on a device that was proved blank, with options that were checked for it, and with no
@@ -23,10 +17,7 @@ export interface Filesystem {
   readonly mountOptions: readonly string[];
   /** More options for a read-only device, so that not even a journal is written. */
   readonly readonlyOptions: readonly string[];
-  /**
-   * Mount flags that a caller may give beside those that every filesystem knows: a name and the pattern of its
-   * value, which is `''` where the flag has none.
-   */
+  /** Mount flags beside those that every filesystem knows: a name, and its value's pattern; `''` is no value. */
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
   /** Grows it to the size of its device while it is mounted; run again it changes nothing. */
   growMounted(mounted: { readonly device: string; readonly path: string }): CommandLine;

@@ -25,10 +25,7 @@ import { createWatch } from './host/stuck-commands.ts';
 /** The start, with kubelet's first calls, is not held up by the survey's report, in milliseconds. */
 const reportAfterMs = 1_000;
 
-/**
- * Starts the node agent on `machine`. What was mounted by an earlier one is served on, and nothing is touched by the
- * start.
- */
+/** Starts the node agent on `machine`; what an earlier one mounted is served on and not touched. */
 export async function startNodeAgent(
   config: NodeConfig,
   log: Log,

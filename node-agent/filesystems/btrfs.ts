@@ -6,10 +6,7 @@ const leastGrownBytes = 256 * 1024 * 1024;
 /** What every new one has, where its mkfs lets it be named; versions before 6.3 have free-space-tree without a name. */
 const usual = ['extref', 'skinny-metadata', 'no-holes', 'free-space-tree'];
 
-/**
- * The btrfs filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.btrfs are.
- * Kernels before 6.7 refuse to mount a clone beside its source: both have one UUID.
- */
+/** btrfs with the features of the oldest supported kernel; one before 6.7 mounts no clone beside its source of one UUID. */
 export const btrfs: Filesystem = {
   name: 'btrfs',
   features: { command: 'mkfs.btrfs', args: ['--features', 'list-all'] },

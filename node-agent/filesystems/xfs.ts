@@ -1,10 +1,7 @@
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { mkfsArgs, plainFlags, type Filesystem } from '../filesystem.ts';
 
-/**
- * What the oldest supported kernel does not know, by option of mkfs.xfs. Newer versions turn it on by themselves, older
- * ones do not take its name.
- */
+/** What newer versions of mkfs.xfs turn on by themselves and the oldest supported kernel does not know, by option. */
 const newer = {
   '-m': ['rmapbt', 'bigtime', 'inobtcount', 'metadir'],
   '-i': ['nrext64', 'exchange'],

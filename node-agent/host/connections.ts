@@ -15,10 +15,7 @@ export type Connecting<C extends Connection> = {
   readonly what: string;
 };
 
-/**
- * Connects every address that has no connection yet, each once, and returns those that are up: what does not answer is
- * left to the next call. When none is up that is an error, UNAUTHENTICATED before any other.
- */
+/** Connects each address without a connection, once, and returns those that are up; if none, throws, UNAUTHENTICATED first. */
 export async function connectMissing<C extends Connection>(connecting: Connecting<C>): Promise<readonly C[]> {
   const { addresses, read, connect, what } = connecting;
   const before = await read();

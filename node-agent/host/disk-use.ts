@@ -7,10 +7,7 @@ import { readLine } from './sysfs.ts';
 
 type DiskNumber = Pick<Disk, 'name' | 'number'>;
 
-/**
- * What uses a disk or a partition of it, in words: a device above it, a mount, or a filesystem that is mounted where
- * the agent does not see it, such as in another container; undefined when nothing does.
- */
+/** What uses a disk or a partition of it, in words, even where the agent does not see its mount; undefined for nothing. */
 export async function findUser({ name, number }: DiskNumber, host: Host): Promise<string | undefined> {
   const numbers = new Set([number]);
   const parts = await withPartitions(name, host);
@@ -54,10 +51,7 @@ export async function requireUnused(disk: DiskNumber, host: Host): Promise<void>
 /** States of a SCSI disk in which it cannot even be opened. */
 const offline: ReadonlySet<string | undefined> = new Set(['offline', 'transport-offline']);
 
-/**
- * Makes a disk ready to go: throws UNAVAILABLE when something uses it, and else has the kernel write what it still
- * holds for it. A disk that is missing or offline, which takes nothing any more, is fine.
- */
+/** Flushes a disk that nothing uses, else UNAVAILABLE; one that is missing or offline is fine. */
 export async function settleDisk(disk: DiskNumber, host: Host): Promise<void> {
   await requireUnused(disk, host);
   if (offline.has(await readLine(`/sys/block/${disk.name}/device/state`, host))) return;

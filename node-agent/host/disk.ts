@@ -27,10 +27,7 @@ export async function readDisk(name: string, host: Host): Promise<Disk | undefin
   return { name, number, sizeBytes: Number(sectors) * 512, readonly: flag === '1' };
 }
 
-/**
- * True when the device at a path in sysfs (`/sys/block/<name>`, `/sys/dev/block/<number>`) is a whole disk that says
- * of itself what is asked for. Links below /dev, which can lag behind or lead elsewhere, have no part in it.
- */
+/** True when a device in sysfs is a whole disk that says of itself what is asked for; links below /dev have no part in it. */
 export async function isDisk(path: string, identity: DiskIdentity, host: Host): Promise<boolean> {
   const { wwid, serial } = identity;
   if (isNameless(identity)) return false;

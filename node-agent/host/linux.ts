@@ -34,10 +34,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
 /** A device that goes while its file is read gives ENODEV; one that has nothing to say there, EINVAL or ENXIO. */
 const absent: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'EINVAL', 'ENXIO']);
 
-/**
- * What the kernel keeps in memory (/proc, /sys) is read at once: it waits on no device, and a turn through the thread
- * pool would cost ten times the read.
- */
+/** What the kernel keeps in memory waits on no device, and a turn through the thread pool would cost ten times the read. */
 function readText(path: string): string | undefined {
   // Most of what is asked for among many devices is not there, and an error costs more than a look.
   if (!existsSync(path)) return undefined;

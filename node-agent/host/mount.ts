@@ -7,9 +7,8 @@ import { inPhase, type ObservePhase } from './phases.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /**
- * The number (`major:minor`) of the block device that a mount shows, as a filesystem or as the bound device node;
- * undefined when it shows none. btrfs and device nodes are mounted from an anonymous device, so the name decides
- * there; a device that was removed has no number, and its name is returned instead.
+ * The number (`major:minor`) of the block device that a mount shows, undefined when it shows none. btrfs and device nodes
+ * have an anonymous one, so their name decides; a device that was removed has no number, and its name is returned.
  */
 export async function deviceNumberOf(mount: Mount, host: Host): Promise<string | undefined> {
   if (isDeviceNode(mount)) return numberOf(mount.root.slice(1), host);
@@ -61,8 +60,8 @@ export type Unmounting = {
 };
 
 /**
- * Unmounts until mountinfo shows nothing at the path; what is mounted below it is a
- * `Problem`, and stays. What hangs is unmounted by force, what is refused never is. Returns what is mounted then.
+ * Unmounts all that is at the path, and returns what is mounted then; a mount below it is a `Problem`, and stays. What
+ * hangs is unmounted by force, what is refused never is.
  */
 export function unmountAll(agent: Unmounter, path: string): Promise<readonly Mount[]> {
   return inPhase(agent, 'unmount', () => unmountEach(agent, path));

@@ -13,10 +13,7 @@ export async function requireSelinux({ mountFlags = [] }: Capability, host: Host
     );
 }
 
-/**
- * True when a mount has the context that was asked for, however the kernel spells it; what was not asked for does not
- * matter.
- */
+/** True when a mount has the context that was asked for, if one was, however the kernel spells it. */
 export function hasContext({ superOptions }: Mount, { mountFlags = [] }: Capability): boolean {
   const asked = contextOf(mountFlags);
   if (asked === undefined) return true;

@@ -30,10 +30,7 @@ export function createWatch() {
     /** The oldest command that runs for the volume. */
     running: (volumeId: string): Waiting | undefined =>
       commands.values().find(one => one.volumeId === volumeId && !one.isStuck),
-    /**
-     * The oldest command of the volume that did not die when it was killed and is still there; of these operations alone,
-     * where some are named.
-     */
+    /** The oldest command of the volume that outlived its kill and is still there; of these operations, if named. */
     stuck: (volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined =>
       commands
         .values()

@@ -12,9 +12,8 @@ const limits = { requestTimeout: 5_000, maxHeaderSize: 8_192 };
 const maxConnections = 32;
 
 /**
- * Serves pages by their paths, for GET and HEAD, on `address` (`host:port` as it listens; port 0 takes a free one); where
- * it cannot listen is an error. A page that cannot be made is logged, and is 500. Request bodies are not read, and
- * connections are few and short.
+ * Serves pages by their paths, for GET and HEAD, on `address` (`host:port`; port 0 takes a free one), or throws. A page that
+ * cannot be made is logged, and is 500. Request bodies are not read, and connections are few and short.
  */
 export async function startHttp(
   { host, port }: { readonly host: string; readonly port: number },

@@ -42,10 +42,8 @@ const mostPauseMs = 60_000;
 const reasonCap = 500;
 
 /**
- * Offers the driver to kubelet, as node-driver-registrar does beside other drivers. Kubelet finds the socket
- * `<directory>/<driver>-reg.sock`, now or when it starts, and nothing else is made there. Kubelet does not ask again by
- * itself after some refusals, so a refused driver makes its socket anew, after ever longer pauses; so it does with a
- * socket that was removed.
+ * Offers the driver to kubelet by the socket `<directory>/<driver>-reg.sock`. Kubelet does not ask again by itself after some
+ * refusals, so a refused driver makes its socket anew, after ever longer pauses; so it does with one that was removed.
  */
 export async function startRegistration(options: RegistrationOptions): Promise<Registration> {
   const { directory, driverName, endpoint, log, lookMs = 2_000 } = options;
