@@ -18,9 +18,7 @@ export const findingSchema = z
     id: volumeId,
     problem: z
       .enum(['unknown', 'missing', 'stuck'])
-      .describe(
-        '`unknown`: in the storage, not in the store; `missing`: the reverse; `stuck`: work on it does not end.',
-      ),
+      .describe('`unknown`: not in the store; `missing`: not in the storage; `stuck`: work does not end.'),
     ageMs: z.int().describe('Since when it is so, as far as audits have seen, in milliseconds.'),
     detail: text('in the storage, not in the store').describe('What was found, for people.'),
   })

@@ -11,10 +11,7 @@ export const attachmentFields = {
   nfs: { server: 'text', path: 'path' },
   /** An export of an NBD server. */
   nbd: { server: 'host', port: 'port', export: 'text' },
-  /**
-   * A logical unit of an iSCSI target. `wwid` and `serial` are what the disk says of itself: its `wwid` in sysfs, such
-   * as `naa.6001405…`, and its unit serial number (VPD page 0x80). At least one is given.
-   */
+  /** A logical unit of an iSCSI target; at least one of `wwid` (sysfs) and `serial` (VPD page 0x80). */
   iscsi: { portals: 'addresses', target: 'text', lun: 'lun', wwid: 'text?', serial: 'text?' },
   /** A namespace of an NVMe subsystem over TCP; `wwid` is its UUID, NGUID or EUI-64 as `uuid.…` or `eui.…`. */
   'nvme-tcp': { addresses: 'addresses', subsystem: 'text', wwid: 'text' },
@@ -36,10 +33,7 @@ export const commonAttachmentFields = {
 
 const anyText = { pattern: /[\s\S]/, fault: 'no text' };
 
-/**
- * What a field of each kind may hold, and what is said of anything else. `addresses` are up to `most` different ones,
- * each with a port, such as `192.0.2.7:3260` or `[2001:db8::7]:3260`; `text?` may be absent.
- */
+/** What a field of each kind may hold, and what is said of anything else; `text?` may be absent. */
 export const fieldKinds = {
   text: anyText,
   'text?': anyText,

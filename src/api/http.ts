@@ -139,10 +139,7 @@ function openCall(call: Call) {
   };
 }
 
-/**
- * Sends one request and reads the whole answer. By handlers of undici's own, because each stream that it makes for a
- * body lives until a major collection.
- */
+/** Sends one request by undici's handlers: each stream that it makes lives until a major collection. */
 function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   let running: Dispatcher.DispatchController | undefined;

@@ -32,9 +32,7 @@ export const nodeSchema = nodeSpecSchema
   .meta({ id: 'Node', description: 'A node of a cluster.' });
 
 /** What runs on an attachment. */
-export const attachmentState = z
-  .enum(['attaching', 'attached', 'detaching'])
-  .meta({ examples: ['attached'] });
+export const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
 
 /** How a node is to use a volume. */
 export const attachmentSpecSchema = z

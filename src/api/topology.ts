@@ -28,11 +28,7 @@ export function isReachable(topology: Segments, from: Segments): boolean {
   return Object.entries(topology).every(([key, value]) => there.get(key.toLowerCase()) === value);
 }
 
-/**
- * True when the topology meets the term of a requirement: they have at least one key in common, and the same value for
- * each that they have in common. What only one of them has does not matter, so that a term may be wider than the
- * topology, or be about other things as well.
- */
+/** True when both have a key in common, and the same value for each key that they have in common. */
 export function meetsTerm(topology: Segments, term: Segments): boolean {
   const wanted = byLowerKey(term);
   const shared = Object.entries(topology).filter(([key]) => wanted.has(key.toLowerCase()));

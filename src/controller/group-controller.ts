@@ -21,10 +21,8 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
   const toGroup = (group: Group) => toCsiGroup(group, advertised);
   return {
     async GroupControllerGetCapabilities() {
-      const offered = hasFeature(capabilities.get(), 'groups');
-      return {
-        capabilities: offered ? [{ rpc: { type: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT' } }] : [],
-      };
+      if (!hasFeature(capabilities.get(), 'groups')) return { capabilities: [] };
+      return { capabilities: [{ rpc: { type: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT' } }] };
     },
 
     async CreateVolumeGroupSnapshot(request, call) {

@@ -23,10 +23,7 @@ const algorithms: ReadonlyMap<unknown, string> = new Map([
   ['P-256', 'ES256'],
 ]);
 
-/**
- * Signs tokens and reuses each until a fifth of its life is left. The key file is read for every new token, so that
- * a replaced key is used without a restart. A file that cannot be used is UNAVAILABLE, as it may be in replacement.
- */
+/** Signs tokens, reuses each until a fifth of its life is left, and reads the key file for every new one. */
 export function createTokenSource({ keyFile, issuer, audience, lifetimeMs }: TokenOptions): TokenSource {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
   async function sign(): Promise<string> {

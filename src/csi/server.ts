@@ -36,8 +36,7 @@ const drainMs = 3_000;
 
 /**
  * Serves on a UNIX socket. A socket file that nobody answers is replaced; one that a live instance answers is an error,
- * and that instance is not disturbed. What is no socket is never replaced. Whoever removes the file later takes the
- * server from its callers: a liveness probe on the socket then has the program started again.
+ * and so is what is no socket. When the file is removed later, a liveness probe has the program started again.
  */
 export async function serve(options: ServeOptions) {
   const { socketPath, services } = options;

@@ -16,10 +16,7 @@ export const demoSettings = {
   },
 } as const;
 
-/**
- * Walks one volume's life as kubelet and the sidecars do, on this machine and for real: first with a filesystem, then
- * as a raw block device. Returns the exit status: 0 only when every step worked and nothing was left behind.
- */
+/** Walks two volumes as sidecars and kubelet do; status 0 when every step worked and nothing is left. */
 export async function runDemo({ fs }: SettingsOf<typeof demoSettings>): Promise<number> {
   if (process.getuid?.() !== 0) {
     complain('it attaches loop devices and mounts filesystems, which needs root; run it as root');

@@ -23,10 +23,7 @@ type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 const vacateTimeoutMs = 3_000;
 const registerTimeoutMs = 10_000;
 
-/**
- * Starts gateway, controller and node agent on this machine, each in a process of its own, and registers the node. All
- * that must outlive a restart is below `dir`. When one of them ends by itself, `fail` is called and the rest is useless.
- */
+/** Starts all three, each as a process, and registers the node; calls `fail` when one ends by itself. */
 export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
   const { dir, topology, 'node-id': nodeId } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };

@@ -25,10 +25,7 @@ export type LogLevel = (typeof logLevels)[number];
 /** Most characters of lines that wait for a reader who is slow; what comes while they wait is lost. */
 const mostWaiting = 2 ** 20;
 
-/**
- * Makes the log of one program. Lines go to standard error; where nobody reads it any more, or much too slowly, they are
- * lost, and the program goes on.
- */
+/** Makes the log of one program, on standard error; lines that nobody reads are lost. */
 export function createLog(program: string, level: LogLevel): Log {
   process.stderr.on('error', nothing);
   const lineAt =

@@ -132,16 +132,7 @@ function readText(name: string, given: Given): string | undefined {
     return first;
   });
   if (value !== undefined && path) throw new Error('is given both as a value and as a file');
-  return (value ?? (path ? readTextFile(path) : undefined))?.trim();
-}
-
-function readTextFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new Error(`cannot read file "${path}" (${code})`, { cause: error });
-  }
+  return (value ?? (path ? readFileSync(path, 'utf8') : undefined))?.trim();
 }
 
 function variableOf(name: string): string {

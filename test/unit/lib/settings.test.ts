@@ -53,8 +53,8 @@ const single: readonly (readonly [argv: string, variables: NodeJS.ProcessEnv, fa
   ['', { ...env, FAIRLEAD_note: 'x' }, 'unknown variable FAIRLEAD_note'],
   ['--note=', env, '--note: must not be empty'],
   ['', { ...env, FAIRLEAD_NOTE: '' }, '--note: must not be empty'],
-  ['--store-key-file=/nowhere/k', env, '--store-key: cannot read file "/nowhere/k" (ENOENT)'],
-  ['--store-key-file=/', env, '--store-key: cannot read file "/" (EISDIR)'],
+  ['--store-key-file=/nowhere/k', env, `--store-key: ENOENT: no such file or directory, open '/nowhere/k'`],
+  ['--store-key-file=/', env, '--store-key: EISDIR: illegal operation on a directory, read'],
   ['--store-key=good --store-key-file=/x', env, '--store-key: is given both as a value and as a file'],
   [
     '',
