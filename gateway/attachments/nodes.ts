@@ -66,10 +66,7 @@ export async function requireNode(
   return node?.spec;
 }
 
-/**
- * The node can have this volume beside its others: FAILED_PRECONDITION when it is where the volume is not reached from,
- * RESOURCE_EXHAUSTED when it is full of others.
- */
+/** FAILED_PRECONDITION when the node is where the volume is not reached from, RESOURCE_EXHAUSTED when it is full. */
 export async function requireAdmission(sql: Reader, wanted: Wanted): Promise<void> {
   requireReachable(wanted);
   const { volume, cluster, nodeId, node } = wanted;
@@ -95,10 +92,7 @@ function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: W
   );
 }
 
-/**
- * Two nodes may have a volume when neither writes, or in a mode that says who may write. Otherwise it is
- * FAILED_PRECONDITION, naming the node that has it.
- */
+/** FAILED_PRECONDITION, naming the other node, unless neither writes or both modes say who may write. */
 export function requireShareable(other: AttachmentRecord, asked: AttachmentRecord): void {
   const { volumeId } = asked;
   const sides = [other, asked];

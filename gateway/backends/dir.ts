@@ -96,10 +96,7 @@ function requireFilesystem({ fsType }: Capability, protocol: string): void {
   );
 }
 
-/**
- * The volumes of a root: one directory for each. Nothing enforces a volume's size, and none is recorded here: a volume has
- * the size that was asked for.
- */
+/** One directory for each volume. Nothing records or enforces a size: it is what was asked for. */
 function createVolumes(
   root: string,
   protocol: string,
@@ -158,10 +155,7 @@ async function findVolume(root: string, id: string): Promise<string | undefined>
   return (await hasDirectory(path)) ? path : undefined;
 }
 
-/**
- * FAILED_PRECONDITION while this machine has the directory, or a part of it, mounted somewhere, or something mounted in
- * it. What other machines mount, it cannot see.
- */
+/** FAILED_PRECONDITION while this machine has the directory or a part of it mounted; others' mounts it cannot see. */
 async function requireUnmounted(path: string, id: string): Promise<void> {
   const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
   const origin = originOf(mounts, path);

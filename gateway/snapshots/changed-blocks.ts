@@ -22,10 +22,7 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   }
 
   return {
-    /**
-     * From the first stretch that ends after the offset; OUT_OF_RANGE for one beyond the snapshot. With `base` the
-     * blocks that differ from that snapshot of the same volume.
-     */
+    /** Those that end after the offset, with `base` those that differ; OUT_OF_RANGE beyond the snapshot. */
     async list(cluster: Cluster, id: string, query: Query): Promise<BlockPage> {
       const { base: baseId, offset, limit } = query;
       const target = await requireReadySnapshot(cluster, id);

@@ -164,10 +164,7 @@ function requireOnePool({ kind, id }: Ref, volumes: readonly VolumeRecord[]): st
   );
 }
 
-/**
- * After a failure that is final nothing is left behind, also of what an earlier try may have done; where that cannot be
- * undone the failure is not final (UNAVAILABLE).
- */
+/** A final failure leaves nothing behind, of earlier tries neither; where that cannot be undone it is UNAVAILABLE. */
 async function createAll(
   { kind, id, pools }: Planned,
   { subject, members, snapshots }: Creating,

@@ -10,10 +10,7 @@ import { capabilityProblem, readVolumeParameters } from './validate.ts';
 /** Makes what reports the space left for new volumes. */
 export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   return {
-    /**
-     * Over all topologies that are meant; none for what the pool does not offer, and where it has no topology.
-     * INVALID_ARGUMENT for parameters that no volume can have.
-     */
+    /** Over all topologies that are meant; 0 for what the pool does not offer. INVALID_ARGUMENT for bad parameters. */
     async find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity> {
       const { capabilities = [], parameters, topology } = spec;
       const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);

@@ -122,10 +122,7 @@ function requireNotSmaller({ spec, reservedBytes }: VolumeRecord, source: Volume
       );
 }
 
-/**
- * The topologies in which the volume may be now: those that were asked for, and of them only the source's own. Undefined
- * when the storage has no topologies; RESOURCE_EXHAUSTED when none is left.
- */
+/** Those asked for that the source is in, too; undefined in a pool without. RESOURCE_EXHAUSTED when none is left. */
 function requireTopologies(
   { topologies: known }: Backend,
   { id, spec, segments }: VolumeRecord,

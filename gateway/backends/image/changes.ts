@@ -19,10 +19,7 @@ type Source = AsyncDisposable & {
   readonly sizeBytes: number;
 };
 
-/**
- * Allocated and changed blocks of a pool's snapshots, from the files themselves. Blocks that two snapshots share on disk
- * are the same; all others are read and compared.
- */
+/** Blocks from the snapshots' files themselves: what two share on disk is the same, all else is read and compared. */
 export function createChanges(pool: ImagePool): Changes {
   return {
     async *allocated(snapshot, fromOffset) {

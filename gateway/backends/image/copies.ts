@@ -193,10 +193,7 @@ async function runCopy(args: readonly string[], neededBytes: number): Promise<Ex
   return guarded.fault === 'ENOENT' ? exec('cp', args, { timeoutMs }) : guarded;
 }
 
-/**
- * Writes a file back while it is still copied, so that little is left to be made durable at the end. An error is
- * thrown, because the kernel reports each only once.
- */
+/** Leaves little to be made durable at the end. Throws an error, because the kernel reports each only once. */
 async function writeBackWhile(copying: Promise<unknown>, target: string): Promise<void> {
   while (!(await withinTime(copying, writeBackMs))) {
     const file = await open(target, 'r').catch(ignore('ENOENT'));

@@ -9,10 +9,7 @@ export type MappedExtent = Extent & { readonly physical: number | undefined };
 const deadlineMs = 5 * 60_000;
 const row = /^\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+):\s*(?:(\d+):)?\s*([a-z0-9_,]*)\s*$/;
 
-/**
- * Flags that leave the content to the blocks alone. Others (compressed, inline, not yet allocated, unwritten …) mean
- * that equal addresses do not prove equal content.
- */
+/** With other flags (compressed, inline, unwritten …) equal addresses do not prove equal content. */
 const plainFlags = new Set(['', 'last', 'shared', 'merged', 'eof']);
 
 /**

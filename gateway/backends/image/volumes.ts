@@ -131,10 +131,7 @@ async function healthOf(
   }
 }
 
-/**
- * The mutable parameter `preallocate`: all blocks of the image are allocated now, so that writing to them does not fail
- * when others fill the filesystem. Undefined where the filesystem cannot guarantee that.
- */
+/** Allocates all blocks, so that writing never lacks space; undefined where the filesystem cannot guarantee that. */
 export async function createPreallocation(pool: ImagePool): Promise<Modification | undefined> {
   if (!inPlaceFilesystems.has((await statfs(pool.root)).type)) return undefined;
   return {
