@@ -1,5 +1,5 @@
 import type { StorageClient } from '../api/client.ts';
-import { asProblem, Problem } from '../api/problem.ts';
+import { asProblem, invalidProblem, type Problem, unavailableProblem } from '../api/problem.ts';
 import { hasFeature, type Capabilities, type Feature } from '../api/storage.ts';
 import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
 import { advertisable, type Advertisable, type Advertised } from '../csi/identity.ts';
@@ -50,8 +50,7 @@ export function createCapabilitySource(
   return {
     /** Throws UNAVAILABLE, with the reason, until the gateway has answered once. */
     get(): Capabilities {
-      if (!known)
-        throw new Problem('UNAVAILABLE', `the gateway has not reported its capabilities: ${reason}`);
+      if (!known) throw unavailableProblem(`the gateway has not reported its capabilities: ${reason}`);
       return known;
     },
     isKnown: () => known !== undefined,
@@ -88,7 +87,7 @@ export function offeredRpcs(storage: Capabilities): RpcType[] {
 
 /** INVALID_ARGUMENT for a field that must not be given. */
 export function unofferedProblem(field: string): Problem {
-  return new Problem('INVALID_ARGUMENT', `${field} is given, but this driver does not offer it`);
+  return invalidProblem(`${field} is given, but this driver does not offer it`);
 }
 
 /** What a storage must have for what is advertised. */

@@ -1,5 +1,5 @@
 import { toPublishContext } from '../api/attachment.ts';
-import { Problem } from '../api/problem.ts';
+import { invalidProblem, unavailableProblem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
 import type { Health, Volume } from '../api/volume.ts';
 import type { ControllerHandlers } from '../csi/generated/csi/v1/Controller.ts';
@@ -60,12 +60,12 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     async ControllerPublishVolume(request, call) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const nodeId = readNodeId(request.node_id);
-      if (nodeId === '') throw new Problem('INVALID_ARGUMENT', 'node_id is missing');
+      if (nodeId === '') throw invalidProblem('node_id is missing');
       const capability = readCapability(request.volume_capability);
       const body = { capability, readonly: request.readonly };
       const { state, attachment } = await client.attachVolume({ volumeId, nodeId, body }, call);
       if (state !== 'attached' || !attachment)
-        throw new Problem('UNAVAILABLE', `volume "${volumeId}" is not attached to node "${nodeId}" yet`);
+        throw unavailableProblem(`volume "${volumeId}" is not attached to node "${nodeId}" yet`);
       return { publish_context: toPublishContext(attachment) };
     },
 
@@ -157,7 +157,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
 
     async ControllerExpandVolume(request, call) {
       const volumeId = readId(request.volume_id, 'volume_id');
-      if (!request.capacity_range) throw new Problem('INVALID_ARGUMENT', 'capacity_range is missing');
+      if (!request.capacity_range) throw invalidProblem('capacity_range is missing');
       const body = readCapacityRange(request.capacity_range);
       // How it is used changes nothing: the node must look at raw block devices again, too.
       if (request.volume_capability) readCapability(request.volume_capability);

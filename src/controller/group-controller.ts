@@ -1,5 +1,5 @@
 import { hasFeature } from '../api/storage.ts';
-import { Problem } from '../api/problem.ts';
+import { invalidProblem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
 import type { Advertised } from '../csi/identity.ts';
@@ -28,7 +28,7 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
     async CreateVolumeGroupSnapshot(request, call) {
       const name = readName(request.name);
       const volumeIds = readIds(request.source_volume_ids, 'source_volume_ids');
-      if (volumeIds.length === 0) throw new Problem('INVALID_ARGUMENT', 'source_volume_ids is missing');
+      if (volumeIds.length === 0) throw invalidProblem('source_volume_ids is missing');
       const spec = { name, volumeIds, parameters: readParameters(request.parameters) };
       const groupId = resourceId(cluster, name);
       return { group_snapshot: toGroup(await client.createGroup({ groupId, body: spec }, call)) };
@@ -62,7 +62,7 @@ function readIds(ids: readonly string[], field: string): string[] {
 function requireMembers(group: Group, snapshotIds: readonly string[]): void {
   const members = new Set(group.snapshots.map(({ id }) => id));
   if (members.symmetricDifference(new Set(snapshotIds)).size > 0)
-    throw new Problem('INVALID_ARGUMENT', `snapshot_ids are not those of group "${group.id}"`);
+    throw invalidProblem(`snapshot_ids are not those of group "${group.id}"`);
 }
 
 function toCsiGroup(group: Group, advertised: Advertised) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { maxIdBytes, plainPattern } from '../api/ids.ts';
-import { Problem } from '../api/problem.ts';
+import { invalidProblem, Problem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
 import { hasFeature, type TopologyRequirement } from '../api/storage.ts';
 import type { Segments } from '../api/topology.ts';
@@ -48,7 +48,7 @@ export function readMutable(parameters: StringMap): StringMap | undefined {
 /** Which page of a list is wanted. */
 export function readPage(request: { readonly max_entries: number; readonly starting_token: string }) {
   const { max_entries: limit, starting_token: pageToken } = request;
-  if (limit < 0) throw new Problem('INVALID_ARGUMENT', `max_entries is ${limit}, less than 0`);
+  if (limit < 0) throw invalidProblem(`max_entries is ${limit}, less than 0`);
   return { limit, pageToken };
 }
 
@@ -60,7 +60,7 @@ export function readSource(source: VolumeContentSource__Output | null): VolumeSo
   if (snapshot)
     return { kind: 'snapshot', snapshotId: readId(snapshot.snapshot_id, `${field}.snapshot.snapshot_id`) };
   if (volume) return { kind: 'volume', volumeId: readId(volume.volume_id, `${field}.volume.volume_id`) };
-  throw new Problem('INVALID_ARGUMENT', `${field} has neither a snapshot nor a volume`);
+  throw invalidProblem(`${field} has neither a snapshot nor a volume`);
 }
 
 type Kind = 'topology' | 'snapshot-topology';

@@ -1,5 +1,5 @@
 import { maxPageBlocks } from '../api/operations.ts';
-import { Problem } from '../api/problem.ts';
+import { invalidProblem, Problem, unavailableProblem } from '../api/problem.ts';
 import type { GetMetadataAllocatedResponse } from '../csi/generated/csi/v1/GetMetadataAllocatedResponse.ts';
 import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotMetadata.ts';
 import { readId } from '../csi/request.ts';
@@ -19,7 +19,7 @@ export function createSnapshotMetadata({ client }: ControllerOptions): Handlers<
     snapshot: { readonly snapshotId: string; readonly base?: string },
     call: UnaryCall,
   ): AsyncGenerator<GetMetadataAllocatedResponse> {
-    if (max_results < 0) throw new Problem('INVALID_ARGUMENT', `max_results is ${max_results}, less than 0`);
+    if (max_results < 0) throw invalidProblem(`max_results is ${max_results}, less than 0`);
     const limit = Math.min(max_results || maxPageBlocks, maxPageBlocks);
     let offset = Number(starting_offset);
     if (!Number.isSafeInteger(offset) || offset < 0)
@@ -36,7 +36,7 @@ export function createSnapshotMetadata({ client }: ControllerOptions): Handlers<
       if (nextOffset === undefined) return;
       // A page that leads nowhere would be asked for again and again.
       if (nextOffset <= offset)
-        throw new Problem('UNAVAILABLE', `the next offset ${nextOffset} comes after ${offset}`);
+        throw unavailableProblem(`the next offset ${nextOffset} comes after ${offset}`);
       offset = nextOffset;
     }
   }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { SignJWT } from 'jose/jwt/sign';
 import { importJWK } from 'jose/key/import';
 import type { JWK } from 'jose';
-import { Problem } from '../api/problem.ts';
+import { type Problem, unavailableProblem } from '../api/problem.ts';
 import { parseJson } from '../lib/json.ts';
 
 /** What goes into a token, and the key that signs it. */
@@ -63,5 +63,5 @@ export async function readKey(path: string) {
 }
 
 function unusableProblem(path: string, fault: string): Problem {
-  return new Problem('UNAVAILABLE', `key file "${path}" ${fault}`);
+  return unavailableProblem(`key file "${path}" ${fault}`);
 }

@@ -1,4 +1,4 @@
-import { Problem } from '../api/problem.ts';
+import { invalidProblem, Problem } from '../api/problem.ts';
 import { byteLength, mapByteLength, maxIdBytes, maxMapBytes } from '../api/ids.ts';
 import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
@@ -101,8 +101,4 @@ function readShort(value: string, field: string, maxBytes: number): string {
 function requireSize(bytes: number, maxBytes: number, field: string): void {
   if (bytes > maxBytes)
     throw invalidProblem(`${field} has ${bytes} bytes, more than the ${maxBytes} allowed`);
-}
-
-function invalidProblem(detail: string): Problem {
-  return new Problem('INVALID_ARGUMENT', detail);
 }
