@@ -30,7 +30,7 @@ const settings = z.strictObject({
   nfs: z
     .strictObject({
       server: z
-        .union([z.ipv6(), z.hostname()], 'neither a host name nor an address')
+        .union([z.ipv6(), z.hostname().regex(/[^.]$/)], 'neither a host name nor an address')
         .describe('host name or address of the NFS server that exports it'),
       path: absoluteDirectory.describe('the path of the directory as the server exports it'),
     })

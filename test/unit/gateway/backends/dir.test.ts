@@ -96,7 +96,7 @@ test('growing needs nothing of the node', async t => {
   assert.deepEqual(grown, { sizeBytes: 2 ** 22, nodeExpansionRequired: false });
 });
 
-for (const server of ['-x', 'a b', 'a:/b'])
+for (const server of ['-x', 'a b', 'a:/b', 'nas.test.'])
   test(`an NFS server ${JSON.stringify(server)} is refused`, () => {
     const { error } = backends.dir.settings.safeParse({ dir: '/x', nfs: { server, path: '/export' } });
     assert.deepEqual(
