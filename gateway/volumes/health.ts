@@ -30,10 +30,7 @@ export function createVolumesHealth({ engine, pools }: Pick<ServiceOptions, 'eng
       return ask(volume);
     },
 
-    /**
-     * Only volumes with which something is wrong; a page may have none of them and yet be followed by another. A volume
-     * whose pool does not answer is left out, unless no pool answers.
-     */
+    /** Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail. */
     async list({ name: cluster }: Cluster, { limit, pageToken }: PageQuery): Promise<HealthPage> {
       const afterId = fromPageToken(cluster, pageToken, 'health');
       const records = await listVolumes(engine.reader, { cluster, afterId, limit: scanSize });

@@ -10,10 +10,7 @@ export type Requirement = {
   readonly preferred: readonly Segments[];
 };
 
-/**
- * What is asked, without values and terms that say nothing. INVALID_ARGUMENT when something is preferred that is none
- * of the requisite terms.
- */
+/** What is asked, without empty values and terms. INVALID_ARGUMENT when what is preferred is not requisite. */
 export function readRequirement({ requisite = [], preferred = [] }: TopologyRequirement = {}): Requirement {
   const asked = { requisite: speaking(requisite), preferred: speaking(preferred) };
   const known = new Set(asked.requisite.map(segmentsText));

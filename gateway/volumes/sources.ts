@@ -36,10 +36,7 @@ export function requireSourceOffered({ name, backend }: Pool, source: AskedSourc
     throw invalidProblem(`pool "${name}" makes no volumes from a ${kind}`);
 }
 
-/**
- * The source of a volume that is recorded in state creating. From then on it is not deleted before the volume is made
- * or deleted. NOT_FOUND when it is not there, ABORTED when it cannot be used yet.
- */
+/** The source of a volume in state creating, which keeps it. NOT_FOUND when missing, ABORTED when it is not ready. */
 export async function findSource(
   sql: Sql,
   { id, source }: Pick<VolumeRecord, 'id' | 'source'>,

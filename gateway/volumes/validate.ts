@@ -34,10 +34,7 @@ export function capabilityProblem(
   return invalidProblem(`filesystem "${fsType}" is not one of ${names}`);
 }
 
-/**
- * A volume's parameters as they are recorded: the backend's own, and the options for a new filesystem (`fs.…`), which
- * are for the nodes. INVALID_ARGUMENT names the one that is unknown or wrong, for the backend or for a filesystem.
- */
+/** The backend's parameters with those for a new filesystem (`fs.…`). INVALID_ARGUMENT names what is wrong. */
 export function readVolumeParameters(
   { name: pool, backend }: Pool,
   parameters: Readonly<Record<string, string>>,
