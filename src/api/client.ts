@@ -11,8 +11,7 @@ import { Problem } from './problem.ts';
 
 /**
  * The Storage API v1 as functions, one for each operation. A call that changes something returns only when it is done;
- * one that is still running at its deadline is ABORTED, and the same call later joins it. Every error is a `Problem`.
- * An id that no path can hold names nothing.
+ * one that still runs at its deadline is ABORTED, and the same call later joins it. Every error is a `Problem`.
  */
 export type StorageClient = {
   readonly [Id in OperationId]: (input: Input<Operations[Id]>, call: Call) => Promise<Output<Operations[Id]>>;

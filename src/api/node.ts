@@ -16,11 +16,7 @@ export const nodeId = text('node-1').max(256);
 /** What a cluster says of one of its nodes. */
 export const nodeSpecSchema = z
   .strictObject({
-    maxVolumes: z
-      .int()
-      .positive()
-      .optional()
-      .describe('Most volumes attached at a time; absent means no limit is known.'),
+    maxVolumes: z.int().positive().optional().describe('Most attached at a time; absent: no limit is known.'),
     topology: segmentsSchema.optional().describe('Where it is; empty values say nothing.'),
   })
   .meta({ id: 'NodeSpec', description: 'What a cluster says of one of its nodes.' });

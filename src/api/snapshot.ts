@@ -19,9 +19,7 @@ export const snapshotSpecSchema = z
     name,
     volumeId,
     parameters: stringMap.optional(),
-    topology: topologyRequirementSchema
-      .optional()
-      .describe('Where volumes made from it must be reached from; it is where its volume is.'),
+    topology: topologyRequirementSchema.optional().describe('Where volumes made of it must be reached from.'),
   })
   .meta({ id: 'SnapshotSpec', description: 'What is asked of a new snapshot.' });
 

@@ -47,7 +47,7 @@ export const parametersSpecSchema = z
   .strictObject({ mutableParameters: stringMap })
   .meta({ id: 'ParametersSpec', description: 'The mutable parameters to change.' });
 
-/** A volume as the API returns it. `state` says what runs on it. */
+/** A volume as the API returns it. */
 export const volumeSchema = z
   .object({
     id: volumeId,
@@ -61,17 +61,14 @@ export const volumeSchema = z
     createdAt: time,
     source: volumeSourceSchema.optional(),
     mutableParameters: stringMap.optional(),
-    nodeExpansionRequired: z
-      .boolean()
-      .optional()
-      .describe('The volume has grown since it was created, and nodes must grow the filesystem.'),
+    nodeExpansionRequired: z.boolean().optional().describe('Nodes must grow the filesystem: it has grown.'),
     pending: z
       .array(z.enum(['expansion', 'modification']))
       .optional()
-      .describe('What was begun on a volume that is ready otherwise, and is not done yet.'),
+      .describe('What was begun and is not done.'),
     topology: topologies.describe('It is reached from where one of these holds; absent: from everywhere.'),
   })
-  .meta({ id: 'Volume', description: 'A volume; `pending` is what was begun and is not done.' });
+  .meta({ id: 'Volume', description: 'A volume; `state` says what runs on it.' });
 
 /** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
 export const volumePageSchema = z
