@@ -129,6 +129,20 @@ testPool('a volume that is written is refused, and copied once it is not', { on:
   await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
 });
 
+testPool(
+  'an image that changes while it is copied is refused, whoever writes',
+  { on: ['ext4'] },
+  async pool => {
+    const { backend, content } = pool;
+    const volume = await makeVolume(backend);
+    const writing = setInterval(() => content.write(volume.id, 0, randomBytes(512)), 1);
+    const changed = isProblemThat('FAILED_PRECONDITION', /written while it was copied/);
+    const take = () => backend.snapshots.create(newSnapshot('a.snapshot', volume));
+    await assert.rejects(take(), changed).finally(() => clearInterval(writing));
+    await take();
+  },
+);
+
 testPool('a group has at most one member that is written, or is refused by name', {}, async pool => {
   const { snapshots } = pool.backend;
   const [one, two] = [

@@ -154,12 +154,14 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
   });
 
   test(`a ${kind} that is not ready is shown, holds its volume, and gets ready by a retry or the sweep`, async t => {
-    const { gateway, finish } = await openSlow(t);
+    const { gateway, backend, finish } = await openSlow(t);
     const { body } = await put(gateway);
     assert.equal(body['state'], 'processing');
     assert.deepEqual((await get(gateway)).body, body);
     assert.equal(await listed(gateway), count);
     await assert.rejects(gateway.volumes.delete(a, 'a.one'), isProblem('FAILED_PRECONDITION'));
+    backend.failNext(method, 'before', new Problem('INTERNAL', 'it is broken just now'));
+    assertProblem(await put(gateway), 500, 'INTERNAL');
     assert.equal((await put(gateway)).body['state'], 'processing');
     await gateway.snapshots.create(a, 'a.other', { name: 'other', volumeId: 'a.three' });
     await gateway.snapshots.delete(a, 'a.other');
@@ -196,7 +198,7 @@ async function assertNothing(gateway: Gateway): Promise<void> {
 }
 
 /** A gateway whose snapshots are not ready until `finish`, in groups the first member only. */
-async function openSlow(t: TestContext): Promise<{ gateway: Gateway; finish: () => void }> {
+async function openSlow(t: TestContext) {
   const inner = createFaultyBackend(await openMemory());
   const { create, createGroup } = inner.snapshots ?? {};
   assert.ok(inner.snapshots && create && createGroup);
@@ -213,5 +215,5 @@ async function openSlow(t: TestContext): Promise<{ gateway: Gateway; finish: () 
   };
   const gateway = await makeGateway(t, { backend: { ...inner, snapshots } });
   for (const name of names) await gateway.volumes.create(a, `a.${name}`, volumeSpec(name));
-  return { gateway, finish: () => (ready = true) };
+  return { gateway, backend: inner, finish: () => (ready = true) };
 }
