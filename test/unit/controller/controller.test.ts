@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AttachmentResource } from '../../../src/api/node.ts';
 import { Problem } from '../../../src/api/problem.ts';
+import type { VolumeSource } from '../../../src/api/volume.ts';
 import { resourceId } from '../../../src/controller/messages.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { everything, offered, serveController, testRows } from './serving.ts';
+import { attachment, everything, offered, serveController, testRows, type Row } from './serving.ts';
 
 const volume_capability = {
   mount: { fs_type: 'ext4' },
@@ -25,21 +27,11 @@ const parameters = {
   tier: 'fast',
 };
 const attached = { volumeId, nodeId: 'n1', readonly: false } as const;
-const attachment = {
-  protocol: 'loop',
-  attachmentId: 'x1',
-  sizeBytes: 1_048_576,
-  readonly: false,
-  mayFormat: true,
-  path: '/images/a.pvc-1',
-} as const;
 /** What is created of a volume where nothing but its name is given. */
 const spec = { name: 'pvc-1', requiredBytes: 0, limitBytes: 0, capabilities: [capability], parameters: {} };
 
-testRows([
-  {
-    title: 'asks for the volume by its id and answers with it',
-    rpc: 'CreateVolume',
+testRows({
+  'CreateVolume asks for the volume by its id and answers with it': {
     request: { ...create, parameters, capacity_range: { required_bytes: 1_000, limit_bytes: 2_000 } },
     asked: [
       [
@@ -52,79 +44,55 @@ testRows([
     ],
     answer: { volume: { volume_id, capacity_bytes: '1048576', volume_context: { k: 'v' } } },
   },
-  {
-    title: 'makes a safe id of an odd name, and passes the name on as it is',
-    rpc: 'CreateVolume',
+  'CreateVolume makes a safe id of an odd name, and passes the name on as it is': {
     request: { ...create, name: '../ü' },
     asked: [['createVolume', { volumeId: resourceId('a', '../ü'), body: { ...spec, name: '../ü' } }]],
     answer: { volume: { volume_id: resourceId('a', '../ü') } },
   },
-  {
-    title: 'passes mutable parameters on',
-    rpc: 'CreateVolume',
+  'CreateVolume passes mutable parameters on': {
     request: { ...create, mutable_parameters },
     asked: [['createVolume', { volumeId, body: { ...spec, mutableParameters: mutable_parameters } }]],
   },
-  ...[
-    { from: { snapshot: { snapshot_id: 'a.s' } }, source: { kind: 'snapshot', snapshotId: 'a.s' } as const },
-    { from: { volume: { volume_id: 'a.v' } }, source: { kind: 'volume', volumeId: 'a.v' } as const },
-  ].map(({ from, source }) => ({
-    title: `passes a ${source.kind} to be filled from on, and names it in the answer`,
-    rpc: 'CreateVolume',
-    request: { ...create, volume_content_source: from },
-    api: { createVolume: async () => sampleVolume({ source }) },
-    asked: [['createVolume', { volumeId, body: { ...spec, source } }]] as const,
-    answer: { volume: { content_source: from } },
-  })),
-  {
-    title: 'never gives a volume for done that is being created',
-    rpc: 'CreateVolume',
+  'CreateVolume passes a snapshot to be filled from on, and names it in the answer': filledFrom(
+    { snapshot: { snapshot_id: 'a.s' } },
+    { kind: 'snapshot', snapshotId: 'a.s' },
+  ),
+  'CreateVolume passes a volume to be filled from on, and names it in the answer': filledFrom(
+    { volume: { volume_id: 'a.v' } },
+    { kind: 'volume', volumeId: 'a.v' },
+  ),
+  'CreateVolume never gives a volume for done that is being created': {
     request: create,
     api: { createVolume: async () => sampleVolume({ state: 'creating' }) },
     error: { code: 'ABORTED', detail: /is creating still/ },
   },
-  {
-    title: 'hands the code and the detail of a refusal on',
-    rpc: 'DeleteVolume',
+  'DeleteVolume hands the code and the detail of a refusal on': {
     request: { volume_id },
     api: { deleteVolume: () => Promise.reject(new Problem('FAILED_PRECONDITION', 'attached to node "n2"')) },
     asked: [['deleteVolume', { volumeId }]],
     error: { code: 'FAILED_PRECONDITION', detail: /^attached to node "n2"/ },
   },
-  {
-    title: 'gives the attachment as the publish context',
-    rpc: 'ControllerPublishVolume',
+  'ControllerPublishVolume gives the attachment as the publish context': {
     request: { ...publish, readonly: true },
     asked: [['attachVolume', { volumeId, nodeId: 'n1', body: { capability, readonly: true } }]],
     answer: {
       publish_context: { ...attachment, sizeBytes: '1048576', readonly: 'false', mayFormat: 'true' },
     },
   },
-  ...[
-    { ...attached, state: 'attaching' as const, attachment },
-    { ...attached, state: 'attached' as const },
-  ].map(resource => ({
-    title: `never gives what is ${resource.state} ${'attachment' in resource ? '' : 'nowhere '}for done`,
-    rpc: 'ControllerPublishVolume',
-    request: publish,
-    api: { attachVolume: async () => resource },
-    error: { code: 'UNAVAILABLE' as const, detail: /is not attached to node "n1" yet/ },
-  })),
-  {
-    title: 'detaches from one node',
-    rpc: 'ControllerUnpublishVolume',
+  'ControllerPublishVolume never gives what is attaching for done': unfinished({
+    state: 'attaching',
+    attachment,
+  }),
+  'ControllerPublishVolume never gives what is attached nowhere for done': unfinished({ state: 'attached' }),
+  'ControllerUnpublishVolume detaches from one node': {
     request: { volume_id, node_id: 'n1' },
     asked: [['detachVolume', { volumeId, nodeId: 'n1' }]],
   },
-  {
-    title: 'without a node means all of them',
-    rpc: 'ControllerUnpublishVolume',
+  'ControllerUnpublishVolume without a node means all of them': {
     request: { volume_id },
     asked: [['detachVolumeFromAllNodes', { volumeId }]],
   },
-  {
-    title: 'confirms what was asked',
-    rpc: 'ValidateVolumeCapabilities',
+  'ValidateVolumeCapabilities confirms what was asked': {
     request: { ...validate, mutable_parameters },
     asked: [
       [
@@ -145,16 +113,12 @@ testRows([
       message: '',
     },
   },
-  {
-    title: 'says why not',
-    rpc: 'ValidateVolumeCapabilities',
+  'ValidateVolumeCapabilities says why not': {
     request: validate,
     api: { validateVolume: async () => ({ confirmed: false, message: 'no raw blocks here' }) },
     answer: { confirmed: null, message: 'no raw blocks here' },
   },
-  {
-    title: 'answers with the space and the bounds of one volume',
-    rpc: 'GetCapacity',
+  'GetCapacity answers with the space and the bounds of one volume': {
     request: { parameters, volume_capabilities },
     asked: [['getCapacity', { body: { parameters: { tier: 'fast' }, capabilities: [capability] } }]],
     answer: {
@@ -163,49 +127,54 @@ testRows([
       minimum_volume_size: { value: '1' },
     },
   },
-  {
-    title: 'has where the volume is attached',
-    rpc: 'ControllerGetVolume',
+  'ControllerGetVolume has where the volume is attached': {
     request: { volume_id },
     api: { getVolume: async () => sampleVolume({ attachments: [{ ...attached, state: 'attached' }] }) },
     answer: { volume: { volume_id }, status: { published_node_ids: ['n1'] } },
   },
-  {
-    title: 'passes the bounds on, and answers with the size and what the node must do',
-    rpc: 'ControllerExpandVolume',
+  'ControllerExpandVolume passes the bounds on, and answers with the size and what the node must do': {
     request: { volume_id, capacity_range: { required_bytes: 5, limit_bytes: 9 }, volume_capability },
     asked: [['expandVolume', { volumeId, body: { requiredBytes: 5, limitBytes: 9 } }]],
     answer: { capacity_bytes: '5', node_expansion_required: true },
   },
-  {
-    title: 'needs nothing of the node for a volume that never grew',
-    rpc: 'ControllerExpandVolume',
+  'ControllerExpandVolume needs nothing of the node for a volume that never grew': {
     request: { volume_id, capacity_range: { required_bytes: 1 } },
     api: { expandVolume: async () => sampleVolume() },
     answer: { node_expansion_required: false },
   },
-  {
-    title: 'passes the parameters on',
-    rpc: 'ControllerModifyVolume',
+  'ControllerModifyVolume passes the parameters on': {
     request: { volume_id, mutable_parameters },
     asked: [['modifyVolume', { volumeId, body: { mutableParameters: mutable_parameters } }]],
   },
-  {
-    title: 'has what is wrong in the words of CSI',
-    rpc: 'ControllerGetVolumeHealth',
+  'ControllerGetVolumeHealth has what is wrong in the words of CSI': {
     request: { volume_id },
     api: { getVolumeHealth: async () => ({ volumeId, entries }) },
     answer: { volume_health: { volume_id, health_statuses: entries } },
   },
-  {
-    title: 'passes paging on',
-    rpc: 'ControllerListVolumeHealth',
+  'ControllerListVolumeHealth passes paging on': {
     request: { max_entries: 3, starting_token: 'from' },
     api: { listVolumeHealth: async () => ({ volumes: [{ volumeId, entries }], nextPageToken: 'next' }) },
     asked: [['listVolumeHealth', { limit: 3, pageToken: 'from' }]],
     answer: { entries: [{ volume_id, health_statuses: entries }], next_token: 'next' },
   },
-]);
+});
+
+function filledFrom(volume_content_source: object, source: VolumeSource): Row {
+  return {
+    request: { ...create, volume_content_source },
+    api: { createVolume: async () => sampleVolume({ source }) },
+    asked: [['createVolume', { volumeId, body: { ...spec, source } }]],
+    answer: { volume: { content_source: volume_content_source } },
+  };
+}
+
+function unfinished(resource: Pick<AttachmentResource, 'state' | 'attachment'>): Row {
+  return {
+    request: publish,
+    api: { attachVolume: async () => ({ ...attached, ...resource }) },
+    error: { code: 'UNAVAILABLE', detail: /is not attached to node "n1" yet/ },
+  };
+}
 
 test('ListVolumes passes paging on, leaves out what is not ready, and has where each volume is attached', async t => {
   const states = ['attaching', 'attached', 'detaching'] as const;

@@ -71,8 +71,6 @@ export async function callRpc({ csi }: Served, rpc: string, request: object): Pr
 
 /** One request: what is asked of the API for it, and either what comes out at least, or the code of the error. */
 export type Row = {
-  readonly title: string;
-  readonly rpc: string;
   readonly request: object;
   /** Answers of the API other than that everything works. */
   readonly api?: Partial<StorageClient>;
@@ -81,11 +79,12 @@ export type Row = {
   readonly error?: { readonly code: ProblemCode; readonly detail?: RegExp };
 };
 
-/** One test for each row. */
-export function testRows(rows: readonly Row[]): void {
-  for (const { title, rpc, request, api, asked, answer, error } of rows)
-    test(`${rpc} ${title}`, async t => {
+/** One test for each row, whose title begins with the RPC. */
+export function testRows(rows: Readonly<Record<string, Row>>): void {
+  for (const [title, { request, api, asked, answer, error }] of Object.entries(rows))
+    test(title, async t => {
       const served = await serveController(t, api);
+      const [rpc = ''] = title.split(' ');
       const work = callRpc(served, rpc, request);
       if (error) await assert.rejects(work, error);
       else assert.partialDeepStrictEqual(await work, answer ?? {});
@@ -93,16 +92,18 @@ export function testRows(rows: readonly Row[]): void {
     });
 }
 
+/** How a node reaches what is attached. */
+export const attachment = {
+  protocol: 'loop',
+  attachmentId: 'x1',
+  sizeBytes: 1_048_576,
+  readonly: false,
+  mayFormat: true,
+  path: '/images/a.pvc-1',
+} as const;
+
 /** Everything works. */
 function calmClient(): Partial<StorageClient> {
-  const attachment = {
-    protocol: 'loop',
-    attachmentId: 'x1',
-    sizeBytes: 1_048_576,
-    readonly: false,
-    mayFormat: true,
-    path: '/images/a.pvc-1',
-  } as const;
   return {
     getCapacity: async () => ({ availableBytes: 10, maximumVolumeBytes: 5, minimumVolumeBytes: 1 }),
     createVolume: async ({ volumeId: id, body: { name } }) => sampleVolume({ id, name, context: { k: 'v' } }),

@@ -12,10 +12,8 @@ const missing = { getGroup: () => Promise.reject(new Problem('NOT_FOUND', 'there
 /** What the snapshotter adds to a class's parameters is not passed on. */
 const parameters = { tier: 'cold', 'csi.storage.k8s.io/volumesnapshot/name': 'nightly' };
 
-testRows([
-  {
-    title: 'asks for the snapshot by its id and answers with when it was cut',
-    rpc: 'CreateSnapshot',
+testRows({
+  'CreateSnapshot asks for the snapshot by its id and answers with when it was cut': {
     request: { ...create, parameters },
     asked: [
       [
@@ -37,24 +35,18 @@ testRows([
       },
     },
   },
-  {
-    title: 'shows one that is cut and not ready, with its group',
-    rpc: 'GetSnapshot',
+  'GetSnapshot shows one that is cut and not ready, with its group': {
     request: found,
     api: { getSnapshot: async () => sampleSnapshot({ state: 'processing', groupId: 'a.group-1' }) },
     answer: { snapshot: { ready_to_use: false, group_snapshot_id: 'a.group-1' } },
   },
-  {
-    title: 'passes filters and paging on',
-    rpc: 'ListSnapshots',
+  'ListSnapshots passes filters and paging on': {
     request: { max_entries: 2, starting_token: 'from', source_volume_id: 'a.pvc-1' },
     api: { listSnapshots: async () => ({ snapshots: [sampleSnapshot()], nextPageToken: 'next' }) },
     asked: [['listSnapshots', { limit: 2, pageToken: 'from', volumeId: 'a.pvc-1' }]],
     answer: { entries: [{ snapshot: found }], next_token: 'next' },
   },
-  {
-    title: 'asks for the group by its id and answers with all members',
-    rpc: 'CreateVolumeGroupSnapshot',
+  'CreateVolumeGroupSnapshot asks for the group by its id and answers with all members': {
     request: { ...createGroup, parameters },
     asked: [
       [
@@ -73,34 +65,26 @@ testRows([
       },
     },
   },
-  {
-    title: 'answers with one that is processing, not ready',
-    rpc: 'CreateVolumeGroupSnapshot',
+  'CreateVolumeGroupSnapshot answers with one that is processing, not ready': {
     request: createGroup,
     api: { createGroup: async () => sampleGroup({ state: 'processing' }) },
     answer: { group_snapshot: { ready_to_use: false } },
   },
-  {
-    title: 'does not give one that is not cut for done',
-    rpc: 'CreateVolumeGroupSnapshot',
+  'CreateVolumeGroupSnapshot does not give one that is not cut for done': {
     request: createGroup,
     api: { createGroup: async () => sampleGroup({ state: 'creating' }) },
     error: { code: 'ABORTED' },
   },
-  {
-    title: 'succeeds for a group that is missing',
-    rpc: 'DeleteVolumeGroupSnapshot',
+  'DeleteVolumeGroupSnapshot succeeds for a group that is missing': {
     request: { group_snapshot_id: 'a.x' },
     api: missing,
   },
-  {
-    title: 'cannot show a group that is missing',
-    rpc: 'GetVolumeGroupSnapshot',
+  'GetVolumeGroupSnapshot cannot show a group that is missing': {
     request: { group_snapshot_id: 'a.x' },
     api: missing,
     error: { code: 'NOT_FOUND' },
   },
-]);
+});
 
 for (const state of ['creating', 'deleting'] as const)
   test(`a snapshot that is ${state} is ABORTED, and in no list`, async t => {

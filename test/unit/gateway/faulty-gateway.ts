@@ -1,9 +1,10 @@
 import type { TestContext } from 'node:test';
-import type { Backend } from '../../../gateway/backend.ts';
+import type { Backend, NewVolume } from '../../../gateway/backend.ts';
 import { createFaultyBackend, type FaultyBackend } from './faulty-backend.ts';
 import {
   clusters,
   makeGateway,
+  mounted,
   openMemory,
   volumeSpec,
   type Gateway,
@@ -12,24 +13,57 @@ import {
 type Options = {
   /** Volumes of cluster `a` that there are, of 1 MiB. */
   readonly names?: readonly string[];
+  /** Volumes that only the storage knows. */
+  readonly orphans?: readonly string[];
   /** What the storage has, in bytes or in topologies. */
   readonly capacity?: Parameters<typeof openMemory>[0];
+  readonly keepDeletedMs?: number;
 };
+
+/** An hour in milliseconds. */
+export const hour = 3_600_000;
 
 /** Makes one over a storage that fails as a test wants, with the volume `a.pvc-1` unless others are named; `calls` begin after that. */
 export async function makeFaultyGateway(
   t: TestContext,
-  { names = ['pvc-1'], capacity }: Options = {},
+  { names = ['pvc-1'], orphans = [], capacity, keepDeletedMs = 0 }: Options = {},
 ): Promise<Gateway<FaultyBackend>> {
-  const gateway = await makeGateway(t, { backend: createFaultyBackend(await openMemory(capacity)) });
-  for (const name of names) await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
-  gateway.backend.calls.length = 0;
+  const backend = createFaultyBackend(await openMemory(capacity));
+  const gateway = await makeGateway(t, { backend, keepDeletedMs });
+  for (const name of names) await create(gateway, name);
+  for (const id of orphans) await backend.create(newVolume(id));
+  backend.calls.length = 0;
   return gateway;
 }
 
-/** The ids of the volumes that the storage has. */
+/** A volume as a backend is asked to make it. */
+export function newVolume(id: string): NewVolume {
+  return { id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
+}
+
+/** Creates a volume of cluster `a`, of so many MiB. */
+export function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> {
+  return volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { requiredBytes: size * 2 ** 20 }));
+}
+
+/** Creates a snapshot of a volume of cluster `a`. */
+export function snapshot({ snapshots }: Gateway, name: string, of: string): Promise<unknown> {
+  return snapshots.create(clusters.a, `a.${name}`, { name, volumeId: `a.${of}` });
+}
+
+/** Attaches a volume of cluster `a` to the node `n1` for writing. */
+export function attach({ attachments }: Gateway, volumeId: string) {
+  return attachments.attach(keyOf(volumeId), { capability: mounted, readonly: false });
+}
+
+/** A volume of cluster `a` at the node `n1`, which the cluster may name unreported. */
+export function keyOf(volumeId: string) {
+  return { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId, nodeId: 'n1' };
+}
+
+/** The ids of the volumes that the storage has, in order. */
 export async function volumesIn(backend: Backend): Promise<readonly string[]> {
-  return Array.fromAsync(backend.list?.() ?? []);
+  return (await Array.fromAsync(backend.list?.() ?? [])).toSorted();
 }
 
 /** The ids of the snapshots that the storage has. */

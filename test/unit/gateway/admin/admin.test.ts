@@ -9,7 +9,7 @@ import {
   type AskOptions,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
-import { hour, newVolume, openWith, stored } from './fixtures.ts';
+import { hour, newVolume, makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });
@@ -27,7 +27,7 @@ test('an operator may call the admin operations and nothing else, a cluster all 
 });
 
 test('an audit shows what does not agree, and a repair mends it only when it is asked to', async t => {
-  const gateway = await openWith(t, { names: ['one'] });
+  const gateway = await makeFaultyGateway(t, { names: ['one'] });
   const look = (query = ''): Promise<Answer> => askAsOperator(gateway, `GET /v1/admin/audit${query}`);
   assert.deepEqual((await look()).body, { findings: [], total: 0 });
   await gateway.backend.create(newVolume('a.orphan'));
@@ -46,12 +46,12 @@ test('an audit shows what does not agree, and a repair mends it only when it is 
   assert.deepEqual(await repair({ safetyAgeMs: 0 }), [['a.orphan', 'remove', undefined]]);
   assert.deepEqual(await repair({ dryRun: false }), [['a.orphan', 'none', 'left']]);
   assert.deepEqual(await repair({ dryRun: false, safetyAgeMs: 0 }), [['a.orphan', 'remove', 'done']]);
-  assert.deepEqual(await stored(gateway), ['a.one']);
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.one']);
 });
 
-test('soft-deleted volumes are listed in pages and restored, again and again', async t => {
+test('soft-deleted volumes are listed in pages and revolumesIn, again and again', async t => {
   const names = ['one', 'two', 'three'];
-  const gateway = await openWith(t, { names }, { keepDeletedMs: hour });
+  const gateway = await makeFaultyGateway(t, { names, keepDeletedMs: hour });
   for (const name of names) await gateway.volumes.delete(clusters.a, `a.${name}`);
   const route = 'GET /v1/admin/deleted-volumes?limit=2';
   const { volumes, nextPageToken } = (await askAsOperator(gateway, route)).body as {

@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { audit } from '../../../../gateway/admin/audit.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
-import { clusters, makeGateway, mounted, type Gateway } from '../../../harness/gateway-harness.ts';
-import { create, hour, newVolume, openWith, snapshot } from './fixtures.ts';
-
-function attach({ attachments }: Gateway): Promise<unknown> {
-  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
-  return attachments.attach(key, { capability: mounted, readonly: false });
-}
+import { clusters, makeGateway, type Gateway } from '../../../harness/gateway-harness.ts';
+import { attach, create, hour, newVolume, makeFaultyGateway, snapshot } from '../faulty-gateway.ts';
 
 async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string[]> {
   const { findings } = await audit({ ...gateway, stuckAfterMs });
@@ -16,14 +11,14 @@ async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string
 }
 
 test('where the storage and the store agree, nothing is found', async t => {
-  const gateway = await openWith(t, { names: ['one'] });
+  const gateway = await makeFaultyGateway(t, { names: ['one'] });
   await snapshot(gateway, 'snap', 'one');
-  await attach(gateway);
+  await attach(gateway, 'a.one');
   assert.deepEqual(await look(gateway), []);
 });
 
 test('what is in the storage alone is unknown, whatever its id', async t => {
-  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan', 'other-system'] });
+  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan', 'other-system'] });
   await snapshot(gateway, 'snap', 'known');
   await gateway.engine.transaction(sql => sql.run(`delete from snapshots`));
   assert.deepEqual(await look(gateway), [
@@ -34,7 +29,7 @@ test('what is in the storage alone is unknown, whatever its id', async t => {
 });
 
 test('what is in the store alone is missing, also when it is soft-deleted, which alone is no finding', async t => {
-  const gateway = await openWith(t, { names: ['one', 'two'] }, { keepDeletedMs: hour });
+  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'], keepDeletedMs: hour });
   await snapshot(gateway, 'snap', 'one');
   await gateway.volumes.delete(clusters.a, 'a.two');
   assert.deepEqual(await look(gateway), []);
@@ -50,13 +45,13 @@ test('what is in the store alone is missing, also when it is soft-deleted, which
 const unfinished: Readonly<Record<string, (gateway: Gateway) => Promise<unknown>>> = {
   creating: gateway => create(gateway, 'new'),
   deleting: ({ volumes }) => volumes.delete(clusters.a, 'a.one'),
-  'attaching node "n1"': attach,
+  'attaching node "n1"': gateway => attach(gateway, 'a.one'),
   'expansion pending': ({ changes }) => changes.expand(clusters.a, 'a.one', { requiredBytes: 2 ** 21 }),
   'creating a snapshot': gateway => snapshot(gateway, 'snap', 'one'),
 };
 for (const [detail, run] of Object.entries(unfinished))
   test(`what is ${detail} for long is stuck, and not before`, async t => {
-    const gateway = await openWith(t, { names: ['one'] });
+    const gateway = await makeFaultyGateway(t, { names: ['one'] });
     for (const method of ['create', 'delete', 'attach', 'expand', 'snapshot'] as const)
       gateway.backend.failNext(method, 'before', new Error('lost'));
     await assert.rejects(run(gateway));
@@ -67,7 +62,7 @@ for (const [detail, run] of Object.entries(unfinished))
   });
 
 test('the age of a finding is that since it was first found, and begins anew when it comes again', async t => {
-  const gateway = await openWith(t, { orphans: ['a.orphan'] });
+  const gateway = await makeFaultyGateway(t, { names: [], orphans: ['a.orphan'] });
   const find = async (): Promise<Finding | undefined> =>
     (await audit({ ...gateway, stuckAfterMs: 0 })).findings[0];
   assert.ok(((await find())?.ageMs ?? hour) < 1_000);

@@ -12,7 +12,15 @@ import {
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import { create, hour, newVolume, openWith, snapshot, stored } from './fixtures.ts';
+import {
+  create,
+  hour,
+  newVolume,
+  makeFaultyGateway,
+  snapshot,
+  snapshotsIn,
+  volumesIn,
+} from '../faulty-gateway.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
   return plan(await audit({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);
@@ -31,17 +39,21 @@ function rows({ engine }: Gateway): Promise<readonly unknown[]> {
 }
 
 test('a plan changes nothing', async t => {
-  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   const before = await rows(gateway);
   const [step, ...others] = await planned(gateway);
   assert.deepEqual([step?.action, step?.id, others.length], ['remove', 'a.orphan', 0]);
-  assert.deepEqual(await stored(gateway), ['a.known', 'a.orphan']);
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.known', 'a.orphan']);
   assert.deepEqual(await rows(gateway), before);
 });
 
 test('a repair removes what carries an id of ours and is unknown, and nothing else', async t => {
   const unknown = ['a.orphan', 'other-system'];
-  const gateway = await openWith(t, { names: ['known', 'kept'], orphans: unknown }, { keepDeletedMs: hour });
+  const gateway = await makeFaultyGateway(t, {
+    names: ['known', 'kept'],
+    orphans: unknown,
+    keepDeletedMs: hour,
+  });
   await gateway.volumes.delete(clusters.a, 'a.kept');
   const volume = { id: 'a.orphan', sizeBytes: 2 ** 20, parameters: {} };
   const taken = { id: 'a.orphaned-snapshot', volume, attachedForWriting: false, parameters: {} };
@@ -51,19 +63,19 @@ test('a repair removes what carries an id of ours and is unknown, and nothing el
     'done a.orphaned-snapshot',
     'left other-system',
   ]);
-  assert.deepEqual(await stored(gateway), ['a.kept', 'a.known', 'other-system']);
-  assert.deepEqual(await Array.fromAsync(gateway.backend.snapshots?.list?.() ?? []), []);
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.kept', 'a.known', 'other-system']);
+  assert.deepEqual(await snapshotsIn(gateway.backend), []);
   assert.deepEqual(await outcomes(gateway), ['left other-system']);
 });
 
 test('what is not known for long enough is left', async t => {
-  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   const [step] = await planned(gateway, hour);
   assert.deepEqual([step?.action, step?.note], ['none', 'not known for long enough']);
 });
 
 test('a store that knows nothing of what the storage has is taken for the wrong one', async t => {
-  const [step] = await planned(await openWith(t, { orphans: ['a.orphan'] }));
+  const [step] = await planned(await makeFaultyGateway(t, { names: [], orphans: ['a.orphan'] }));
   assert.equal(step?.action, 'none');
   assert.match(step?.note ?? '', /is it the right store\?$/);
 });
@@ -75,11 +87,11 @@ test('a pool of which the store knows nothing is left alone, whatever it knows o
   await main.create(newVolume('a.orphan'));
   await other.create(newVolume('a.others'));
   assert.deepEqual(await outcomes(gateway), ['done a.orphan', 'left a.others']);
-  assert.deepEqual(await Array.fromAsync(other.list?.() ?? []), ['a.others']);
+  assert.deepEqual(await volumesIn(other), ['a.others']);
 });
 
 test('what is missing is reported and left as it is', async t => {
-  const gateway = await openWith(t, { names: ['one', 'two'] });
+  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
   await gateway.backend.delete({ id: 'a.one' });
   const before = await rows(gateway);
   assert.deepEqual(await outcomes(gateway), ['left a.one']);
@@ -87,7 +99,7 @@ test('what is missing is reported and left as it is', async t => {
 });
 
 test('a repair finishes what is stuck, and reports what it could not finish', async t => {
-  const gateway = await openWith(t, { names: ['one', 'two'] });
+  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
   const lose = (): void => gateway.backend.failNext('delete', 'before', new Error('lost'));
   for (const id of ['a.one', 'a.two']) {
     lose();
@@ -97,21 +109,21 @@ test('a repair finishes what is stuck, and reports what it could not finish', as
   const done = await mend(gateway);
   assert.deepEqual(done.map(({ outcome }) => outcome).toSorted(), ['done', 'failed']);
   assert.equal((await outcomes(gateway)).length, 1);
-  assert.deepEqual(await stored(gateway), []);
+  assert.deepEqual(await volumesIn(gateway.backend), []);
 });
 
 test('what the storage says is in use is left, and leaves no row behind', async t => {
-  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   const inUse = new Problem('FAILED_PRECONDITION', 'it is in use by "/dev/loop0"');
   gateway.backend.failNext('delete', 'before', inUse);
   const [done] = await mend(gateway);
   assert.deepEqual([done?.outcome, done?.note], ['failed', 'it is in use by "/dev/loop0"']);
-  assert.deepEqual(await stored(gateway), ['a.known', 'a.orphan']);
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.known', 'a.orphan']);
   assert.equal((await rows(gateway)).length, 1);
 });
 
 test('a removal whose answer is lost is finished by any gateway', async t => {
-  const gateway = await openWith(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   gateway.backend.failNext('delete', 'after', new Error('lost'));
   assert.deepEqual(await outcomes(gateway), ['failed a.orphan']);
   assert.equal(await gateway.recovery.sweep(), 1);
@@ -131,7 +143,7 @@ for (const { kind, making, removing, make } of kinds) {
   const orphan = { pool: 'main', kind, id: 'a.new' };
 
   test(`a ${kind} that another process is just creating is never removed`, async t => {
-    const maker = await openWith(t, { names: ['known'] });
+    const maker = await makeFaultyGateway(t, { names: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(making);
     const made = make(maker, 'new');
@@ -144,7 +156,7 @@ for (const { kind, making, removing, make } of kinds) {
   });
 
   test(`while a ${kind} that no gateway knows is removed, none creates it`, async t => {
-    const maker = await openWith(t, { names: ['known'] });
+    const maker = await makeFaultyGateway(t, { names: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(removing);
     const removed = reclaim(mender, orphan);

@@ -13,13 +13,13 @@ import {
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
+import { attach, keyOf, snapshotsIn, volumesIn } from '../faulty-gateway.ts';
 
-const cluster = { ...clusters.a, acceptAnyNode: true };
-const key = { cluster, volumeId: 'a.pvc-1', nodeId: 'n1' };
+const key = keyOf('a.pvc-1');
 const writing: AttachmentSpec = { capability: mounted, readonly: false };
 const create = ({ volumes }: Gateway): Promise<unknown> =>
   volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
-const attach = ({ attachments }: Gateway): Promise<unknown> => attachments.attach(key, writing);
+const attachOne = (gateway: Gateway) => attach(gateway, 'a.pvc-1');
 
 type Ask = (gateway: Gateway) => Promise<unknown>;
 type Crash = {
@@ -38,10 +38,10 @@ const crashes: readonly Crash[] = [
     run: ({ volumes }) => volumes.delete(clusters.a, 'a.pvc-1'),
     end: [],
   },
-  { method: 'attach', before: [create], run: attach, end: ['ready', 'n1 attached'] },
+  { method: 'attach', before: [create], run: attachOne, end: ['ready', 'n1 attached'] },
   {
     method: 'detach',
-    before: [create, attach],
+    before: [create, attachOne],
     run: ({ attachments }) => attachments.detach(key),
     end: ['ready'],
   },
@@ -55,7 +55,7 @@ for (const crash of crashes) {
     assert.equal(await next.recovery.sweep(), 1);
     await assertFinished(next, crash);
     assert.equal(await next.recovery.sweep(), 0);
-    assert.ok((await Array.fromAsync(next.backend.list?.() ?? [])).length <= 1);
+    assert.ok((await volumesIn(next.backend)).length <= 1);
   });
 
   test(`a gateway that dies in ${crash.method} is taken over by the next same call, once its claim has ended`, async t => {
@@ -76,7 +76,7 @@ test('a gateway that dies before it recorded an intent has changed nothing', asy
   await endClaims(next);
   await next.recovery.sweep();
   await create(next);
-  assert.deepEqual(await Array.fromAsync(next.backend.list?.() ?? []), ['a.pvc-1']);
+  assert.deepEqual(await volumesIn(next.backend), ['a.pvc-1']);
 });
 
 test('a claim holds for as long as the storage works', async t => {
@@ -125,7 +125,7 @@ test('what newer settings refuse is undone, and nothing of it is left', async t 
   assert.equal(await next.recovery.sweep(), 0);
   await assert.rejects(next.volumes.get(clusters.a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   assert.deepEqual((await next.volumes.get(clusters.a, 'a.kept')).attachments, []);
-  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.kept']);
+  assert.deepEqual(await volumesIn(backend), ['a.kept']);
 });
 
 test('snapshots and groups that newer settings refuse are undone, and hold up their volume no more', async t => {
@@ -144,7 +144,7 @@ test('snapshots and groups that newer settings refuse are undone, and hold up th
   await assert.rejects(both, isProblem('UNAVAILABLE'));
   await next.recovery.sweep();
   assert.equal(await next.recovery.sweep(), 0);
-  assert.deepEqual(await Array.fromAsync(snapshots.list?.() ?? []), []);
+  assert.deepEqual(await snapshotsIn(backend), []);
   await next.volumes.delete(clusters.a, 'a.pvc-1');
 });
 

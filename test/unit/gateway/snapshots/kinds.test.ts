@@ -7,13 +7,12 @@ import {
   assertProblem,
   clusters,
   makeGateway,
-  mounted,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
+import { attach, makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
 
 const { a } = clusters;
 const names = ['one', 'two', 'three'];
@@ -135,7 +134,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
 
   test(`while a ${kind} is created its volumes are left alone, and the same call joins`, async t => {
     const gateway = await open(t);
-    const { backend, attachments, ask } = gateway;
+    const { backend, ask } = gateway;
     const release = backend.hold(method);
     const headers = { prefer: 'wait=0' };
     const first = await ask(`PUT ${path}`, { body: spec, headers });
@@ -145,9 +144,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     assertProblem(await ask('DELETE /v1/volumes/a.one'), 409, 'ABORTED');
     const overlapping = { body: { name: 'other', volumeId: 'a.one' } };
     assertProblem(await ask('PUT /v1/snapshots/a.other', overlapping), 409, 'ABORTED');
-    const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
-    const attaching = attachments.attach(key, { capability: mounted, readonly: false });
-    await assert.rejects(attaching, isProblem('ABORTED'));
+    await assert.rejects(attach(gateway, 'a.one'), isProblem('ABORTED'));
     release();
     for (const { body } of await Promise.all(same)) assert.equal(body['state'], 'ready');
     assert.equal(backend.calls.filter(call => call.startsWith(method)).length, 1);

@@ -11,7 +11,7 @@ import {
   volumeSpec,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
+import { keyOf, makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
 
 const { a } = clusters;
 const volumeId = 'a.pvc-1';
@@ -43,7 +43,7 @@ test('the storage learns whether some node may write meanwhile', async t => {
   const backend = { ...inner, snapshots: { ...inner.snapshots, create: report } };
   const { volumes, snapshots, attachments } = await makeGateway(t, { backend });
   await volumes.create(a, volumeId, volumeSpec('pvc-1'));
-  const key = { cluster: { ...a, acceptAnyNode: true }, volumeId, nodeId: 'n1' };
+  const key = keyOf(volumeId);
   for (const [name, readonly] of [
     ['none', undefined],
     ['reader', true],

@@ -3,7 +3,6 @@ import { test, type TestContext } from 'node:test';
 import type { Engine } from '../../../../gateway/store.ts';
 import { recountReservations } from '../../../../gateway/tables/reservations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
   clusters,
   makeGateway,
@@ -12,24 +11,15 @@ import {
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
+import { create, makeFaultyGateway, snapshot } from '../faulty-gateway.ts';
 
 const mebibyte = 2 ** 20;
 const { a, b } = clusters;
 
-async function open(t: TestContext): Promise<Gateway<FaultyBackend>> {
-  return makeGateway(t, { backend: createFaultyBackend(await openMemory(10 * mebibyte)) });
-}
+const open = (t: TestContext) => makeFaultyGateway(t, { names: [], capacity: 10 * mebibyte });
 
 async function left({ capacities }: Gateway): Promise<number> {
   return (await capacities.find(a, {})).availableBytes / mebibyte;
-}
-
-function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> {
-  return volumes.create(a, `a.${name}`, volumeSpec(name, { requiredBytes: size * mebibyte }));
-}
-
-function snapshot({ snapshots }: Gateway, name: string): Promise<unknown> {
-  return snapshots.create(a, `a.${name}`, { name, volumeId: 'a.one' });
 }
 
 function group({ groups }: Gateway, name: string): Promise<unknown> {
@@ -53,7 +43,7 @@ test('what volumes and snapshots take is not left, until they are deleted', asyn
   await create(gateway, 'one', 4);
   assert.equal(await left(gateway), 6);
   await expand(gateway, 5);
-  await snapshot(gateway, 'cut');
+  await snapshot(gateway, 'cut', 'one');
   // Nothing was written to the volume, so that the snapshot takes nothing.
   assert.equal(await left(gateway), 5);
   await group(gateway, 'both');
@@ -83,7 +73,7 @@ test('of volumes that are asked for at once only as many are made as fit, over a
 const tooLarge: readonly (readonly [what: string, ask: (gateway: Gateway) => Promise<unknown>])[] = [
   ['a volume', gateway => create(gateway, 'two', 5)],
   ['an expansion', gateway => expand(gateway, 9.5)],
-  ['a snapshot', gateway => snapshot(gateway, 'cut')],
+  ['a snapshot', gateway => snapshot(gateway, 'cut', 'one')],
   ['a group', gateway => group(gateway, 'both')],
 ];
 for (const [what, ask] of tooLarge)
@@ -106,10 +96,10 @@ test('a snapshot reserves what the storage reports that it takes, if it does', a
   const backend = { ...inner, snapshots: { ...snapshots, measure: async () => bytes } };
   const gateway = await makeGateway(t, { backend });
   await create(gateway, 'one', 10);
-  await snapshot(gateway, 'cut');
+  await snapshot(gateway, 'cut', 'one');
   await group(gateway, 'both');
   bytes = 6 * mebibyte;
-  await assert.rejects(snapshot(gateway, 'more'), isProblem('RESOURCE_EXHAUSTED'));
+  await assert.rejects(snapshot(gateway, 'more', 'one'), isProblem('RESOURCE_EXHAUSTED'));
   await assert.rejects(group(gateway, 'others'), isProblem('RESOURCE_EXHAUSTED'));
   await assertCounted(gateway.engine);
 });
@@ -121,7 +111,7 @@ test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE
   const gateway = await makeGateway(t, { backend });
   await create(gateway, 'one', 10);
   totalBytes = 5 * mebibyte;
-  await assert.rejects(snapshot(gateway, 'cut'), isProblem('RESOURCE_EXHAUSTED'));
+  await assert.rejects(snapshot(gateway, 'cut', 'one'), isProblem('RESOURCE_EXHAUSTED'));
 });
 
 for (const moment of ['before', 'after'] as const)
@@ -133,7 +123,7 @@ for (const moment of ['before', 'after'] as const)
       backend.failNext(method, moment, new Problem('INTERNAL', 'broken'));
     await assert.rejects(create(gateway, 'two', 2), isProblem('INTERNAL'));
     await assert.rejects(expand(gateway, 5), isProblem('INTERNAL'));
-    await assert.rejects(snapshot(gateway, 'cut'), isProblem('INTERNAL'));
+    await assert.rejects(snapshot(gateway, 'cut', 'one'), isProblem('INTERNAL'));
     assert.equal(await left(gateway), 8);
     for (const method of ['create', 'expand'] as const)
       backend.failNext(method, moment, new Error('unreachable'));

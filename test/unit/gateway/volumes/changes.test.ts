@@ -11,13 +11,11 @@ import {
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { attach, keyOf, makeFaultyGateway } from '../faulty-gateway.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
 const id = 'a.pvc-1';
-const attachmentKey = { cluster: { ...a, acceptAnyNode: true }, volumeId: id, nodeId: 'n1' };
-const writing = { capability: mounted, readonly: false };
 
 const expand = ({ changes }: Gateway, requiredBytes = 3 * mebibyte, limitBytes = 0) =>
   changes.expand(a, id, { requiredBytes, limitBytes });
@@ -78,7 +76,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
 
   test(`the same ${kind} joins the one that runs, also over the route; anything else is ABORTED`, async t => {
     const gateway = await makeFaultyGateway(t);
-    const { volumes, attachments, backend, ask } = gateway;
+    const { volumes, backend, ask } = gateway;
     const release = backend.hold(method);
     const first = await ask(route, { body, headers: { prefer: 'wait=0' } });
     assert.deepEqual([first.status, first.body['pending']], [202, [kind]]);
@@ -86,7 +84,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
     const busy = isProblemThat('ABORTED', new RegExp(`volume "a.pvc-1" is busy: ${method} runs since`));
     await assert.rejects(another(gateway), busy);
     await assert.rejects(volumes.delete(a, id), busy);
-    await assert.rejects(attachments.attach(attachmentKey, writing), busy);
+    await assert.rejects(attach(gateway, id), busy);
     release();
     for (const { status } of await Promise.all(same)) assert.equal(status, 200);
     assert.deepEqual(await show(gateway), { is: done, pending: undefined });
@@ -116,12 +114,11 @@ test('a volume grows once, never shrinks, and asking again or for less changes n
 
 test('a volume that is attached grows; what is attached stays the same, what comes later has the new size', async t => {
   const gateway = await makeFaultyGateway(t);
-  const { attachments } = gateway;
-  const { attachment: before } = await attachments.attach(attachmentKey, writing);
+  const { attachment: before } = await attach(gateway, id);
   await expand(gateway);
-  assert.deepEqual((await attachments.attach(attachmentKey, writing)).attachment, before);
-  await attachments.detach(attachmentKey);
-  const { attachment: after } = await attachments.attach(attachmentKey, writing);
+  assert.deepEqual((await attach(gateway, id)).attachment, before);
+  await gateway.attachments.detach(keyOf(id));
+  const { attachment: after } = await attach(gateway, id);
   assert.deepEqual([before.attachment?.sizeBytes, after.attachment?.sizeBytes], [mebibyte, 3 * mebibyte]);
 });
 

@@ -4,20 +4,17 @@ import type { VolumeSource, VolumeSpec } from '../../../../src/api/volume.ts';
 import {
   clusters,
   makeGateway,
-  mounted,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { attach, keyOf, makeFaultyGateway } from '../faulty-gateway.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
 const fromSnapshot = { kind: 'snapshot', snapshotId: 'a.snap-1' } as const;
 const fromVolume = { kind: 'volume', volumeId: 'a.pvc-1' } as const;
-const use = { capability: mounted, readonly: false };
-const keyOf = (volumeId: string) => ({ cluster: { ...a, acceptAnyNode: true }, volumeId, nodeId: 'n1' });
 
 async function makeSource({ volumes, snapshots }: Gateway): Promise<void> {
   await volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
@@ -49,8 +46,7 @@ for (const source of [fromSnapshot, fromVolume]) {
     const gateway = await open(t);
     const { volume } = await copy(gateway, source);
     assert.deepEqual([volume.source, volume.sizeBytes], [source, 2 * mebibyte]);
-    const mayFormat = async (id: string) =>
-      (await gateway.attachments.attach(keyOf(id), use)).attachment.attachment?.mayFormat;
+    const mayFormat = async (id: string) => (await attach(gateway, id)).attachment.attachment?.mayFormat;
     assert.deepEqual([await mayFormat('a.copy'), await mayFormat('a.pvc-1')], [false, true]);
     for (const id of ['a.copy', 'a.pvc-1']) await gateway.attachments.detach(keyOf(id));
     await removeSource(gateway, source);
@@ -125,12 +121,12 @@ test('a known volume with another source is ALREADY_EXISTS', async t => {
 
 test('a volume that is copied is not attached meanwhile, and many volumes can be made from a snapshot at once', async t => {
   const gateway = await open(t);
-  const { attachments, backend } = gateway;
+  const { backend } = gateway;
   const release = backend.hold('create');
   const copying = copy(gateway, fromVolume);
   await backend.entered('create');
   const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: create runs/);
-  await assert.rejects(attachments.attach(keyOf('a.pvc-1'), use), busy);
+  await assert.rejects(attach(gateway, 'a.pvc-1'), busy);
   const many = Array.from({ length: 8 }, (_, index) => copy(gateway, fromSnapshot, { name: `r-${index}` }));
   release();
   await Promise.all([copying, ...many]);

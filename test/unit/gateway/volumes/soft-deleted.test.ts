@@ -9,21 +9,22 @@ import {
   openMemory,
   volumeSpec,
 } from '../../../harness/gateway-harness.ts';
-import { volumesIn } from '../faulty-gateway.ts';
+import { attach, hour, volumesIn } from '../faulty-gateway.ts';
 
 const volume = '/v1/volumes/a.pvc-1';
 
 /** A gateway with the volume a.pvc-1, which can be restored for so long (an hour) once it is deleted. */
-async function open(t: TestContext, keepDeletedMs = 3_600_000) {
+async function open(t: TestContext, keepDeletedMs = hour) {
   const backend = await openMemory();
-  const { ask, ...gateway } = await makeGateway(t, { backend, keepDeletedMs });
+  const gateway = await makeGateway(t, { backend, keepDeletedMs });
+  const { ask } = gateway;
   const create = () => ask(`PUT ${volume}`, { body: volumeSpec('pvc-1') });
   const restore = async () => {
     const restored = await ask('PUT /v1/admin/deleted-volumes/a.pvc-1/restore', { as: 'operator' });
     return restored.status;
   };
   const { body: made } = await create();
-  return { ...gateway, backend, ask, create, remove: () => ask(`DELETE ${volume}`), restore, made };
+  return { ...gateway, create, remove: () => ask(`DELETE ${volume}`), restore, made };
 }
 
 test('a soft-deleted volume is shown to nobody, its name and its space are not free, and a sweep leaves it', async t => {
@@ -69,9 +70,9 @@ test('after its time a soft-deleted volume is deleted for good, and its name is 
 });
 
 test('an attached volume is not soft-deleted', async t => {
-  const { ask, remove, attachments } = await open(t);
-  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: 'a.pvc-1', nodeId: 'n1' };
-  await attachments.attach(key, { capability: mounted, readonly: false });
+  const gateway = await open(t);
+  const { ask, remove } = gateway;
+  await attach(gateway, 'a.pvc-1');
   assertProblem(await remove(), 409, 'FAILED_PRECONDITION');
   assert.equal((await ask(`GET ${volume}`)).body['state'], 'ready');
 });
