@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
 import type { Engine, Sql, SqlRow } from '../store.ts';
@@ -7,32 +8,51 @@ type Pending = {
   readonly run: (isAlone: boolean) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
 };
-type Connection = { readonly database: DatabaseSync; readonly prepare: (sql: string) => StatementSync };
+type Connection = {
+  readonly database: DatabaseSync;
+  readonly prepare: (sql: string) => StatementSync;
+  /** UNAVAILABLE once a file of the store is not the one that was opened: what is written is lost at the next start. */
+  readonly requireInPlace: () => void;
+};
 
 /** How long a statement waits for another process, in milliseconds. */
 const busyTimeoutMs = 5_000;
 /** Most transactions that share one commit. */
 const batchCap = 256;
+/** After so many reads timers and requests have their turn, however fast more reads are asked for. */
+const readsPerTurn = 64;
 
 /**
- * Opens the SQLite file, which is made when it is not there, or throws with one line. Transactions that are asked for
- * together share one commit, each in a savepoint of its own; all resolve after that commit has reached the disk.
+ * Opens the SQLite file, which is made when it is not there and is its owner's alone, or throws with one line.
+ * Transactions that are asked for together share one commit, each in a savepoint of its own; all resolve
+ * after that commit has reached the disk.
  */
 export function openSqlite(path: string): Engine {
   const writer = connect(path, false);
   const reader = connect(path, true);
+  const read = createSql(reader).all;
+  let readCount = 0;
   const sql = createSql(writer);
   const queue: Pending[] = [];
   let draining: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
-    await new Promise(setImmediate);
-    while (queue.length > 0) await commitTogether(writer, queue.splice(0, batchCap));
+    while (queue.length > 0) {
+      // Before each commit: who asks again as soon as it is answered would let no timer and no request have its turn.
+      await new Promise(setImmediate);
+      await commitTogether(writer, queue.splice(0, batchCap));
+    }
     draining = undefined;
   }
 
   return {
-    reader: { all: createSql(reader).all },
+    reader: {
+      async all(...query) {
+        if (++readCount % readsPerTurn === 0) await new Promise(setImmediate);
+        reader.requireInPlace();
+        return read(...query);
+      },
+    },
     transaction: work =>
       new Promise((resolve, reject) => {
         const run = async (isAlone: boolean): Promise<() => void> => {
@@ -51,8 +71,19 @@ export function openSqlite(path: string): Engine {
 
 function connect(path: string, readOnly: boolean): Connection {
   try {
+    if (!readOnly) createPrivately(path);
     const database = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
-    if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full');
+    const files = [path, `${path}-wal`];
+    if (!readOnly) {
+      // The empty transaction makes the log, which stays for as long as the store is open.
+      database.exec('pragma journal_mode = wal; pragma synchronous = full; begin immediate; commit');
+      for (const file of [...files, `${path}-shm`]) chmodSync(file, 0o600);
+    }
+    const opened = files.map(identify);
+    const requireInPlace = (): void => {
+      if (files.some((file, index) => identify(file) !== opened[index]))
+        throw new Problem('UNAVAILABLE', 'the file of the store was removed, moved or replaced');
+    };
     const statements = new Map<string, StatementSync>();
     const prepare = (sql: string): StatementSync => {
       const known = statements.get(sql);
@@ -61,10 +92,23 @@ function connect(path: string, readOnly: boolean): Connection {
       statements.set(sql, statement);
       return statement;
     };
-    return { database, prepare };
+    return { database, prepare, requireInPlace };
   } catch (error) {
     throw new Error(`cannot use the store "${path}": ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** SQLite gives what it makes beside the file the file's own mode. What is wrong with the path, it says itself. */
+function createPrivately(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch {}
+}
+
+/** Differs for each file; an opened file keeps its own from any other. Never opened here: to close it would free SQLite's locks. */
+function identify(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
 }
 
 function createSql({ prepare }: Connection): Sql {
@@ -84,12 +128,17 @@ function orUnavailable<T>(query: () => T): T {
   }
 }
 
-async function commitTogether({ database, prepare }: Connection, batch: readonly Pending[]): Promise<void> {
+async function commitTogether(
+  { database, prepare, requireInPlace }: Connection,
+  batch: readonly Pending[],
+): Promise<void> {
   const settle: (() => void)[] = [];
   try {
+    requireInPlace();
     prepare('begin immediate').run();
     for (const { run } of batch) settle.push(await run(batch.length === 1));
     if (database.isTransaction) prepare('commit').run();
+    requireInPlace();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
     for (const { reject } of batch) reject(unavailableProblem(error));

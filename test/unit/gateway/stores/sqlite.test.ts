@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
@@ -39,6 +39,64 @@ test('a full disk is UNAVAILABLE, leaves no half rows, and the store goes on onc
   assert.equal((await engine.reader.all('select * from items')).length, 2);
 });
 
+for (const what of ['transactions', 'reads'] as const)
+  test(`loops that await nothing but ${what} leave timers their turn`, async t => {
+    const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
+    t.after(() => engine.close());
+    const ask = (): Promise<unknown> =>
+      what === 'reads' ? engine.reader.all('select 1') : engine.transaction(sql => sql.run('select 1'));
+    const ticks: true[] = [];
+    const loop = async (): Promise<void> => {
+      for (let round = 0; round < 20_000 && ticks.length === 0; round++) {
+        // Before, the event loop may have had its turn.
+        if (round === 10) setTimeout(() => ticks.push(true), 1);
+        await ask();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, loop));
+    assert.ok(ticks.length > 0);
+  });
+
+test('the files of a store are for their owner alone, also where they were not', async t => {
+  const path = join(temporaryDirectory(t), 'store.sqlite');
+  const files = ['', '-wal', '-shm'].map(suffix => path + suffix);
+  const modes = (): readonly number[] => files.map(file => statSync(file).mode & 0o777);
+  writeFileSync(path, '', { mode: 0o666 });
+  const engine = openSqlite(path);
+  t.after(() => engine.close());
+  assert.deepEqual(modes(), [0o600, 0o600, 0o600]);
+});
+
+for (const { how, lose } of [
+  { how: 'was moved away', lose: (path: string) => renameSync(path, `${path}.old`) },
+  { how: 'was replaced by a copy', lose: replaceByCopy },
+  { how: 'lost its log', lose: (path: string) => renameSync(`${path}-wal`, `${path}-wal.old`) },
+])
+  test(`a store that ${how} is UNAVAILABLE, and nothing more is written to it`, async t => {
+    const path = join(temporaryDirectory(t), 'store.sqlite');
+    const engine = openSqlite(path);
+    t.after(() => engine.close());
+    await engine.transaction(sql => sql.run('create table items (id integer primary key)'));
+    const isGone = isProblemThat('UNAVAILABLE', /was removed, moved or replaced/);
+    lose(path);
+    let ran = false;
+    const write = engine.transaction(async () => (ran = true));
+    await assert.rejects(write, isGone);
+    assert.equal(ran, false);
+    await assert.rejects(engine.reader.all('select * from items'), isGone);
+  });
+
+test('what is committed while the store is moved away is not reported as durable', async t => {
+  const path = join(temporaryDirectory(t), 'store.sqlite');
+  const engine = openSqlite(path);
+  t.after(() => engine.close());
+  const write = engine.transaction(async sql => {
+    await sql.run('create table items (id integer primary key)');
+    renameSync(path, `${path}.old`);
+  });
+  await assert.rejects(write, isProblemThat('UNAVAILABLE', /was removed, moved or replaced/));
+});
+
 const unusable = [
   { name: 'a directory that is not there', path: (dir: string) => join(dir, 'no', 'store.sqlite') },
   { name: 'a directory', path: (dir: string) => dir },
@@ -58,4 +116,9 @@ for (const { name, path } of unusable) {
       (error: Error) => error.message.startsWith(`cannot use the store "${file}": `),
     );
   });
+}
+
+function replaceByCopy(path: string): void {
+  copyFileSync(path, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
 }
