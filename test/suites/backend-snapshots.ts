@@ -32,15 +32,12 @@ export function testSnapshots(check: Check): void {
     assertHolds(content, restored.id, 1_000, 'old');
   });
 
-  check(
-    'a snapshot of a missing volume leaves nothing',
-    ['snapshots'],
-    async ({ backend: { snapshots } }) => {
-      await assert.rejects(snapshots.create(newSnapshot('a.snapshot', never)));
-      await snapshots.delete({ id: 'a.snapshot' });
-      assert.deepEqual(await idsOf(snapshots), []);
-    },
-  );
+  check('a snapshot of a missing volume leaves nothing', ['snapshots'], async ({ backend }) => {
+    const { snapshots } = backend;
+    await assert.rejects(snapshots.create(newSnapshot('a.snapshot', never)));
+    await snapshots.delete({ id: 'a.snapshot' });
+    assert.deepEqual(await idsOf(snapshots), []);
+  });
 
   check('all members of a group are taken, and again the same; or none', ['groups'], async ({ backend }) => {
     const { snapshots } = backend;

@@ -36,21 +36,18 @@ export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): vo
     assert.deepEqual(await host.mounts(), before);
   });
 
-  check(
-    'what is mounted, and what is bound of that, is its own volume and none of a like name',
-    async bench => {
-      const { host, attach } = bench;
-      const [one, ten] = [attach('vol1'), attach('vol10')];
-      const first = await mountAt(bench, 'one', await connector.connect(one, host));
-      const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
-      const bound = await mountAt(bench, 'two', { source: first.path, options: ['bind'] });
-      assert.equal(await connector.judge(one, first, host), 'own');
-      assert.equal(await connector.judge(one, bound, host), 'own');
-      assert.equal(await connector.judge(ten, second, host), 'own');
-      assert.equal(await connector.judge(one, second, host), 'foreign');
-      assert.equal(await connector.judge(ten, first, host), 'foreign');
-    },
-  );
+  check('what is mounted, or bound of that, is its own volume and none of a like name', async bench => {
+    const { host, attach } = bench;
+    const [one, ten] = [attach('vol1'), attach('vol10')];
+    const first = await mountAt(bench, 'one', await connector.connect(one, host));
+    const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
+    const bound = await mountAt(bench, 'two', { source: first.path, options: ['bind'] });
+    assert.equal(await connector.judge(one, first, host), 'own');
+    assert.equal(await connector.judge(one, bound, host), 'own');
+    assert.equal(await connector.judge(ten, second, host), 'own');
+    assert.equal(await connector.judge(one, second, host), 'foreign');
+    assert.equal(await connector.judge(ten, first, host), 'foreign');
+  });
 
   check("another filesystem's mount is foreign", async ({ host, attach }) => {
     const attachment = attach('vol1');

@@ -66,18 +66,14 @@ test('a start that cannot be is reported in a line for each fault, with status 1
   }
 });
 
-test(
-  'a second dev on the same directory is refused in one line and disturbs nothing',
-  { skip: noRoot },
-  async t => {
-    const { dir, node } = await openDev(t);
-    const argv = [cli, 'dev', '--dir', join(dir, 'dev')];
-    const second = spawnSync(process.execPath, argv, { encoding: 'utf8' });
-    assert.equal(second.status, 1);
-    assert.match(second.stderr, /^fairlead dev: socket ".*\.sock" is in use by a live instance\n$/);
-    assert.equal((await node.identity.Probe({})).ready?.value, true);
-  },
-);
+test('a second dev on the same directory is refused and disturbs nothing', { skip: noRoot }, async t => {
+  const { dir, node } = await openDev(t);
+  const argv = [cli, 'dev', '--dir', join(dir, 'dev')];
+  const second = spawnSync(process.execPath, argv, { encoding: 'utf8' });
+  assert.equal(second.status, 1);
+  assert.match(second.stderr, /^fairlead dev: socket ".*\.sock" is in use by a live instance\n$/);
+  assert.equal((await node.identity.Probe({})).ready?.value, true);
+});
 
 test('dev serves the pools of a file of your own', { skip: noRoot }, async t => {
   const config = join(directoryOf(t), 'pools.yaml');

@@ -16,167 +16,140 @@ const create = {
 };
 const zone = 'csi.fairlead.dev/zone';
 
-test(
-  'what the gateway refuses comes out at the socket, and odd names and ids harm nothing',
-  { skip: noRoot },
-  async t => {
-    const { dev, controller: sockets } = await openDev(t);
-    const { controller } = sockets;
-    const { volume } = await controller.CreateVolume(create);
-    const volume_id = volume?.volume_id ?? '';
-    const publish = { volume_id, node_id: dev.nodeId, volume_capability };
-    await controller.ControllerPublishVolume(publish);
-    for (const [code, call] of [
-      [
-        'INVALID_ARGUMENT',
-        () => controller.CreateVolume({ ...create, name: 'bad', parameters: { colour: 'red' } }),
-      ],
-      [
-        'OUT_OF_RANGE',
-        () => controller.CreateVolume({ ...create, name: 'bad', capacity_range: { limit_bytes: 1 } }),
-      ],
-      [
-        'ALREADY_EXISTS',
-        () => controller.CreateVolume({ ...create, capacity_range: { required_bytes: 2 ** 30 } }),
-      ],
-      ['FAILED_PRECONDITION', () => controller.DeleteVolume({ volume_id })],
-      ['NOT_FOUND', () => controller.ControllerPublishVolume({ ...publish, volume_id: 'east.one' })],
-      ['NOT_FOUND', () => controller.ControllerPublishVolume({ ...publish, node_id: '..' })],
-      ['ALREADY_EXISTS', () => controller.ControllerPublishVolume({ ...publish, readonly: true })],
-      ['ABORTED', () => controller.ListVolumes({ starting_token: 'made-up' })],
-    ] as const)
-      await assert.rejects(call, { code });
-    await controller.DeleteVolume({ volume_id: '../../etc/passwd' });
-    await controller.ControllerUnpublishVolume({ volume_id: '..', node_id: '' });
-    const names = [
-      'n'.repeat(128),
-      `${'n'.repeat(127)}m`,
-      'ä/../b',
-      'ä/../c',
-      'A',
-      'a',
-      ' ',
-      '.',
-      '..',
-      '%2e',
-    ];
-    const ids = new Set<string>();
-    for (const name of names)
-      ids.add((await controller.CreateVolume({ ...create, name })).volume?.volume_id ?? '');
-    assert.equal(ids.size, names.length);
-    for (const id of ids) {
-      assert.match(id, /^dev\.[A-Za-z0-9_.-]+$/);
-      await controller.DeleteVolume({ volume_id: id });
-    }
-  },
-);
+test('refusals come out at the socket, and odd names and ids harm nothing', { skip: noRoot }, async t => {
+  const { dev, controller: sockets } = await openDev(t);
+  const { controller } = sockets;
+  const { volume } = await controller.CreateVolume(create);
+  const volume_id = volume?.volume_id ?? '';
+  const publish = { volume_id, node_id: dev.nodeId, volume_capability };
+  await controller.ControllerPublishVolume(publish);
+  for (const [code, call] of [
+    [
+      'INVALID_ARGUMENT',
+      () => controller.CreateVolume({ ...create, name: 'bad', parameters: { colour: 'red' } }),
+    ],
+    [
+      'OUT_OF_RANGE',
+      () => controller.CreateVolume({ ...create, name: 'bad', capacity_range: { limit_bytes: 1 } }),
+    ],
+    [
+      'ALREADY_EXISTS',
+      () => controller.CreateVolume({ ...create, capacity_range: { required_bytes: 2 ** 30 } }),
+    ],
+    ['FAILED_PRECONDITION', () => controller.DeleteVolume({ volume_id })],
+    ['NOT_FOUND', () => controller.ControllerPublishVolume({ ...publish, volume_id: 'east.one' })],
+    ['NOT_FOUND', () => controller.ControllerPublishVolume({ ...publish, node_id: '..' })],
+    ['ALREADY_EXISTS', () => controller.ControllerPublishVolume({ ...publish, readonly: true })],
+    ['ABORTED', () => controller.ListVolumes({ starting_token: 'made-up' })],
+  ] as const)
+    await assert.rejects(call, { code });
+  await controller.DeleteVolume({ volume_id: '../../etc/passwd' });
+  await controller.ControllerUnpublishVolume({ volume_id: '..', node_id: '' });
+  const names = ['n'.repeat(128), `${'n'.repeat(127)}m`, 'ä/../b', 'ä/../c', 'A', 'a', ' ', '.', '..', '%2e'];
+  const ids = new Set<string>();
+  for (const name of names)
+    ids.add((await controller.CreateVolume({ ...create, name })).volume?.volume_id ?? '');
+  assert.equal(ids.size, names.length);
+  for (const id of ids) {
+    assert.match(id, /^dev\.[A-Za-z0-9_.-]+$/);
+    await controller.DeleteVolume({ volume_id: id });
+  }
+});
 
-test(
-  "a StorageClass's options reach the filesystem on the node, and bad ones no volume",
-  { skip: noRoot },
-  async t => {
-    const { dir, dev, controller: sockets, node } = await openDev(t);
-    const { controller } = sockets;
-    const base = { ...create, parameters: { 'fs.label': 'from-class', 'fs.blockSize': '1024' } };
-    const refused = [
-      { change: { parameters: { 'fs.blockSize': '3' } }, message: /"fs\.blockSize" for ext4 is not one of/ },
-      {
-        change: { parameters: { 'fs.checksum': 'xxhash' } },
-        message: /"fs\.checksum" is not known for ext4/,
-      },
-      {
-        change: { volume_capabilities: [{ mount: { fs_type: 'ntfs' }, access_mode }] },
-        message: /"ntfs" is not one of/,
-      },
-      { change: { volume_capabilities: [{ block: {}, access_mode }] }, message: /a block volume gets none/ },
-    ];
-    for (const { change, message } of refused)
-      await assert.rejects(controller.CreateVolume({ ...base, ...change }), {
-        code: 'INVALID_ARGUMENT',
-        message,
-      });
-    assert.deepEqual((await controller.ListVolumes({})).entries, []);
-    const { volume } = await controller.CreateVolume(base);
-    const asked = {
-      volume_id: volume?.volume_id ?? '',
-      volume_context: volume?.volume_context ?? {},
-      volume_capability,
-    };
-    const { publish_context } = await controller.ControllerPublishVolume({ ...asked, node_id: dev.nodeId });
-    const staging_target_path = join(dir, 'staging');
-    mkdirSync(staging_target_path);
-    await node.node.NodeStageVolume({ ...asked, publish_context, staging_target_path });
-    const argv = ['-p', '-o', 'export', '--', publish_context['path'] ?? ''];
-    const found = execFileSync('blkid', argv, { encoding: 'utf8' });
-    assert.match(found, /^LABEL=from-class$/m);
-    assert.match(found, /^BLOCK_SIZE=1024$/m);
-    await node.node.NodeUnstageVolume({ volume_id: asked.volume_id, staging_target_path });
-  },
-);
-
-test(
-  'controller and node report the same plugin, and a volume is where its node is',
-  { skip: noRoot },
-  async t => {
-    const flags = {
-      'plugin-capabilities': 'topology,snapshot-topology',
-      topology: 'zone=here',
-      'node-id': 'n1',
-    };
-    const { controller: sockets, node } = await openDev(t, flags);
-    const { controller } = sockets;
-    const [one, other] = await Promise.all(
-      [sockets, node].map(async ({ identity }) => ({
-        capabilities: (await identity.GetPluginCapabilities({})).capabilities,
-        version: (await identity.GetPluginInfo({})).vendor_version,
-      })),
-    );
-    assert.deepEqual(one, other);
-    assert.match(one?.version ?? '', /\+topology\.snapshot-topology$/);
-    const types = one?.capabilities.flatMap(({ service }) => service?.type ?? []);
-    const constraints = ['VOLUME_ACCESSIBILITY_CONSTRAINTS', 'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS'];
-    assert.deepEqual(types, ['CONTROLLER_SERVICE', ...constraints]);
-
-    const [here, away] = ['here', 'away'].map(name => ({ segments: { [zone]: name } }));
-    assert.partialDeepStrictEqual(
-      (await node.node.NodeGetInfo({})).accessible_topology?.segments,
-      here?.segments,
-    );
-    const askIn = (name: string, topology = here) =>
-      controller.CreateVolume({
-        ...create,
-        name,
-        accessibility_requirements: { requisite: [topology ?? {}] },
-      });
-    const { volume } = await askIn('one');
-    assert.equal(volume?.accessible_topology[0]?.segments[zone], 'here');
-    const volume_id = volume?.volume_id ?? '';
-    await controller.ControllerPublishVolume({ volume_id, node_id: 'n1', volume_capability });
-    await controller.ControllerUnpublishVolume({ volume_id, node_id: 'n1' });
-    await assert.rejects(askIn('one', away), { code: 'ALREADY_EXISTS' });
-    await assert.rejects(askIn('two', away), { code: 'RESOURCE_EXHAUSTED' });
-    const { available_capacity } = await controller.GetCapacity({ accessible_topology: away ?? null });
-    assert.equal(available_capacity, '0');
-    const { snapshot } = await controller.CreateSnapshot({
-      name: 'cut',
-      source_volume_id: volume_id,
-      accessibility_requirements: { requisite: [here ?? {}], preferred: [here ?? {}] },
+test("a StorageClass's options reach the filesystem, and bad ones no volume", { skip: noRoot }, async t => {
+  const { dir, dev, controller: sockets, node } = await openDev(t);
+  const { controller } = sockets;
+  const base = { ...create, parameters: { 'fs.label': 'from-class', 'fs.blockSize': '1024' } };
+  const refused = [
+    { change: { parameters: { 'fs.blockSize': '3' } }, message: /"fs\.blockSize" for ext4 is not one of/ },
+    {
+      change: { parameters: { 'fs.checksum': 'xxhash' } },
+      message: /"fs\.checksum" is not known for ext4/,
+    },
+    {
+      change: { volume_capabilities: [{ mount: { fs_type: 'ntfs' }, access_mode }] },
+      message: /"ntfs" is not one of/,
+    },
+    { change: { volume_capabilities: [{ block: {}, access_mode }] }, message: /a block volume gets none/ },
+  ];
+  for (const { change, message } of refused)
+    await assert.rejects(controller.CreateVolume({ ...base, ...change }), {
+      code: 'INVALID_ARGUMENT',
+      message,
     });
-    assert.equal(snapshot?.accessible_topology[0]?.segments[zone], 'here');
-  },
-);
+  assert.deepEqual((await controller.ListVolumes({})).entries, []);
+  const { volume } = await controller.CreateVolume(base);
+  const asked = {
+    volume_id: volume?.volume_id ?? '',
+    volume_context: volume?.volume_context ?? {},
+    volume_capability,
+  };
+  const { publish_context } = await controller.ControllerPublishVolume({ ...asked, node_id: dev.nodeId });
+  const staging_target_path = join(dir, 'staging');
+  mkdirSync(staging_target_path);
+  await node.node.NodeStageVolume({ ...asked, publish_context, staging_target_path });
+  const argv = ['-p', '-o', 'export', '--', publish_context['path'] ?? ''];
+  const found = execFileSync('blkid', argv, { encoding: 'utf8' });
+  assert.match(found, /^LABEL=from-class$/m);
+  assert.match(found, /^BLOCK_SIZE=1024$/m);
+  await node.node.NodeUnstageVolume({ volume_id: asked.volume_id, staging_target_path });
+});
 
-test(
-  'without topology among the plugin capabilities none is reported, and both programs warn',
-  { skip: noRoot },
-  async t => {
-    const { dev, controller, node } = await openDev(t, { topology: 'zone=here' });
-    assert.equal((await node.node.NodeGetInfo({})).accessible_topology, null);
-    const { volume } = await controller.controller.CreateVolume(create);
-    assert.deepEqual(volume?.accessible_topology, []);
-    assert.match(dev.stderr(), /--topology is not reported: --plugin-capabilities does not have/);
-    const warned = /the storage has \\"topology\\", and --plugin-capabilities does not/;
-    const seen = await poll(() => warned.test(dev.stderr()) || undefined, { everyMs: 20, timeoutMs: 30_000 });
-    assert.ok(seen, dev.stderr());
-  },
-);
+test('controller and node report one plugin, a volume is where its node is', { skip: noRoot }, async t => {
+  const flags = {
+    'plugin-capabilities': 'topology,snapshot-topology',
+    topology: 'zone=here',
+    'node-id': 'n1',
+  };
+  const { controller: sockets, node } = await openDev(t, flags);
+  const { controller } = sockets;
+  const [one, other] = await Promise.all(
+    [sockets, node].map(async ({ identity }) => ({
+      capabilities: (await identity.GetPluginCapabilities({})).capabilities,
+      version: (await identity.GetPluginInfo({})).vendor_version,
+    })),
+  );
+  assert.deepEqual(one, other);
+  assert.match(one?.version ?? '', /\+topology\.snapshot-topology$/);
+  const types = one?.capabilities.flatMap(({ service }) => service?.type ?? []);
+  const constraints = ['VOLUME_ACCESSIBILITY_CONSTRAINTS', 'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS'];
+  assert.deepEqual(types, ['CONTROLLER_SERVICE', ...constraints]);
+
+  const [here, away] = ['here', 'away'].map(name => ({ segments: { [zone]: name } }));
+  assert.partialDeepStrictEqual(
+    (await node.node.NodeGetInfo({})).accessible_topology?.segments,
+    here?.segments,
+  );
+  const askIn = (name: string, topology = here) =>
+    controller.CreateVolume({
+      ...create,
+      name,
+      accessibility_requirements: { requisite: [topology ?? {}] },
+    });
+  const { volume } = await askIn('one');
+  assert.equal(volume?.accessible_topology[0]?.segments[zone], 'here');
+  const volume_id = volume?.volume_id ?? '';
+  await controller.ControllerPublishVolume({ volume_id, node_id: 'n1', volume_capability });
+  await controller.ControllerUnpublishVolume({ volume_id, node_id: 'n1' });
+  await assert.rejects(askIn('one', away), { code: 'ALREADY_EXISTS' });
+  await assert.rejects(askIn('two', away), { code: 'RESOURCE_EXHAUSTED' });
+  const { available_capacity } = await controller.GetCapacity({ accessible_topology: away ?? null });
+  assert.equal(available_capacity, '0');
+  const { snapshot } = await controller.CreateSnapshot({
+    name: 'cut',
+    source_volume_id: volume_id,
+    accessibility_requirements: { requisite: [here ?? {}], preferred: [here ?? {}] },
+  });
+  assert.equal(snapshot?.accessible_topology[0]?.segments[zone], 'here');
+});
+
+test('without the topology capability none is reported, and both warn', { skip: noRoot }, async t => {
+  const { dev, controller, node } = await openDev(t, { topology: 'zone=here' });
+  assert.equal((await node.node.NodeGetInfo({})).accessible_topology, null);
+  const { volume } = await controller.controller.CreateVolume(create);
+  assert.deepEqual(volume?.accessible_topology, []);
+  assert.match(dev.stderr(), /--topology is not reported: --plugin-capabilities does not have/);
+  const warned = /the storage has \\"topology\\", and --plugin-capabilities does not/;
+  const seen = await poll(() => warned.test(dev.stderr()) || undefined, { everyMs: 20, timeoutMs: 30_000 });
+  assert.ok(seen, dev.stderr());
+});

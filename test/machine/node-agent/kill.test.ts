@@ -93,32 +93,29 @@ const cases = (Object.keys(sizes) as What[]).flatMap(what =>
 );
 
 for (const { what, one } of sample('killed at any step', cases, 4)) {
-  const needed = ['xfs', 'btrfs'].includes(what) ? findMissing([`mkfs.${what}`]) : undefined;
-  test(
-    `killed at any step of ${one.name}, ${what}: nothing is lost`,
-    { skip: noRoot || needed || false },
-    async t => {
-      const node = openNode(t);
-      const agent = createMortalAgent(node);
-      t.after(() => agent.kill());
-      let step = 0;
-      for (let isDone = false; !isDone; step++) {
-        assert.ok(step < mostSteps, 'the call never ends');
-        const life = openLife(node, `v${step}`, what);
-        const run = (call: Call) => untilDone(agent, client => call(client, life));
-        for (const call of one.before) await run(call);
-        const pod = one.isWritten ? await startPod(life) : undefined;
-        t.after(() => pod?.kill());
-        isDone = await agent.tryKilledAt(step, client => one.call(client, life));
-        await run(one.call);
-        one.found?.(life);
-        for (const call of one.after) await run(call);
-        if (pod) assert.ok((await pod.finish()) > 0);
-        for (const call of [unpublish, unstage]) await run(call);
-        assertNothingLeft(node);
-      }
-      assert.ok(step > 1, `it was killed only ${step - 1} times`);
-      t.diagnostic(`killed at ${step - 1} steps`);
-    },
-  );
+  const needed = ['xfs', 'btrfs'].includes(what) ? [`mkfs.${what}`] : [];
+  const skip = noRoot || findMissing(needed) || false;
+  test(`killed at any step of ${one.name}, ${what}: nothing is lost`, { skip }, async t => {
+    const node = openNode(t);
+    const agent = createMortalAgent(node);
+    t.after(() => agent.kill());
+    let step = 0;
+    for (let isDone = false; !isDone; step++) {
+      assert.ok(step < mostSteps, 'the call never ends');
+      const life = openLife(node, `v${step}`, what);
+      const run = (call: Call) => untilDone(agent, client => call(client, life));
+      for (const call of one.before) await run(call);
+      const pod = one.isWritten ? await startPod(life) : undefined;
+      t.after(() => pod?.kill());
+      isDone = await agent.tryKilledAt(step, client => one.call(client, life));
+      await run(one.call);
+      one.found?.(life);
+      for (const call of one.after) await run(call);
+      if (pod) assert.ok((await pod.finish()) > 0);
+      for (const call of [unpublish, unstage]) await run(call);
+      assertNothingLeft(node);
+    }
+    assert.ok(step > 1, `it was killed only ${step - 1} times`);
+    t.diagnostic(`killed at ${step - 1} steps`);
+  });
 }

@@ -36,46 +36,40 @@ for (const fsType of ['xfs', 'btrfs'] as const) {
   });
 }
 
-testAsRoot(
-  'a raw block volume is expanded under a pod that writes, once its device shows the new size',
-  async t => {
-    const { node, kubelet, drain } = await openRunningNode(t);
-    const volume = node.makeVolume('raw', { mode: 'Block' });
-    await kubelet.runPod({ uid: 'pod', volumes: [volume] });
-    const device = kubelet.paths.deviceLink(volume, 'pod');
-    const writer = await startWriting(device);
-    const expanded = kubelet.expandVolume(volume, 96 * MiB);
-    await until(() => expansionsIn(kubelet.failures).length > 0);
-    const [failure = ''] = expansionsIn(kubelet.failures);
-    assert.match(failure, /has 67108864 bytes and not yet the 100663296 asked for/);
-    grow(volume, 96 * MiB);
-    await expanded;
-    assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 96 * MiB);
-    assert.ok((await writer.finish()) > 0);
-    await drain();
-  },
-);
+testAsRoot('a block volume is expanded under a pod that writes, once its device has grown', async t => {
+  const { node, kubelet, drain } = await openRunningNode(t);
+  const volume = node.makeVolume('raw', { mode: 'Block' });
+  await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+  const device = kubelet.paths.deviceLink(volume, 'pod');
+  const writer = await startWriting(device);
+  const expanded = kubelet.expandVolume(volume, 96 * MiB);
+  await until(() => expansionsIn(kubelet.failures).length > 0);
+  const [failure = ''] = expansionsIn(kubelet.failures);
+  assert.match(failure, /has 67108864 bytes and not yet the 100663296 asked for/);
+  grow(volume, 96 * MiB);
+  await expanded;
+  assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 96 * MiB);
+  assert.ok((await writer.finish()) > 0);
+  await drain();
+});
 
-testAsRoot(
-  'an ext4 grows under its pod, or when it is next staged where the agent may not do it before',
-  async t => {
-    const { node, kubelet, drain } = await openRunningNode(t);
-    const volume = node.makeVolume('v');
+testAsRoot('an ext4 grows under its pod, or at the next stage where the agent may not', async t => {
+  const { node, kubelet, drain } = await openRunningNode(t);
+  const volume = node.makeVolume('v');
+  await kubelet.runPod({ uid: 'pod', volumes: [volume] });
+  const before = sizeOf(kubelet.paths.target(volume, 'pod'));
+  grow(volume, 128 * MiB);
+  if (mayUse(24n)) await kubelet.expandVolume(volume, 128 * MiB);
+  else {
+    const expanded = kubelet.expandVolume(volume, 128 * MiB);
+    await assert.rejects(expanded, /CAP_SYS_RESOURCE.*when it is next staged/);
+    assert.equal(expansionsIn(kubelet.failures).length, 1);
+    await kubelet.removePod('pod');
     await kubelet.runPod({ uid: 'pod', volumes: [volume] });
-    const before = sizeOf(kubelet.paths.target(volume, 'pod'));
-    grow(volume, 128 * MiB);
-    if (mayUse(24n)) await kubelet.expandVolume(volume, 128 * MiB);
-    else {
-      const expanded = kubelet.expandVolume(volume, 128 * MiB);
-      await assert.rejects(expanded, /CAP_SYS_RESOURCE.*when it is next staged/);
-      assert.equal(expansionsIn(kubelet.failures).length, 1);
-      await kubelet.removePod('pod');
-      await kubelet.runPod({ uid: 'pod', volumes: [volume] });
-    }
-    assert.ok(sizeOf(kubelet.paths.target(volume, 'pod')) > before + 50 * MiB);
-    await drain();
-  },
-);
+  }
+  assert.ok(sizeOf(kubelet.paths.target(volume, 'pod')) > before + 50 * MiB);
+  await drain();
+});
 
 /** The expansions that the driver refused: kubelet may miss the driver for a moment while it registers it anew. */
 function expansionsIn(failures: readonly string[]): readonly string[] {

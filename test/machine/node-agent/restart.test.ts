@@ -2,28 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectCsi } from '../../../src/csi/client.ts';
 import { assertNothingLeft, driverName, openNode, openRunningNode } from '../../harness/agent.ts';
-import { startDev } from '../../harness/dev.ts';
 import { mountsBelow, testAsRoot as test } from '../../harness/machine.ts';
 import { isFull } from '../../harness/sample.ts';
 import type { Kubelet } from '../../fakes/kubelet/kubelet.ts';
-import type { Pod, VolumeSpec } from '../../fakes/kubelet/paths.ts';
+import type { Pod } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
-
-test("a pod's volumes are mounted and taken away in kubelet's order, and nothing is left", async t => {
-  const { node, kubelet } = await openRunningNode(t);
-  const [file, block] = [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })];
-  await kubelet.runPod({ uid: 'pod-1', volumes: [file] });
-  await kubelet.runPod({ uid: 'pod-2', volumes: [block] });
-  await kubelet.removePod('pod-1');
-  await kubelet.removePod('pod-2');
-  const calls = ['Stage file', 'Publish file', 'Stage raw', 'Publish raw'];
-  const undone = ['Unpublish file', 'Unstage file', 'Unpublish raw', 'Unstage raw'];
-  assert.deepEqual(callsOf(kubelet), [...calls, ...undone]);
-  assert.deepEqual(kubelet.failures, []);
-  assertNothingLeft(node);
-});
 
 test('two pods on one volume see the same files, and the volume stays until both have ended', async t => {
   const { node, kubelet } = await openRunningNode(t);
@@ -59,18 +43,6 @@ test('a kubelet that was killed finds its volumes by their directories, and take
   for (const writer of writers) assert.ok((await writer.finish()) > 0);
   await after.drain();
   assertNothingLeft(node);
-});
-
-test('the volumes of force-killed pods are taken away at once', async t => {
-  const { node, kubelet, drain } = await openRunningNode(t);
-  const pods = [1, 2, 3, 4].map(index => ({
-    uid: `pod-${index}`,
-    volumes: [node.makeVolume(`file-${index}`), node.makeVolume(`raw-${index}`, { mode: 'Block' })],
-  }));
-  await Promise.all(pods.map(pod => kubelet.runPod(pod)));
-  const writers = await Promise.all(pods.flatMap(pod => pathsOf(kubelet, pod)).map(startWriting));
-  await Promise.all(writers.map(writer => writer.kill()));
-  await drain();
 });
 
 test('an agent that is asked to end serves on until the last volume is taken away, and then ends', async t => {
@@ -140,42 +112,6 @@ test('killed or upgraded again and again, the agent is registered every time, di
   await agent.end();
   assert.deepEqual(readdirSync(kubelet.paths.registry), []);
 });
-
-test('a whole node drains: attached by the gateway, mounted for pods, taken away and detached', async t => {
-  const { node, kubelet, drain } = await openRunningNode(t);
-  const dev = await startDev({ dir: join(node.dir, 'dev'), 'node-id': 'n1' });
-  const controller = connectCsi(dev.controller);
-  t.after(async () => {
-    controller.close();
-    await dev.end();
-  });
-  const names = ['one', 'two', 'three', 'four'];
-  const volumes = await Promise.all(names.map(name => attach(controller, name, dev.nodeId)));
-  await Promise.all(volumes.map(volume => kubelet.runPod({ uid: volume.name, volumes: [volume] })));
-  assert.equal(mountsBelow(node.root).length, 8);
-  await drain();
-  const named = volumes.map(({ handle }) => ({ volume_id: handle, node_id: dev.nodeId }));
-  await Promise.all(named.map(request => controller.controller.ControllerUnpublishVolume(request)));
-  await Promise.all(named.map(({ volume_id }) => controller.controller.DeleteVolume({ volume_id })));
-});
-
-type Client = ReturnType<typeof connectCsi>;
-
-/** Creates a volume and attaches it, as the sidecars do. */
-async function attach({ controller }: Client, name: string, nodeId: string): Promise<VolumeSpec> {
-  const access = { access_mode: { mode: 'SINGLE_NODE_MULTI_WRITER' } } as const;
-  const capability = { mount: { fs_type: 'ext4' }, ...access };
-  const range = { required_bytes: 64 * 1024 * 1024 };
-  const { volume } = await controller.CreateVolume({
-    name,
-    capacity_range: range,
-    volume_capabilities: [capability],
-  });
-  const handle = volume?.volume_id ?? '';
-  const request = { volume_id: handle, node_id: nodeId, volume_capability: capability };
-  const { publish_context: publishContext } = await controller.ControllerPublishVolume(request);
-  return { name, handle, driver: driverName, mode: 'Filesystem', publishContext };
-}
 
 /** The calls of a kubelet, `NodeStageVolume pv` as `Stage pv`. */
 function callsOf({ calls }: Kubelet): readonly string[] {

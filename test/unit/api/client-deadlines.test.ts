@@ -14,10 +14,7 @@ const trickle: Step = (_request, response) => {
   response.once('close', () => clearInterval(timer));
 };
 
-for (const [name, step] of [
-  ['that never answers', hang],
-  ['whose body trickles', trickle],
-] as const) {
+for (const [name, step] of Object.entries({ 'that never answers': hang, 'whose body trickles': trickle })) {
   test(`a server ${name} is DEADLINE_EXCEEDED`, async t => {
     const { get } = await scripted(t, [step]);
     await assert.rejects(get(300), { code: 'DEADLINE_EXCEEDED' });

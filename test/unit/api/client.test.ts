@@ -78,31 +78,13 @@ test('a list asks for its page, and a token with odd characters comes through', 
   const page = await client.listVolumes({ limit: 0, pageToken: 'a&b=c/é ' }, within());
   assert.equal(page.nextPageToken, 'n');
   const query = new URL(api.received[0]?.url ?? '', api.url).searchParams;
-  assert.deepEqual(
-    [...query],
-    [
-      ['limit', '0'],
-      ['pageToken', 'a&b=c/é '],
-    ],
-  );
+  assert.deepEqual(Object.fromEntries(query), { limit: '0', pageToken: 'a&b=c/é ' });
 });
 
 test('an id stays in its segment of the path, whatever its characters', async t => {
   const { api, client } = await scripted(t, [{ status: 204 }]);
-  const ids = [
-    'a/b',
-    '../../v2/admin',
-    '%2e%2e',
-    '%2F',
-    'a b',
-    '日本',
-    'a?b=c',
-    'a#b',
-    'a;b',
-    '...',
-    '\\..\\',
-  ];
-  for (const id of ids) {
+  const climbing = ['a/b', '../../v2/admin', '%2e%2e', '%2F', '...', '\\..\\'];
+  for (const id of [...climbing, 'a b', '日本', 'a?b=c', 'a#b', 'a;b']) {
     await client.detachVolume({ volumeId: id, nodeId: id }, within());
     // As a server would read it: the path is normalized first, and decoded then.
     const { pathname } = new URL(api.received.at(-1)?.url ?? '', api.url);

@@ -189,10 +189,9 @@ test('ListVolumes passes paging on, leaves out what is not ready, and has where 
   const page = await csi.controller.ListVolumes({ max_entries: 3, starting_token: 'from=/é' });
   assert.deepEqual(asked, [['listVolumes', { limit: 3, pageToken: 'from=/é' }]]);
   assert.equal(page.next_token, 'next=/é');
-  assert.deepEqual(
-    page.entries.map(({ volume, status }) => [volume?.volume_id, status?.published_node_ids]),
-    [['a.1', ['attached', 'detaching']]],
-  );
+  const [entry, ...others] = page.entries;
+  assert.deepEqual([entry?.volume?.volume_id, others], ['a.1', []]);
+  assert.deepEqual(entry?.status?.published_node_ids, ['attached', 'detaching']);
 });
 
 const always = [

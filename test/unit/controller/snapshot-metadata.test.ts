@@ -20,6 +20,12 @@ function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageCl
   };
 }
 
+type Message = { readonly block_metadata: readonly { readonly byte_offset: unknown }[] };
+
+function offsetsOf(messages: readonly Message[]): readonly number[] {
+  return messages.flatMap(({ block_metadata }) => block_metadata.map(block => Number(block.byte_offset)));
+}
+
 test('all pages come as one stream, with one type and one size, in increasing order', async t => {
   const { csi, asked } = await serveController(t, { listBlocks: blocksOf(25) });
   const messages = await Array.fromAsync(
@@ -32,31 +38,23 @@ test('all pages come as one stream, with one type and one size, in increasing or
     assert.ok(message.block_metadata.length <= 10);
   }
   assert.deepEqual(
-    messages.flatMap(({ block_metadata }) => block_metadata.map(({ byte_offset }) => Number(byte_offset))),
+    offsetsOf(messages),
     Array.from({ length: 25 }, (_, i) => i * 100),
   );
+  const inputs = asked.map(([, input]) => input);
   assert.deepEqual(
-    asked.map(([, input]) => input),
+    inputs,
     [0, 910, 1_910].map(offset => ({ snapshotId: 'a.s', offset, limit: 10 })),
   );
 });
 
 test('GetMetadataDelta names the base, and both go on from the offset asked for', async t => {
   const { csi, asked } = await serveController(t, { listBlocks: blocksOf(3) });
-  const messages = await Array.fromAsync(
-    csi.snapshotMetadata.GetMetadataDelta({
-      base_snapshot_id: 'a.base',
-      target_snapshot_id: 'a.target',
-      starting_offset: 110,
-    }),
-  );
-  assert.deepEqual(
-    messages.flatMap(({ block_metadata }) => block_metadata.map(({ byte_offset }) => byte_offset)),
-    ['200'],
-  );
-  assert.partialDeepStrictEqual(asked, [
-    ['listBlocks', { snapshotId: 'a.target', base: 'a.base', offset: 110 }],
-  ]);
+  const request = { base_snapshot_id: 'a.base', target_snapshot_id: 'a.target', starting_offset: 110 };
+  const messages = await Array.fromAsync(csi.snapshotMetadata.GetMetadataDelta(request));
+  assert.deepEqual(offsetsOf(messages), [200]);
+  const input = { snapshotId: 'a.target', base: 'a.base', offset: 110 };
+  assert.partialDeepStrictEqual(asked, [['listBlocks', input]]);
 });
 
 test('a page that cannot be had ends the stream with an error after what was sent', async t => {

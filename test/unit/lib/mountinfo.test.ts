@@ -47,10 +47,8 @@ test('a line that is none is an error', () => {
 
 test('mounts are found at a path, the topmost last, and below it', () => {
   const mounts = parseMountinfo(text);
-  assert.deepEqual(
-    mountsAt(mounts, '/a').map(({ id }) => id),
-    [41, 42],
-  );
+  const ids = mountsAt(mounts, '/a').map(({ id }) => id);
+  assert.deepEqual(ids, [41, 42]);
   assert.equal(topMount(mounts, '/a')?.id, 42);
   assert.equal(topMount(mounts, '/b'), undefined);
   assert.deepEqual(mountsBelow(mounts, '/a'), []);

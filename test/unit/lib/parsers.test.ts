@@ -15,85 +15,64 @@ import {
 type Parser = (value: string) => unknown;
 type Row = {
   readonly parse: Parser;
-  readonly good: readonly (readonly [string, unknown])[];
+  /** What is read, by its text. */
+  readonly good: Readonly<Record<string, unknown>>;
   readonly bad: readonly string[];
 };
 
 const table: Readonly<Record<string, Row>> = {
-  text: { parse: text, good: [['x', 'x']], bad: [''] },
+  text: { parse: text, good: { x: 'x' }, bad: [''] },
   absolutePath: {
     parse: absolutePath,
-    good: [
-      ['/', '/'],
-      ['//', '/'],
-      ['/a/..', '/'],
-      ['/..', '/'],
-      ['/a/', '/a'],
-      ['/a//b/./c/..', '/a/b'],
-    ],
+    good: { '/': '/', '//': '/', '/a/..': '/', '/..': '/', '/a/': '/a', '/a//b/./c/..': '/a/b' },
     bad: ['', 'a', './a', '~/a'],
   },
   integer: {
     parse: integer(-1, 10),
-    good: [
-      ['-1', -1],
-      ['0', 0],
-      ['10', 10],
-    ],
+    good: { '-1': -1, '0': 0, '10': 10 },
     bad: ['', '-2', '11', '1.5', '1e1', '0x1', ' 1', 'one'],
   },
   durationMs: {
     parse: durationMs,
-    good: [
-      ['0s', 0],
-      ['250ms', 250],
-      ['30s', 30_000],
-      ['5m', 300_000],
-      ['1h', 3_600_000],
-      ['596h', 2_145_600_000],
-    ],
+    good: { '0s': 0, '250ms': 250, '30s': 30_000, '5m': 300_000, '1h': 3_600_000, '596h': 2_145_600_000 },
     bad: ['', '5', '5d', '-5s', '1.5s', '5 s', 's', '597h', '999999999h', '9999999999ms'],
   },
   bytes: {
     parse: bytes,
-    good: [
-      ['0', 0],
-      ['4096', 4_096],
-      ['512Mi', 536_870_912],
-      ['1Ki', 1_024],
-      ['2Gi', 2_147_483_648],
-      ['8191Ti', 8_191 * 2 ** 40],
-      ['7Pi', 7 * 2 ** 50],
-    ],
+    good: {
+      '0': 0,
+      '4096': 4_096,
+      '512Mi': 536_870_912,
+      '1Ki': 1_024,
+      '2Gi': 2_147_483_648,
+      '8191Ti': 8_191 * 2 ** 40,
+      '7Pi': 7 * 2 ** 50,
+    },
     bad: ['', '-1', '1.5Gi', '1G', '1KB', '8192Ti', '8Pi', '9999999999999999', 'Gi'],
   },
-  choice: { parse: choice('a', 'b'), good: [['a', 'a']], bad: ['', 'A', 'c', 'a '] },
+  choice: { parse: choice('a', 'b'), good: { a: 'a' }, bad: ['', 'A', 'c', 'a '] },
   httpUrl: {
     parse: httpUrl,
-    good: [
-      ['http://h', 'http://h'],
-      ['https://h:8443/', 'https://h:8443'],
-      ['https://h/a//', 'https://h/a'],
-    ],
+    good: { 'http://h': 'http://h', 'https://h:8443/': 'https://h:8443', 'https://h/a//': 'https://h/a' },
     bad: ['', 'h', 'h:80', 'ftp://h', 'file:///x', 'http://', 'http://h?a=b', 'http://h#x', 'http://u@h'],
   },
   hostPort: {
     parse: hostPort,
-    good: [
-      ['h:0', { host: 'h', port: 0 }],
-      ['0.0.0.0:8080', { host: '0.0.0.0', port: 8_080 }],
-      ['[::1]:65535', { host: '::1', port: 65_535 }],
-    ],
+    good: {
+      'h:0': { host: 'h', port: 0 },
+      '0.0.0.0:8080': { host: '0.0.0.0', port: 8_080 },
+      '[::1]:65535': { host: '::1', port: 65_535 },
+    },
     bad: ['', 'h', ':80', 'h:', 'h:65536', 'h:-1', '::1:80', '[x]:80', 'h h:80'],
   },
   unixSocket: {
     parse: unixSocket,
-    good: [
-      ['unix:///csi/csi.sock', '/csi/csi.sock'],
-      ['unix:/csi/csi.sock', '/csi/csi.sock'],
-      ['/csi//csi.sock', '/csi/csi.sock'],
-      [`/${'x'.repeat(101)}.sock`, `/${'x'.repeat(101)}.sock`],
-    ],
+    good: {
+      'unix:///csi/csi.sock': '/csi/csi.sock',
+      'unix:/csi/csi.sock': '/csi/csi.sock',
+      '/csi//csi.sock': '/csi/csi.sock',
+      [`/${'x'.repeat(101)}.sock`]: `/${'x'.repeat(101)}.sock`,
+    },
     bad: [
       '',
       'csi.sock',
@@ -108,7 +87,7 @@ const table: Readonly<Record<string, Row>> = {
 
 for (const [name, { parse, good, bad }] of Object.entries(table))
   test(`${name} reads what is one, and says of anything else what it is`, () => {
-    for (const [value, expected] of good) assert.deepEqual(parse(value), expected, value);
+    for (const [value, expected] of Object.entries(good)) assert.deepEqual(parse(value), expected, value);
     for (const value of bad) assert.throws(() => parse(value), value === '' ? Error : /"/, value);
   });
 

@@ -27,106 +27,80 @@ for (const filesystem of poolFilesystems)
 
 const preallocate = { preallocate: 'true' };
 
-testPool(
-  'a volume that a loop device has open is neither detached nor deleted',
-  { on: ['ext4'] },
-  async pool => {
-    const { backend, directory } = pool;
-    const volume = await makeVolume(backend);
-    const device = connectLoop(join(directory, 'a.volume.img'));
-    const names = isProblemThat(
-      'FAILED_PRECONDITION',
-      new RegExp(`"a\\.volume" is still in use by ${device}`),
-    );
-    await assert.rejects(backend.detach(volume, 'n1'), names);
-    await assert.rejects(backend.delete(volume), names);
-    assert.deepEqual(imagesIn(directory), ['a.volume.img']);
-    disconnectLoop(device);
-    await backend.detach(volume, 'n1');
-    await backend.delete(volume);
-  },
-);
+testPool('a volume open as a loop device is not detached or deleted', { on: ['ext4'] }, async pool => {
+  const { backend, directory } = pool;
+  const volume = await makeVolume(backend);
+  const device = connectLoop(join(directory, 'a.volume.img'));
+  const names = isProblemThat('FAILED_PRECONDITION', new RegExp(`"a\\.volume" is still in use by ${device}`));
+  await assert.rejects(backend.detach(volume, 'n1'), names);
+  await assert.rejects(backend.delete(volume), names);
+  assert.deepEqual(imagesIn(directory), ['a.volume.img']);
+  disconnectLoop(device);
+  await backend.detach(volume, 'n1');
+  await backend.delete(volume);
+});
 
-testPool(
-  'a volume in use grows, and its loop device sees that after a rescan',
-  { on: ['ext4'] },
-  async pool => {
-    const { backend, directory, content } = pool;
-    const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
-    content.write(volume.id, 0, randomBytes(4 * MiB));
-    const path = join(directory, 'a.volume.img');
-    const before = hashOf(path);
-    const device = connectLoop(path);
-    const grown = await backend.expand(volume, { requiredBytes: 10 * MiB, limitBytes: 0 });
-    assert.deepEqual(grown, { sizeBytes: 10 * MiB, nodeExpansionRequired: true });
-    execFileSync('losetup', ['--set-capacity', device]);
-    assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 10 * MiB);
-    disconnectLoop(device);
-    truncateSync(path, 4 * MiB);
-    assert.equal(hashOf(path), before);
-  },
-);
+testPool('a volume in use grows, and its loop device after a rescan', { on: ['ext4'] }, async pool => {
+  const { backend, directory, content } = pool;
+  const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
+  content.write(volume.id, 0, randomBytes(4 * MiB));
+  const path = join(directory, 'a.volume.img');
+  const before = hashOf(path);
+  const device = connectLoop(path);
+  const grown = await backend.expand(volume, { requiredBytes: 10 * MiB, limitBytes: 0 });
+  assert.deepEqual(grown, { sizeBytes: 10 * MiB, nodeExpansionRequired: true });
+  execFileSync('losetup', ['--set-capacity', device]);
+  assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 10 * MiB);
+  disconnectLoop(device);
+  truncateSync(path, 4 * MiB);
+  assert.equal(hashOf(path), before);
+});
 
-testPool(
-  'a filesystem that is too small or read-only makes volumes DEGRADED',
-  { on: ['ext4'] },
-  async pool => {
-    const { backend, content, directory } = pool;
-    const small = await makeVolume(backend);
-    const large = await makeVolume(backend, { id: 'a.large', requiredBytes: 600 * MiB });
-    const healthOf = async (volume: typeof small) =>
-      (await backend.volumeHealth(volume)).map(({ status, reason }) => `${status} ${reason}`);
-    assert.deepEqual(await healthOf(large), ['DEGRADED PoolTooSmall']);
-    content.write(small.id, 0, randomBytes(MiB));
-    assert.deepEqual(await healthOf(small), []);
-    const mounted = dirname(directory);
-    execFileSync('mount', ['--options', 'remount,ro', '--', mounted]);
-    const found = await healthOf(small);
-    execFileSync('mount', ['--options', 'remount,rw', '--', mounted]);
-    assert.deepEqual(found, ['DEGRADED PoolReadOnly']);
-  },
-);
+testPool('a pool too small or read-only makes volumes DEGRADED', { on: ['ext4'] }, async pool => {
+  const { backend, content, directory } = pool;
+  const small = await makeVolume(backend);
+  const large = await makeVolume(backend, { id: 'a.large', requiredBytes: 600 * MiB });
+  const healthOf = async (volume: typeof small) =>
+    (await backend.volumeHealth(volume)).map(({ status, reason }) => `${status} ${reason}`);
+  assert.deepEqual(await healthOf(large), ['DEGRADED PoolTooSmall']);
+  content.write(small.id, 0, randomBytes(MiB));
+  assert.deepEqual(await healthOf(small), []);
+  const mounted = dirname(directory);
+  execFileSync('mount', ['--options', 'remount,ro', '--', mounted]);
+  const found = await healthOf(small);
+  execFileSync('mount', ['--options', 'remount,rw', '--', mounted]);
+  assert.deepEqual(found, ['DEGRADED PoolReadOnly']);
+});
 
-testPool(
-  'what is allocated beforehand can be written when the filesystem is full',
-  { on: ['ext4', 'xfs'] },
-  async ({ backend, content, directory }) => {
-    const volume = await makeVolume(backend, { requiredBytes: 32 * MiB });
-    const bytes = randomBytes(MiB);
-    content.write(volume.id, 3 * MiB, bytes);
-    await backend.modification.apply(volume, preallocate);
-    const path = join(directory, 'a.volume.img');
-    assert.ok(allocatedOf(path) >= 32 * MiB);
-    assert.deepEqual(content.read(volume.id, 3 * MiB, MiB), bytes);
-    assert.throws(() => fill(join(directory, 'rest')));
-    fill(path, 'count=32', 'conv=notrunc,fsync');
-  },
-);
+testPool('a preallocated volume can be written on a full disk', { on: ['ext4', 'xfs'] }, async pool => {
+  const { backend, content, directory } = pool;
+  const volume = await makeVolume(backend, { requiredBytes: 32 * MiB });
+  const bytes = randomBytes(MiB);
+  content.write(volume.id, 3 * MiB, bytes);
+  await backend.modification.apply(volume, preallocate);
+  const path = join(directory, 'a.volume.img');
+  assert.ok(allocatedOf(path) >= 32 * MiB);
+  assert.deepEqual(content.read(volume.id, 3 * MiB, MiB), bytes);
+  assert.throws(() => fill(join(directory, 'rest')));
+  fill(path, 'count=32', 'conv=notrunc,fsync');
+});
 
-testPool(
-  'what cannot be allocated is not made, and data is not removed',
-  { on: ['ext4', 'xfs'] },
-  async pool => {
-    const { backend, content, directory } = pool;
-    const large = { requiredBytes: 600 * MiB, mutableParameters: preallocate };
-    await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
-    assert.deepEqual(imagesIn(directory), []);
-    await makeVolume(backend, { ...large, id: 'a.small', requiredBytes: 40 * MiB });
-    assert.ok(allocatedOf(join(directory, 'a.small.img')) >= 40 * MiB);
-    await makeVolume(backend, { requiredBytes: 600 * MiB });
-    content.write('a.volume', 0, Buffer.from('data'));
-    await assert.rejects(makeVolume(backend, large), isProblem('UNAVAILABLE'));
-    assert.equal(String(content.read('a.volume', 0, 4)), 'data');
-  },
-);
+testPool('what cannot be allocated is not made or emptied', { on: ['ext4', 'xfs'] }, async pool => {
+  const { backend, content, directory } = pool;
+  const large = { requiredBytes: 600 * MiB, mutableParameters: preallocate };
+  await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
+  assert.deepEqual(imagesIn(directory), []);
+  await makeVolume(backend, { ...large, id: 'a.small', requiredBytes: 40 * MiB });
+  assert.ok(allocatedOf(join(directory, 'a.small.img')) >= 40 * MiB);
+  await makeVolume(backend, { requiredBytes: 600 * MiB });
+  content.write('a.volume', 0, Buffer.from('data'));
+  await assert.rejects(makeVolume(backend, large), isProblem('UNAVAILABLE'));
+  assert.equal(String(content.read('a.volume', 0, 4)), 'data');
+});
 
-testPool(
-  'no block is written where it is, so that nothing is allocated',
-  { on: ['btrfs'] },
-  async ({ backend }) => {
-    assert.equal(backend.modification, undefined);
-  },
-);
+testPool('where blocks are shared nothing is preallocated', { on: ['btrfs'] }, async ({ backend }) => {
+  assert.equal(backend.modification, undefined);
+});
 
 /** Writes zeros to a file until all are written, or throws. */
 function fill(file: string, ...more: readonly string[]): void {

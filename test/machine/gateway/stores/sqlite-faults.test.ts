@@ -18,43 +18,39 @@ import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const needsRoot = { skip: process.getuid?.() === 0 ? false : 'only root can mount' };
 
-test(
-  'on a full disk every call is UNAVAILABLE and leaves nothing half done, and all goes on once there is room',
-  needsRoot,
-  async t => {
-    const disk = mountTiny(t);
-    const backend = await openMemory();
-    const gateway = await makeGateway(t, { backend, store: join(disk, 'store.sqlite') });
-    const isFull = isProblemThat('UNAVAILABLE', /database or disk is full/);
-    const names = Array.from({ length: 4_000 }, (_, index) => `pvc-${index}`);
-    const make = (name: string): Promise<unknown> =>
-      gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: {} }));
-    const made: string[] = [];
-    let full: unknown;
-    for (const name of names) {
-      full = await make(name).then(
-        () => void made.push(name),
-        (error: unknown) => error,
-      );
-      if (full) break;
-    }
-    assert.ok(made.length > 10 && isFull(full), String(full));
-    await assert.rejects(make('late'), isFull);
-    await assert.rejects(gateway.volumes.delete(clusters.a, 'a.pvc-0'), isFull);
-    assert.match((await gateway.volumes.get(clusters.a, 'a.pvc-0')).state, /^(ready|deleting)$/);
-
-    execFileSync('mount', ['-o', 'remount,size=64m', '--', disk]);
-    await gateway.volumes.delete(clusters.a, 'a.pvc-0');
-    await Promise.all(['late', ...made.slice(1), ...names.slice(made.length, made.length + 20)].map(make));
-    const { volumes } = await gateway.volumes.list(clusters.a, { limit: 4_000 });
-    assert.deepEqual(new Set(volumes.map(({ state }) => state)), new Set(['ready']));
-    assert.equal(volumes.length, made.length + 20);
-    assert.deepEqual(
-      (await Array.fromAsync(backend.list?.() ?? [])).sort(),
-      volumes.map(({ id }) => id),
+test('on a full disk calls are UNAVAILABLE and nothing is half done or lost', needsRoot, async t => {
+  const disk = mountTiny(t);
+  const backend = await openMemory();
+  const gateway = await makeGateway(t, { backend, store: join(disk, 'store.sqlite') });
+  const isFull = isProblemThat('UNAVAILABLE', /database or disk is full/);
+  const names = Array.from({ length: 4_000 }, (_, index) => `pvc-${index}`);
+  const make = (name: string): Promise<unknown> =>
+    gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: {} }));
+  const made: string[] = [];
+  let full: unknown;
+  for (const name of names) {
+    full = await make(name).then(
+      () => void made.push(name),
+      (error: unknown) => error,
     );
-  },
-);
+    if (full) break;
+  }
+  assert.ok(made.length > 10 && isFull(full), String(full));
+  await assert.rejects(make('late'), isFull);
+  await assert.rejects(gateway.volumes.delete(clusters.a, 'a.pvc-0'), isFull);
+  assert.match((await gateway.volumes.get(clusters.a, 'a.pvc-0')).state, /^(ready|deleting)$/);
+
+  execFileSync('mount', ['-o', 'remount,size=64m', '--', disk]);
+  await gateway.volumes.delete(clusters.a, 'a.pvc-0');
+  await Promise.all(['late', ...made.slice(1), ...names.slice(made.length, made.length + 20)].map(make));
+  const { volumes } = await gateway.volumes.list(clusters.a, { limit: 4_000 });
+  assert.deepEqual(new Set(volumes.map(({ state }) => state)), new Set(['ready']));
+  assert.equal(volumes.length, made.length + 20);
+  assert.deepEqual(
+    (await Array.fromAsync(backend.list?.() ?? [])).sort(),
+    volumes.map(({ id }) => id),
+  );
+});
 
 test('a process that is killed in a transaction leaves the store whole, with all that was reported as durable', async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');

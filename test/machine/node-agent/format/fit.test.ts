@@ -38,44 +38,40 @@ async function openFake(fsType: string) {
 }
 
 for (const fsType of ['ext4', 'xfs', 'btrfs']) {
-  test(
-    `source, clone and larger restore of one ${fsType} are mounted together, each as large as its device`,
-    real(`mkfs.${fsType}`),
-    async t => {
-      const { bench, agent, request } = await open(openRealBench(t), fsType);
-      await stage(agent, request);
-      writeFileSync(`${request.stagingPath}/file`, 'data');
-      await unstage(agent, request);
-      const clonePath = bench.copyImage(request.attachment.path);
-      const restorePath = bench.copyImage(clonePath);
-      bench.resizeImage(restorePath, grownBytes);
-      const toCopy = (path: string, name: string) => ({
-        ...request,
-        volumeId: `c.${name}`,
-        stagingPath: `${request.stagingPath}-${name}`,
-        attachment: { ...request.attachment, path, mayFormat: false },
-      });
-      const others = [toCopy(clonePath, 'clone'), toCopy(restorePath, 'restore')];
-      await stage(agent, request);
-      const sizes: number[] = [];
-      for (const other of others) {
-        const refusal = await stage(agent, other).catch((error: Error) => error);
-        if (refusal) {
-          assert.equal(fsType, 'btrfs', refusal.message);
-          assert.match(refusal.message, /this kernel does not mount both/);
-          await unstage(agent, request);
-          return;
-        }
-        assert.equal(readFileSync(`${other.stagingPath}/file`, 'utf8'), 'data');
-        sizes.push((await measure(agent, { volumeId: other.volumeId, path: other.stagingPath })).bytes.total);
+  test(`a ${fsType}, its clone and larger restore are mounted together`, real(`mkfs.${fsType}`), async t => {
+    const { bench, agent, request } = await open(openRealBench(t), fsType);
+    await stage(agent, request);
+    writeFileSync(`${request.stagingPath}/file`, 'data');
+    await unstage(agent, request);
+    const clonePath = bench.copyImage(request.attachment.path);
+    const restorePath = bench.copyImage(clonePath);
+    bench.resizeImage(restorePath, grownBytes);
+    const toCopy = (path: string, name: string) => ({
+      ...request,
+      volumeId: `c.${name}`,
+      stagingPath: `${request.stagingPath}-${name}`,
+      attachment: { ...request.attachment, path, mayFormat: false },
+    });
+    const others = [toCopy(clonePath, 'clone'), toCopy(restorePath, 'restore')];
+    await stage(agent, request);
+    const sizes: number[] = [];
+    for (const other of others) {
+      const refusal = await stage(agent, other).catch((error: Error) => error);
+      if (refusal) {
+        assert.equal(fsType, 'btrfs', refusal.message);
+        assert.match(refusal.message, /this kernel does not mount both/);
+        await unstage(agent, request);
+        return;
       }
-      assert.ok((sizes[1] ?? 0) - (sizes[0] ?? 0) >= 90 * MiB, sizes.join());
-      for (const volume of [request, ...others]) await unstage(agent, volume);
-      await stage(agent, request);
-      assert.equal(readFileSync(`${request.stagingPath}/file`, 'utf8'), 'data');
-      await unstage(agent, request);
-    },
-  );
+      assert.equal(readFileSync(`${other.stagingPath}/file`, 'utf8'), 'data');
+      sizes.push((await measure(agent, { volumeId: other.volumeId, path: other.stagingPath })).bytes.total);
+    }
+    assert.ok((sizes[1] ?? 0) - (sizes[0] ?? 0) >= 90 * MiB, sizes.join());
+    for (const volume of [request, ...others]) await unstage(agent, volume);
+    await stage(agent, request);
+    assert.equal(readFileSync(`${request.stagingPath}/file`, 'utf8'), 'data');
+    await unstage(agent, request);
+  });
 
   test(`a ${fsType} that was expanded while unstaged is grown at the next stage`, async () => {
     const { agent, request, image, grow } = await openFake(fsType);
@@ -146,22 +142,18 @@ test('an ext4 whose kernel noticed an error is mended before it is mounted', rea
   await unstage(agent, request);
 });
 
-test(
-  'an xfs whose log was not written back is not called damaged when its mount is refused for another reason',
-  real('mkfs.xfs', 'xfs_io'),
-  async t => {
-    const { bench, agent, request } = await open(openRealBench(t), 'xfs');
-    await stage(agent, request);
-    writeFileSync(`${request.stagingPath}/file`, 'data');
-    const stop = ['-x', '-c', 'shutdown', request.stagingPath];
-    assert.equal((await bench.host.run('xfs_io', stop)).status, 0);
-    await unstage(agent, request);
-    const capability = { ...request.capability, mountFlags: ['logbsize=12345'] };
-    await assert.rejects(stage(agent, { ...request, capability }), { code: 'UNAVAILABLE', detail: /"mount/ });
-    await stage(agent, request);
-    await unstage(agent, request);
-  },
-);
+test('an xfs with an unwritten log is not called damaged', real('mkfs.xfs', 'xfs_io'), async t => {
+  const { bench, agent, request } = await open(openRealBench(t), 'xfs');
+  await stage(agent, request);
+  writeFileSync(`${request.stagingPath}/file`, 'data');
+  const stop = ['-x', '-c', 'shutdown', request.stagingPath];
+  assert.equal((await bench.host.run('xfs_io', stop)).status, 0);
+  await unstage(agent, request);
+  const capability = { ...request.capability, mountFlags: ['logbsize=12345'] };
+  await assert.rejects(stage(agent, { ...request, capability }), { code: 'UNAVAILABLE', detail: /"mount/ });
+  await stage(agent, request);
+  await unstage(agent, request);
+});
 
 /** Puts something else in place of what the filesystem is built on, and leaves its superblock as it is. */
 const ruined = [
@@ -170,26 +162,22 @@ const ruined = [
 ] as const;
 
 for (const { fsType, repair, from, bytes } of ruined) {
-  test(
-    `a damaged ${fsType} is FAILED_PRECONDITION, names its repair, and stays as it is`,
-    real(`mkfs.${fsType}`),
-    async t => {
-      const { agent, request } = await open(openRealBench(t), fsType);
-      const { path } = request.attachment;
-      const file = openSync(path, 'r+');
-      const ruins = randomBytes(bytes);
-      writeSync(file, ruins, 0, bytes, from);
-      closeSync(file);
-      const detail = new RegExp(
-        `^the ${fsType} of volume "c.v" is damaged and needs a repair by hand .*${repair}`,
-      );
-      for (let tries = 0; tries < 2; tries++)
-        await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail });
-      const after = readFileSync(path).subarray(from, from + bytes);
-      assert.ok(after.equals(ruins));
-      await unstage(agent, request);
-    },
-  );
+  test(`a damaged ${fsType} names its repair and stays as it is`, real(`mkfs.${fsType}`), async t => {
+    const { agent, request } = await open(openRealBench(t), fsType);
+    const { path } = request.attachment;
+    const file = openSync(path, 'r+');
+    const ruins = randomBytes(bytes);
+    writeSync(file, ruins, 0, bytes, from);
+    closeSync(file);
+    const detail = new RegExp(
+      `^the ${fsType} of volume "c.v" is damaged and needs a repair by hand .*${repair}`,
+    );
+    for (let tries = 0; tries < 2; tries++)
+      await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail });
+    const after = readFileSync(path).subarray(from, from + bytes);
+    assert.ok(after.equals(ruins));
+    await unstage(agent, request);
+  });
 
   test(`a ${fsType} whose mount is refused is not called damaged when it is sound, or cannot be looked at`, async () => {
     const { agent, request } = await openFake(fsType);

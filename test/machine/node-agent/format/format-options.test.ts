@@ -53,22 +53,18 @@ const lines = [
 ] as const;
 
 for (const { name, options, show, shows } of lines)
-  test(
-    `a ${name} is made as its volume asks, and keeps that`,
-    real(`mkfs.${name}`, show.command),
-    async t => {
-      const opened = await openVolume(openRealBench(t), { capability: { fsType: name } });
-      const request = { ...opened.request, formatOptions: options };
-      await stage(opened.agent, request);
-      // A second agent knows the volume from its record alone.
-      const agent = await startAgent(opened.bench);
-      await stage(agent, request);
-      await unstage(agent, request);
-      const { path } = request.attachment;
-      const { stdout } = await opened.bench.host.run(show.command, [...show.args, '--', path]);
-      for (const pattern of shows) assert.match(stdout, pattern);
-    },
-  );
+  test(`a ${name} is made as its volume asks`, real(`mkfs.${name}`, show.command), async t => {
+    const opened = await openVolume(openRealBench(t), { capability: { fsType: name } });
+    const request = { ...opened.request, formatOptions: options };
+    await stage(opened.agent, request);
+    // A second agent knows the volume from its record alone.
+    const agent = await startAgent(opened.bench);
+    await stage(agent, request);
+    await unstage(agent, request);
+    const { path } = request.attachment;
+    const { stdout } = await opened.bench.host.run(show.command, [...show.args, '--', path]);
+    for (const pattern of shows) assert.match(stdout, pattern);
+  });
 
 const refused = [
   { change: { formatOptions: { 'fs.blockSize': '3' } }, says: /"fs\.blockSize" for ext4/ },

@@ -180,20 +180,6 @@ test('what took the path and is no socket is left as it is', async t => {
   assert.deepEqual(readdirSync(registry), [socketName]);
 });
 
-test('a second driver of that name is refused at its start, and the first is not disturbed', async t => {
-  const { registerDriver, socket } = await openRegistry(t);
-  await registerDriver();
-  await assert.rejects(registerDriver(), { message: `socket "${socket}" is in use by a live instance` });
-  assert.equal((await askInfo(socket)).name, driverName);
-});
-
-test('a directory that is missing, and a path too long for a socket, are refused at the start', async t => {
-  const { dir, registerDriver } = await openRegistry(t);
-  const missing = registerDriver({ directory: join(dir, 'missing') });
-  await assert.rejects(missing, /directory ".*missing" of socket ".*" does not exist/);
-  await assert.rejects(registerDriver({ directory: join(dir, 'x'.repeat(100)) }), /more than 107 bytes/);
-});
-
 /** A registry directory, and a driver that answers on its CSI socket; `logged` has its warnings and errors. */
 async function openRegistry(t: TestContext) {
   const dir = makeTemporaryDirectory();

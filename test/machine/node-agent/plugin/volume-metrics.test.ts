@@ -16,46 +16,42 @@ import {
   withCommands,
 } from '../../../harness/node-agent-bench.ts';
 
-test(
-  'a volume that hangs shows in the metrics with its stuck command, and recovers there',
-  realFuse,
-  async t => {
-    const covers: HangingFuse[] = [];
-    // Before anything else at the end: to unmount what hangs would wait for ever.
-    t.after(() => covers.forEach(cover => cover.end()));
-    const { node, agent, kubelet, drain } = await openRunningNode(t, { 'metrics-listen': '127.0.0.1:0' });
-    const url = `http://${(await agent.ready)['metrics']}/metrics`;
-    const [hung, well] = [node.makeVolume('hung'), node.makeVolume('well')];
-    await kubelet.runPod({ uid: 'pod', volumes: [hung, well] });
-    const lines = [
-      'fairlead_node_stuck_children 0',
-      'fairlead_node_volume_healthy{volume_id="c.hung"} 1',
-      'fairlead_node_volume_healthy{volume_id="c.well"} 1',
-    ];
-    await untilLines(url, lines);
-    const target = kubelet.paths.target(hung, 'pod');
-    const fuse = await mountFuse(t, [{ image: hung.publishContext['path'] ?? '', target }]);
-    covers.push(fuse);
-    const client = connectCsi(`unix://${node.socket}`);
-    t.after(() => client.close());
-    const request = { volume_id: 'c.hung', volume_path: target };
-    await client.node.NodeGetVolumeStats(request);
-    await fuse.hang();
-    await client.node.NodeGetVolumeStats(request);
-    await untilLines(url, [
-      'fairlead_node_stuck_children 1',
-      'fairlead_node_volume_healthy{volume_id="c.hung"} 0',
-      'fairlead_node_volume_faults{volume_id="c.hung",reason="Hung"} 1',
-      'fairlead_node_volume_healthy{volume_id="c.well"} 1',
-    ]);
-    await fuse.end();
-    await untilLines(url, ['fairlead_node_stuck_children 0']);
-    execFileSync('umount', ['--lazy', '--', target]);
-    await client.node.NodeGetVolumeStats(request);
-    assert.doesNotMatch(await untilLines(url, lines), /volume_faults\{/);
-    await drain();
-  },
-);
+test('a volume that hangs shows in the metrics with its command, and recovers', realFuse, async t => {
+  const covers: HangingFuse[] = [];
+  // Before anything else at the end: to unmount what hangs would wait for ever.
+  t.after(() => covers.forEach(cover => cover.end()));
+  const { node, agent, kubelet, drain } = await openRunningNode(t, { 'metrics-listen': '127.0.0.1:0' });
+  const url = `http://${(await agent.ready)['metrics']}/metrics`;
+  const [hung, well] = [node.makeVolume('hung'), node.makeVolume('well')];
+  await kubelet.runPod({ uid: 'pod', volumes: [hung, well] });
+  const lines = [
+    'fairlead_node_stuck_children 0',
+    'fairlead_node_volume_healthy{volume_id="c.hung"} 1',
+    'fairlead_node_volume_healthy{volume_id="c.well"} 1',
+  ];
+  await untilLines(url, lines);
+  const target = kubelet.paths.target(hung, 'pod');
+  const fuse = await mountFuse(t, [{ image: hung.publishContext['path'] ?? '', target }]);
+  covers.push(fuse);
+  const client = connectCsi(`unix://${node.socket}`);
+  t.after(() => client.close());
+  const request = { volume_id: 'c.hung', volume_path: target };
+  await client.node.NodeGetVolumeStats(request);
+  await fuse.hang();
+  await client.node.NodeGetVolumeStats(request);
+  await untilLines(url, [
+    'fairlead_node_stuck_children 1',
+    'fairlead_node_volume_healthy{volume_id="c.hung"} 0',
+    'fairlead_node_volume_faults{volume_id="c.hung",reason="Hung"} 1',
+    'fairlead_node_volume_healthy{volume_id="c.well"} 1',
+  ]);
+  await fuse.end();
+  await untilLines(url, ['fairlead_node_stuck_children 0']);
+  execFileSync('umount', ['--lazy', '--', target]);
+  await client.node.NodeGetVolumeStats(request);
+  assert.doesNotMatch(await untilLines(url, lines), /volume_faults\{/);
+  await drain();
+});
 
 async function untilLines(url: string, lines: readonly string[]): Promise<string> {
   let text = '';

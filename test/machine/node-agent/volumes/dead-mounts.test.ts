@@ -62,16 +62,12 @@ test('a target that died is unpublished by an agent that has no record of it', r
   for (const each of [request, other]) await unstage(next, each);
 });
 
-test(
-  "what died and is another volume's is refused and left alone, whatever is called for",
-  realFuse,
-  async t => {
-    const { bench, agent, request, other, cover } = await open(t);
-    await cover(request.targetPath, other);
-    await cover(request.stagingPath, other);
-    const before = mountsBelow(bench.directory);
-    for (const call of [stage, publish, unpublish, unstage])
-      await assert.rejects(call(agent, request), { code: 'FAILED_PRECONDITION', detail: /holds fuse of/ });
-    assert.deepEqual(mountsBelow(bench.directory), before);
-  },
-);
+test("what died and is another volume's is refused by every call and left alone", realFuse, async t => {
+  const { bench, agent, request, other, cover } = await open(t);
+  await cover(request.targetPath, other);
+  await cover(request.stagingPath, other);
+  const before = mountsBelow(bench.directory);
+  for (const call of [stage, publish, unpublish, unstage])
+    await assert.rejects(call(agent, request), { code: 'FAILED_PRECONDITION', detail: /holds fuse of/ });
+  assert.deepEqual(mountsBelow(bench.directory), before);
+});

@@ -68,32 +68,28 @@ test('a device that is missing is seen', async () => {
   }
 });
 
-test(
-  'an ext4 that turned read-only is degraded, takes no further writer, and is mended when it is next staged',
-  real(),
-  async t => {
-    const bench = openRealBench(t);
-    const { agent, look, request } = await open(bench, { fsType: 'ext4' });
-    const device = agent.records.get(request.volumeId)?.device?.path ?? '';
-    execFileSync('tee', [`/sys/fs/ext4/${device.slice('/dev/'.length)}/trigger_fs_error`], {
-      input: 'error of a test',
-      stdio: ['pipe', 'ignore', 'inherit'],
-    });
-    assert.deepEqual(await look(), ['DEGRADED TurnedReadOnly']);
-    const second = { ...request, targetPath: `${request.targetPath}-2` };
-    await assert.rejects(publish(agent, second), {
-      code: 'FAILED_PRECONDITION',
-      detail: /the ext4 of volume "c\.v" turned read-only after an error/,
-    });
-    await takeDown(agent, request);
-    await stage(agent, request);
-    assert.deepEqual(await look(), []);
-    const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', device]);
-    assert.doesNotMatch(stdout, /with errors/);
-    await publish(agent, request);
-    await takeDown(agent, request);
-  },
-);
+test('an ext4 that turned read-only takes no writer, and is mended when next staged', real(), async t => {
+  const bench = openRealBench(t);
+  const { agent, look, request } = await open(bench, { fsType: 'ext4' });
+  const device = agent.records.get(request.volumeId)?.device?.path ?? '';
+  execFileSync('tee', [`/sys/fs/ext4/${device.slice('/dev/'.length)}/trigger_fs_error`], {
+    input: 'error of a test',
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  assert.deepEqual(await look(), ['DEGRADED TurnedReadOnly']);
+  const second = { ...request, targetPath: `${request.targetPath}-2` };
+  await assert.rejects(publish(agent, second), {
+    code: 'FAILED_PRECONDITION',
+    detail: /the ext4 of volume "c\.v" turned read-only after an error/,
+  });
+  await takeDown(agent, request);
+  await stage(agent, request);
+  assert.deepEqual(await look(), []);
+  const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', device]);
+  assert.doesNotMatch(stdout, /with errors/);
+  await publish(agent, request);
+  await takeDown(agent, request);
+});
 
 test('an xfs that was shut down is inaccessible', real('mkfs.xfs', 'xfs_io'), async t => {
   const bench = openRealBench(t);

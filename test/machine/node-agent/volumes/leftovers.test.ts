@@ -85,23 +85,20 @@ check('a staging path is no target, to publish at or to unpublish', async ({ age
   await unstage(agent, request);
 });
 
-check(
-  'unstage is refused while a target is published, recorded or not',
-  async ({ agent, bench, request }) => {
-    const stillPublished = {
-      ...refused,
-      detail: `volume "c.v" is still published at "${request.targetPath}"`,
-    };
-    await putUp(agent, request);
-    await assert.rejects(unstage(agent, request), stillPublished);
-    await agent.records.remove(request.volumeId);
-    const next = await startAgent(bench);
-    await stage(next, request);
-    await assert.rejects(unstage(next, request), stillPublished);
-    await publish(next, request);
-    await takeDown(next, request);
-  },
-);
+check('unstage refuses while published, recorded or not', async ({ agent, bench, request }) => {
+  const stillPublished = {
+    ...refused,
+    detail: `volume "c.v" is still published at "${request.targetPath}"`,
+  };
+  await putUp(agent, request);
+  await assert.rejects(unstage(agent, request), stillPublished);
+  await agent.records.remove(request.volumeId);
+  const next = await startAgent(bench);
+  await stage(next, request);
+  await assert.rejects(unstage(next, request), stillPublished);
+  await publish(next, request);
+  await takeDown(next, request);
+});
 
 check("stage does not reuse another volume's mount, and unstage leaves it", async setting => {
   const { agent, bench, request } = setting;

@@ -58,10 +58,8 @@ test('soft-deleted volumes are listed in pages and revolumesIn, again and again'
     volumes: { id: string; restorableUntilMs: number }[];
     nextPageToken: string;
   };
-  assert.deepEqual(
-    volumes.map(({ id }) => id),
-    ['a.one', 'a.three'],
-  );
+  const ids = volumes.map(({ id }) => id);
+  assert.deepEqual(ids, ['a.one', 'a.three']);
   assert.ok((volumes[0]?.restorableUntilMs ?? 0) > Date.now());
   const rest = await askAsOperator(gateway, `${route}&pageToken=${nextPageToken}`);
   assert.partialDeepStrictEqual(rest.body, { volumes: [{ id: 'a.two', pool: 'main', sizeBytes: 2 ** 20 }] });

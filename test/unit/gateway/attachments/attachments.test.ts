@@ -29,11 +29,9 @@ test('attachVolume reports how the node reaches the volume, and the same again, 
   const { attach, detach } = await open(t);
   const { attachment, created } = await attach('n1');
   assert.equal(created, true);
-  const { attachmentId, sizeBytes, readonly, mayFormat } = attachment.attachment ?? {};
-  assert.deepEqual(
-    [attachment.state, sizeBytes, readonly, mayFormat],
-    ['attached', volumeSpec('x').requiredBytes, false, true],
-  );
+  const { attachmentId } = attachment.attachment ?? {};
+  const way = { sizeBytes: 2 ** 20, readonly: false, mayFormat: true };
+  assert.partialDeepStrictEqual(attachment, { state: 'attached', attachment: way });
   assert.deepEqual(await attach('n1'), { attachment, created: false });
   await detach('n1');
   const { attachment: next } = await attach('n1');

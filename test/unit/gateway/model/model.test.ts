@@ -70,8 +70,9 @@ async function assertSame(model: Model, world: World): Promise<void> {
   const { storage, attached } = world;
   const volumes = await listAll(world.gateway(1));
   const ids = [...model.volumes.keys()].sort();
+  const states = volumes.map(({ id, state, pending }) => ({ id, state, pending }));
   assert.deepEqual(
-    volumes.map(({ id, state, pending }) => ({ id, state, pending })),
+    states,
     ids.map(id => ({ id, state: 'ready', pending: undefined })),
   );
   assert.deepEqual((await Array.fromAsync(storage.list?.() ?? [])).sort(), ids);
@@ -103,10 +104,8 @@ async function assertSnapshots(model: Model, world: World): Promise<void> {
   }
   const listed = (await snapshots.list(clusters.a, { limit: 100 })).snapshots;
   const ids = [...known.keys()].sort();
-  assert.deepEqual(
-    listed.map(({ id }) => id),
-    ids,
-  );
+  const listedIds = listed.map(({ id }) => id);
+  assert.deepEqual(listedIds, ids);
   assert.deepEqual((await Array.fromAsync(world.storage.snapshots?.list?.() ?? [])).sort(), ids);
   for (const snapshot of listed) await assertHolds(world, snapshot, known.get(snapshot.id));
 }

@@ -200,10 +200,8 @@ test('mutable parameters that cannot be had are refused at once, and validated s
   );
   const validate = async (spec: object) =>
     (await volumes.validate(a, id, { capabilities: [mounted], ...spec })).confirmed;
-  assert.deepEqual(
-    [await validate(colour), await validate({ mutableParameters: { tier: 'fast' } })],
-    [false, true],
-  );
+  assert.equal(await validate(colour), false);
+  assert.equal(await validate({ mutableParameters: { tier: 'fast' } }), true);
   const { modification: _, ...inner } = await openMemory();
   const other = await makeGateway(t, { backend: inner });
   const tier = volumeSpec('pvc-2', { mutableParameters: { tier: 'fast' } });

@@ -115,10 +115,7 @@ test('a copy, a snapshot and a group lie in the pool of their source', async t =
   );
   const both = { name: 'both', volumeIds: ['a.one', 'a.of-volume'] };
   const { group } = await groups.create(a, 'a.both', both);
-  assert.deepEqual(
-    group.snapshots.map(({ pool }) => pool),
-    ['fast', 'fast'],
-  );
+  for (const { pool } of group.snapshots) assert.equal(pool, 'fast');
 });
 
 test('what lies in a pool that the cluster may not use any more can be read and deleted', async t => {
@@ -138,13 +135,8 @@ test('the capabilities are the union over the pools of the cluster, and each alo
   const { body } = await ask('GET /v1/capabilities');
   const pools = body['pools'] as readonly { name: string; features: readonly string[] }[];
   assert.ok((body['features'] as readonly string[]).includes('snapshots'));
-  assert.deepEqual(
-    pools.map(({ name, features }) => [name, features.includes('snapshots')]),
-    [
-      ['fast', true],
-      ['slow', false],
-    ],
-  );
+  const having = pools.filter(({ features }) => features.includes('snapshots')).map(({ name }) => name);
+  assert.deepEqual([pools.length, having], [2, ['fast']]);
   await volumes.create(a, 'a.one', inPool('one', 'slow'));
   const cut = { name: 'cut', volumeId: 'a.one' };
   for (const cluster of [a, { ...a, pools: ['slow'] }])

@@ -91,10 +91,8 @@ test('the members of a group are where their volumes are', async t => {
   await volumes.create(clusters.a, 'a.two', volumeSpec('two', { topology: { requisite: [a] } }));
   const spec = { name: 'both', volumeIds: ['a.one', 'a.two'] };
   const { group } = await groups.create(clusters.a, 'a.both', spec);
-  assert.deepEqual(
-    group.snapshots.map(({ topology }) => topology),
-    [[b], [a]],
-  );
+  const where = group.snapshots.map(({ topology }) => topology);
+  assert.deepEqual(where, [[b], [a]]);
   assert.deepEqual((await groups.create(clusters.a, 'a.both', spec)).group, group);
 });
 

@@ -42,10 +42,8 @@ test('preferred topologies come first, in the order of the terms', () => {
         const rank = requirement.preferred.findIndex(term => meetsTerm(segments, term));
         return rank < 0 ? Number.POSITIVE_INFINITY : rank;
       });
-      assert.deepEqual(
-        ranks,
-        ranks.toSorted((a, b) => a - b),
-      );
+      const sorted = ranks.toSorted((one, other) => one - other);
+      assert.deepEqual(ranks, sorted);
     }),
   );
 });

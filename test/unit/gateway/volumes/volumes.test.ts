@@ -178,10 +178,7 @@ for (const code of [...finals, ...temporary]) {
     const { create, volumes, backend } = await open(t);
     backend.failNext('create', 'before', new Problem(code, 'as told'));
     await assert.rejects(create(), isProblem(code));
-    const { volumes: left } = await volumes.list(a, { limit: 10 });
-    assert.deepEqual(
-      left.map(({ state }) => state),
-      states,
-    );
+    const left = (await volumes.list(a, { limit: 10 })).volumes.map(({ state }) => state);
+    assert.deepEqual(left, states);
   });
 }

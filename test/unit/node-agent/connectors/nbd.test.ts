@@ -122,20 +122,16 @@ async function connectAll(attachments: readonly AttachmentOf<'nbd'>[]) {
   };
 }
 
-for (const [server, own] of [
-  ['nbd.test', established],
-  ['192.2.110.7', established],
-  ['2001:DB8:0::7', overIpv6],
-] as const)
+const own = { 'nbd.test': established, '192.2.110.7': established, '2001:DB8:0::7': overIpv6 };
+for (const [server, text] of Object.entries(own))
   test(`nbd connects again to ${server} what has lost its connection, and nothing else`, async () => {
     const { host, repair, reconnected } = await connectAll([{ ...toExport('v'), server }]);
-    for (const [text, count] of [
-      [own, 0],
-      [own + foreign, 0],
+    for (const [shown, count] of [
+      [text + foreign, 0],
       [closing, 1],
-      [own, 1],
+      [text, 1],
     ] as const) {
-      host.state.texts.set('/proc/net/tcp', text);
+      host.state.texts.set('/proc/net/tcp', shown);
       await repair();
       assert.equal(reconnected().length, count);
     }
@@ -143,10 +139,7 @@ for (const [server, own] of [
   });
 
 test("nbd takes no other's connection to an address for its own, and to a named host only for a while", async () => {
-  for (const [server, count] of [
-    ['192.2.110.7', 60],
-    ['nbd.test', 2],
-  ] as const) {
+  for (const [server, count] of Object.entries({ '192.2.110.7': 60, 'nbd.test': 2 })) {
     const { host, repair, reconnected } = await connectAll([{ ...toExport('v'), server }]);
     host.state.texts.set('/proc/net/tcp', foreign);
     for (let round = 1; round <= 60; round++) await repair();

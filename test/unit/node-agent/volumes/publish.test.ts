@@ -118,10 +118,8 @@ test('a volume for readers alone is read-only in the kernel, however it is publi
     for (const mode of ['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'] as const) {
       const { bench, request, agent } = await openStaged(mode, accessType);
       await publish(agent, request);
-      assert.deepEqual(
-        [...bench.host.state.loops.values()].map(({ readonly }) => readonly),
-        [true],
-      );
+      const loops = [...bench.host.state.loops.values()].map(({ readonly }) => readonly);
+      assert.deepEqual(loops, [true]);
     }
   }
 });
@@ -134,10 +132,8 @@ test('a read-only publish that was interrupted is finished, and never taken for 
   await bench.host.run('mount', ['--bind', '--', request.stagingPath, request.targetPath]);
   await publish(agent, readonly);
   const mounts = bench.host.state.mounts.filter(({ path }) => path === request.targetPath);
-  assert.deepEqual(
-    mounts.map(({ options }) => options),
-    [['ro']],
-  );
+  const shown = mounts.map(({ options }) => options);
+  assert.deepEqual(shown, [['ro']]);
 });
 
 test('a read-only publish of a writable block volume is refused, since nothing would enforce it', async () => {
