@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
+import { connectCsi } from '../../src/csi/client.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
 /** `fairlead dev` as a user starts it: a process of its own. */
@@ -59,15 +59,7 @@ export function directoryOf(t: TestContext): string {
 }
 
 /** `fairlead dev` in a directory of its own, with a client for each socket; all of it ends with its test. */
-export async function openDev(
-  t: TestContext,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<{
-  readonly dir: string;
-  readonly dev: Dev;
-  readonly controller: CsiClient;
-  readonly node: CsiClient;
-}> {
+export async function openDev(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const dir = makeTemporaryDirectory();
   const dev = await startDev({ dir: join(dir, 'dev'), ...settings });
   const [controller, node] = [connectCsi(dev.controller), connectCsi(dev.node)];

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { Attachment, AttachmentOf } from '../../src/api/attachment.ts';
 import type { PublishRequest } from '../../node-agent/volumes/publish.ts';
 import type { StageRequest } from '../../node-agent/volumes/stage.ts';
-import { addDirectory, type FakeHost } from '../fakes/host.ts';
+import { addDirectory } from '../fakes/host.ts';
 import { openFakeBench, type Bench } from './node-agent-bench.ts';
 
 const common = { attachmentId: 'attachment-1', sizeBytes: 2 ** 20, readonly: false, mayFormat: true };
@@ -18,11 +18,7 @@ export function toExport(path: string, server = 'nfs.test'): AttachmentOf<'nfs'>
 }
 
 /** A fake machine with a disk mounted below the bench, and what makes volumes on it and on an NFS server. */
-export function openFakeShares(): Bench & {
-  readonly host: FakeHost;
-  readonly bind: (name: string) => AttachmentOf<'bind'>;
-  readonly nfs: (name: string) => AttachmentOf<'nfs'>;
-} {
+export function openFakeShares() {
   const bench = openFakeBench();
   const { state } = bench.host;
   const disk = `${bench.directory}-disk`;
@@ -41,11 +37,11 @@ export function openFakeShares(): Bench & {
   addDirectory(state, '/sys/module/nfs');
   return {
     ...bench,
-    bind(name) {
+    bind(name: string) {
       addDirectory(state, `${disk}/${name}`);
       return toDirectory(`${disk}/${name}`);
     },
-    nfs(name) {
+    nfs(name: string) {
       state.exports.add(`nfs.test:/export/${name}`);
       return toExport(`/export/${name}`);
     },

@@ -14,11 +14,10 @@ import {
   temporaryDirectory,
   volumeSpec,
 } from '../../../harness/gateway-harness.ts';
+import { testAsRoot } from '../../../harness/machine.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
-const needsRoot = { skip: process.getuid?.() === 0 ? false : 'only root can mount' };
-
-test('on a full disk calls are UNAVAILABLE and nothing is half done or lost', needsRoot, async t => {
+testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or lost', async t => {
   const disk = mountTiny(t);
   const backend = await openMemory();
   const gateway = await makeGateway(t, { backend, store: join(disk, 'store.sqlite') });
