@@ -57,7 +57,16 @@ export interface Backend {
   capacity?(segments?: Segments): Promise<{ readonly totalBytes: number }>;
   /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
+  /** Says in the storage itself whose it is. Absent: what it holds is all that tells. */
+  readonly owner?: OwnerMark;
   close?(): Promise<void>;
+}
+
+/** One line, kept durably beside the volumes. */
+export interface OwnerMark {
+  /** Undefined when none was ever written. */
+  read(): Promise<string | undefined>;
+  write(mark: string): Promise<void>;
 }
 
 /** The sizes that volumes can have, in bytes: a whole number of steps from the minimum to the maximum. */

@@ -15,6 +15,11 @@ export const gatewaySettings = {
     doc: 'where everything is remembered: the path of a SQLite file, or sqlite:<path>',
     parse: storePath,
   },
+  'adopt-pools': {
+    doc: "pools, such as fast,files, that become the store's own at this start, though they are marked as another's or hold what it does not know",
+    parse: (value: string) => value.split(','),
+    optional: true,
+  },
   listen: {
     doc: 'host:port that the API is served on; port 0 lets the system choose',
     parse: hostPort,

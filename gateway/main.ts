@@ -17,7 +17,8 @@ import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
-import { requireKnownPools } from './pools/pools.ts';
+import { own } from './pools/owner.ts';
+import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
 import { migrate } from './tables/schema.ts';
@@ -47,12 +48,13 @@ export async function startGateway(
   { plugins = backends, checkpoint }: GatewayOptions = {},
 ): Promise<Running> {
   await using opened = new AsyncDisposableStack();
-  const configuration = await openConfiguration(config.config, { plugins, log });
-  opened.defer(() => configuration.close());
-  const { pools } = configuration;
   const engine = openSqlite(config.store);
   opened.defer(() => engine.close());
-  await migrate(engine);
+  const store = { id: await migrate(engine), reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
+  const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
+  const configuration = await openConfiguration(config.config, { plugins, log, requireOwned });
+  opened.defer(() => configuration.close());
+  const { pools } = configuration;
   await requireKnownPools(engine.reader, pools);
   const operations = createOperations({ engine, leaseMs: config['claim-lease'], checkpoint });
   const services = createServices({ engine, pools, operations, keepDeletedMs: config['keep-deleted'] });

@@ -13,6 +13,7 @@ import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
 import {
   codeOf,
   commandProblem,
+  createOwnerMark,
   fileProblem,
   filesystemFaults,
   ignore,
@@ -79,6 +80,7 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
+    owner: createOwnerMark(root),
     close: async () => release?.(),
   };
 }

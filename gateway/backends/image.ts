@@ -9,7 +9,7 @@ import { createChanges } from './image/changes.ts';
 import { allocatedBytes, type ImagePool, openPool } from './image/pool.ts';
 import { createSnapshots } from './image/snapshots.ts';
 import { createImages, createPreallocation } from './image/volumes.ts';
-import { vacateTimeoutMs } from './local/files.ts';
+import { createOwnerMark, vacateTimeoutMs } from './local/files.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -55,6 +55,7 @@ export async function openImages(root: string, capacity?: number) {
     snapshots: createSnapshots(pool),
     changes: createChanges(pool),
     ...(modification && { modification }),
+    owner: createOwnerMark(root),
     capacity: async () => ({ totalBytes }),
     async close() {
       await pool.snapshots.close();

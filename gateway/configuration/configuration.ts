@@ -1,17 +1,21 @@
 import type { Log } from '../../src/lib/log.ts';
-import { createOpenPools, type Pools } from '../pools/pools.ts';
+import { createOpenPools, type Pool, type Pools } from '../pools/pools.ts';
 import type { Plugins } from './file.ts';
 import { readConfiguration, stampOf, type ConfigurationResult } from './read.ts';
 
 /** What is served: the pools that are open, and who may call. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
 
+/** What pools are opened by; each only when `requireOwned` does not throw. */
+export type ConfigurationOptions = {
+  readonly plugins: Plugins;
+  readonly log: Log;
+  readonly requireOwned?: (pool: Pool) => Promise<void>;
+};
+
 /** Reads the configuration file and opens its pools, or rejects with every fault together. */
-export async function openConfiguration(
-  path: string,
-  { plugins, log }: { readonly plugins: Plugins; readonly log: Log },
-) {
-  const openPools = createOpenPools(plugins, log);
+export async function openConfiguration(path: string, { plugins, log, requireOwned }: ConfigurationOptions) {
+  const openPools = createOpenPools(plugins, log, requireOwned);
   const pools: Pools = openPools;
   const first = await readConfiguration(path, plugins);
   if (!first.configuration) throw new AggregateError(first.faults);

@@ -39,21 +39,27 @@ export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void
   if (faults.length > 0) throw new AggregateError(faults);
 }
 
-/** Opens pools by these plug-ins; none is open yet. */
-export function createOpenPools(plugins: Plugins, log: Log) {
+/** Opens pools by these plug-ins, each only when `requireOwned` does not throw; none is open yet. */
+export function createOpenPools(
+  plugins: Plugins,
+  log: Log,
+  requireOwned: (pool: Pool) => Promise<void> = async () => {},
+) {
   const opened: (Pool & { readonly entry: PoolEntry })[] = [];
   let offered: readonly Pool[] = [];
 
   async function openPool([name, entry]: readonly [string, PoolEntry]): Promise<(typeof opened)[number]> {
     const { backend, settings, topology } = entry;
+    let found: Backend | undefined;
     try {
-      const found = await plugins[backend]?.open(settings, { name, log });
+      found = await plugins[backend]?.open(settings, { name, log });
       if (!found) throw new Error(`there is no backend "${backend}"`);
-      if (!topology) return { name, backend: found, entry };
-      if (!found.topologies) return { name, backend: { ...found, topologies: [topology] }, entry };
-      await found.close?.();
-      throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
+      if (topology && found.topologies)
+        throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
+      await requireOwned({ name, backend: found });
+      return { name, backend: topology ? { ...found, topologies: [topology] } : found, entry };
     } catch (error) {
+      await found?.close?.();
       throw new Error(`pools.${name}: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
       });

@@ -22,9 +22,12 @@ const tables = [
   findingTable,
 ];
 
-/** Makes the tables of a new store and sums up what is reserved. A store that a newer gateway has changed is refused with one clear line. */
-export async function migrate(engine: Engine): Promise<void> {
-  await engine.transaction(async sql => {
+/**
+ * Makes the tables of a new store and sums up what is reserved; gives the store's id, which no other store has. A store
+ * that a newer gateway has changed is refused with one clear line.
+ */
+export function migrate(engine: Engine): Promise<string> {
+  return engine.transaction(async sql => {
     await sql.run('create table if not exists schema_version (version integer not null)');
     const [row] = await sql.all('select version from schema_version');
     const found = Number(row?.version ?? 0);
@@ -35,5 +38,10 @@ export async function migrate(engine: Engine): Promise<void> {
       await sql.run('insert into schema_version (version) values (?)', version);
     }
     await recountReservations(sql);
+    await sql.run('create table if not exists store_identity (id text not null)');
+    const adding = 'insert into store_identity (id) select ? where not exists (select 1 from store_identity)';
+    await sql.run(adding, crypto.randomUUID());
+    const [identity] = await sql.all('select id from store_identity');
+    return String(identity?.id);
   });
 }

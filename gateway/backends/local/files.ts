@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { access, open, statfs } from 'node:fs/promises';
+import { access, open, readFile, rename, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { clusterOf } from '../../../src/api/ids.ts';
 import { invalidProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { ExecResult } from '../../../src/lib/exec.ts';
-import type { HealthEntry } from '../../backend.ts';
+import type { HealthEntry, OwnerMark } from '../../backend.ts';
 
 /** How long a gateway that ends may take to free the directory, in milliseconds. */
 export const vacateTimeoutMs = 5_000;
@@ -60,6 +61,19 @@ export async function syncDirectory(path: string, mode?: number): Promise<void> 
   await using directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (mode !== undefined) await directory.chmod(mode);
   await directory.sync();
+}
+
+/** The owner's mark in a directory, in a file that no volume's id can name. */
+export function createOwnerMark(root: string): OwnerMark {
+  const path = join(root, '.owner');
+  return {
+    read: () => readFile(path, 'utf8').catch(ignore('ENOENT')),
+    async write(mark) {
+      await writeFile(`${path}.new`, mark, { mode: 0o600, flush: true });
+      await rename(`${path}.new`, path);
+      await syncDirectory(root);
+    },
+  };
 }
 
 /** What is wrong with a volume of which the `noun` cannot be read. */

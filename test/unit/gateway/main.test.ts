@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
@@ -57,6 +57,50 @@ test('a gateway whose store has volumes in a pool that is not configured does no
   await assert.rejects(startGateway(configOf(directory), silentLog), (error: AggregateError) => {
     assert.deepEqual(error.errors, ['pool "images" is not configured, but the store has volumes in it (1)']);
     return true;
+  });
+});
+
+test('a store that knows nothing of its pool does not start, until the pool is adopted', async t => {
+  const directory = prepare(t);
+  const first = await start(t, directory);
+  await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  await first.running.close();
+  const own = '.owner';
+  const mark = readFileSync(join(directory, 'images', own), 'utf8');
+  const other = { '--store': join(directory, 'other.sqlite') };
+  await assertNoStart(directory, other, /^pools\.images: it is marked as the pool of another store/);
+  rmSync(join(directory, 'images', own));
+  await assertNoStart(
+    directory,
+    other,
+    /^pools\.images: it holds "a\.one", and the store knows nothing in it/,
+  );
+  assert.equal(existsSync(join(directory, 'images', own)), false);
+
+  const agreed = await start(t, directory);
+  assert.equal(readFileSync(join(directory, 'images', own), 'utf8'), mark);
+  await agreed.running.close();
+  await (await startGateway(configOf(directory, { ...other, '--adopt-pools': 'images' }), silentLog)).close();
+  await (await startGateway(configOf(directory, other), silentLog)).close();
+  await assertNoStart(directory, {}, /is marked as the pool of another store/);
+});
+
+test('a pool of which the storage is not there, or is that of another pool, does not start', async t => {
+  const directory = prepare(t);
+  const first = await start(t, directory);
+  await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  await first.running.close();
+  renameSync(join(directory, 'images'), join(directory, 'unmounted'));
+  mkdirSync(join(directory, 'images'));
+  await assertNoStart(directory, {}, /^pools\.images: it holds nothing of what the store has in it/);
+  const images = { backend: 'image', dir: join(directory, 'images') };
+  writePools(directory, { images: { ...images, dir: join(directory, 'unmounted') }, other: images });
+  await (await startGateway(configOf(directory), silentLog)).close();
+  writePools(directory, { images, other: { ...images, dir: join(directory, 'unmounted') } });
+  const swapped = /pools\.images: it is marked as .* another pool.*/;
+  await assert.rejects(startGateway(configOf(directory), silentLog), ({ errors }: AggregateError) => {
+    assert.equal(errors.length, 2);
+    return swapped.test(String(errors[0]));
   });
 });
 
@@ -138,7 +182,10 @@ type Flags = Readonly<Record<string, string>>;
 
 async function assertNoStart(directory: string, flags: Flags, says: RegExp): Promise<void> {
   const starting = startGateway(configOf(directory, flags), silentLog);
-  await assert.rejects(starting, error => says.test(describeStartFault(error)));
+  await assert.rejects(starting, error => {
+    const [first] = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
+    return says.test(describeStartFault(first));
+  });
 }
 
 /** A directory with all that a gateway needs. */

@@ -1,0 +1,37 @@
+import type { Reader } from '../store.ts';
+import type { Pool } from './pools.ts';
+
+/** A store, and the names of pools that it takes over whatever is in them. */
+export type Owner = { readonly id: string; readonly reader: Reader; readonly adopted: readonly string[] };
+
+/**
+ * Makes a pool the store's own, or throws: a store that knows nothing of what a pool holds would report all of it as
+ * deleted. A pool that nobody has marked is taken when it is empty and the store has nothing in it, or when they agree.
+ */
+export async function own({ name, backend }: Pool, { id, reader, adopted }: Owner): Promise<void> {
+  const mark = `${id} ${name}\n`;
+  const found = await backend.owner?.read();
+  if (found === mark) return;
+  const stranger = adopted.includes(name)
+    ? undefined
+    : found === undefined
+      ? await findDisagreement({ name, backend }, reader)
+      : 'it is marked as the pool of another store, or as another pool';
+  if (stranger !== undefined)
+    throw new Error(`${stranger}; is the store the right one? --adopt-pools ${name} makes it this store's`);
+  await backend.owner?.write(mark);
+}
+
+/** Why the pool does not seem to be the store's; undefined when nothing speaks against it. */
+async function findDisagreement({ name, backend }: Pool, reader: Reader): Promise<string | undefined> {
+  const inBoth = 'select id from volumes where pool = ? union all select id from snapshots where pool = ?';
+  const known = new Set((await reader.all(inBoth, name, name)).map(({ id }) => id));
+  // What cannot be marked may be far away: its store knows something of it, and that has to do.
+  if (known.size > 0 && !backend.owner) return undefined;
+  for (const listed of [backend.list?.(), backend.snapshots?.list?.()])
+    for await (const there of listed ?? []) {
+      if (known.size === 0) return `it holds "${there}", and the store knows nothing in it`;
+      if (known.has(there)) return undefined;
+    }
+  return known.size > 0 ? 'it holds nothing of what the store has in it' : undefined;
+}
