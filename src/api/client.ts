@@ -1,6 +1,8 @@
-import { createHttp, type Call, type HttpOptions } from './http.ts';
+import { createHttp, malformedProblem, type Call, type HttpOptions } from './http.ts';
 import {
   allOperations,
+  maxPageBlocks,
+  maxPageEntries,
   type Input,
   type NamedOperation,
   type OperationId,
@@ -8,10 +10,14 @@ import {
   type Output,
 } from './operations.ts';
 import { Problem } from './problem.ts';
+import type { BlockPage, Snapshot } from './snapshot.ts';
+import type { SizeSpec } from './volume.ts';
+import { sameJson } from '../lib/json.ts';
 
 /**
  * The Storage API v1 as functions, one for each operation. A call that changes something returns only when it is done;
- * one that still runs at its deadline is ABORTED, and the same call later joins it. Every error is a `Problem`.
+ * one that still runs at its deadline is ABORTED, and the same call later joins it. An answer that is not of what was
+ * asked, such as another volume's, is UNAVAILABLE. Every error is a `Problem`.
  */
 export type StorageClient = {
   readonly [Id in OperationId]: (input: Input<Operations[Id]>, call: Call) => Promise<Output<Operations[Id]>>;
@@ -21,6 +27,75 @@ export type StorageClient = {
 };
 
 type AnyInput = Readonly<Record<string, unknown>>;
+type Fault = string | undefined;
+type AnyCheck = (answer: unknown, asked: AnyInput) => readonly Fault[];
+
+/** What an answer has that is not as it was asked for, for every operation that asks for something. */
+const checks: {
+  readonly [Id in OperationId]?: (
+    answer: Output<Operations[Id]>,
+    asked: Input<Operations[Id]>,
+  ) => readonly Fault[];
+} = {
+  listVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
+  createVolume: (volume, { volumeId, body }) => [
+    faultOf('id', volume.id, volumeId),
+    faultOf('name', volume.name, body.name),
+    faultOf('state', volume.state, 'ready'),
+    faultOf('source', volume.source, body.source),
+    sizeFault(volume, body),
+  ],
+  getVolume: ({ id }, { volumeId }) => [faultOf('id', id, volumeId)],
+  expandVolume: (volume, { volumeId, body }) => [
+    faultOf('id', volume.id, volumeId),
+    faultOf('state', volume.state, 'ready'),
+    sizeFault(volume, body),
+  ],
+  modifyVolume: ({ id, state }, { volumeId }) => [
+    faultOf('id', id, volumeId),
+    faultOf('state', state, 'ready'),
+  ],
+  getVolumeHealth: (health, { volumeId }) => [faultOf('volumeId', health.volumeId, volumeId)],
+  listVolumeHealth: (page, asked) => pageFaults(page, page.volumes, asked),
+  attachVolume({ attachment, ...answer }, { volumeId, nodeId, body }) {
+    const readonly = body.readonly || body.capability.accessMode.endsWith('_READER_ONLY');
+    return [
+      faultOf('attached', answer, { volumeId, nodeId, state: 'attached', readonly }),
+      faultOf('attachment.readonly', attachment?.readonly, readonly),
+      sizeFault({ sizeBytes: attachment?.sizeBytes ?? 0 }),
+    ];
+  },
+  getAttachment: (answer, { volumeId, nodeId }) => [
+    faultOf('volumeId', answer.volumeId, volumeId),
+    faultOf('nodeId', answer.nodeId, nodeId),
+  ],
+  listSnapshots: (page, asked) => [
+    ...pageFaults(page, page.snapshots, asked),
+    ...page.snapshots.map(one => faultOf('volumeId', one.volumeId, asked.volumeId || one.volumeId)),
+  ],
+  createSnapshot: (snapshot, { snapshotId, body: { name, volumeId } }) => [
+    faultOf('id', snapshot.id, snapshotId),
+    faultOf('name', snapshot.name, name),
+    faultOf('volumeId', snapshot.volumeId, volumeId),
+    ...cutFaults(snapshot),
+  ],
+  getSnapshot: ({ id }, { snapshotId }) => [faultOf('id', id, snapshotId)],
+  listBlocks: (page, asked) => blockFaults(page, asked),
+  createGroup: ({ id, name, snapshots }, { groupId, body }) => [
+    faultOf('id', id, groupId),
+    faultOf('name', name, body.name),
+    // The same group may be asked for again in another order.
+    faultOf('volumes', snapshots.map(one => one.volumeId).toSorted(), body.volumeIds.toSorted()),
+    ...snapshots.flatMap(one => [faultOf('groupId', one.groupId, groupId), ...cutFaults(one)]),
+  ],
+  getGroup: ({ id, snapshots }, { groupId }) => [
+    faultOf('id', id, groupId),
+    ...snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
+  ],
+  putNode: ({ id }, { nodeId }) => [faultOf('id', id, nodeId)],
+  getNode: ({ id }, { nodeId }) => [faultOf('id', id, nodeId)],
+  listDeletedVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
+};
 
 /** Makes a client; connections are opened when needed and kept. */
 export function createClient(options: HttpOptions): StorageClient {
@@ -29,9 +104,14 @@ export function createClient(options: HttpOptions): StorageClient {
     operation.id,
     async (input: AnyInput, call: Call) => {
       const path = toPath(operation, input);
-      if (path !== undefined) return http.send({ operation, path, body: input['body'] }, call);
-      if (operation.method === 'DELETE') return undefined;
-      throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
+      if (path === undefined && operation.method === 'DELETE') return undefined;
+      if (path === undefined) throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
+      const request = { operation, path, body: input['body'] };
+      const answer = await http.send(request, call);
+      const findFaults = checks[operation.id] as AnyCheck | undefined;
+      const faults = findFaults?.(answer, input).filter(fault => fault !== undefined);
+      if (faults && faults.length > 0) throw malformedProblem(request, faults.join('; '));
+      return answer;
     },
   ]);
   return { ...Object.fromEntries(calls), close: () => http.close() } as StorageClient;
@@ -46,4 +126,55 @@ function toPath({ path, query }: NamedOperation, input: AnyInput): string | unde
     input[key] === undefined || input[key] === '' ? [] : [[key, String(input[key])]],
   );
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
+}
+
+function faultOf(what: string, found: unknown, asked: unknown): Fault {
+  return sameJson(found, asked)
+    ? undefined
+    : `${what} is ${JSON.stringify(found)}, not ${JSON.stringify(asked)}`;
+}
+
+function sizeFault({ sizeBytes }: { readonly sizeBytes: number }, bounds: SizeSpec = {}): Fault {
+  const least = Math.max(bounds.requiredBytes ?? 0, 1);
+  const most = bounds.limitBytes || Infinity;
+  return sizeBytes >= least && sizeBytes <= most ? undefined : `sizeBytes is ${sizeBytes}`;
+}
+
+function cutFaults({ state, ...snapshot }: Snapshot): readonly Fault[] {
+  const isCut = state === 'processing' || state === 'ready';
+  return [isCut ? undefined : `state is "${state}"`, sizeFault(snapshot)];
+}
+
+type Page = { readonly nextPageToken?: string | undefined };
+type PageAsked = { readonly limit?: number | undefined; readonly pageToken?: string | undefined };
+
+/** A page that leads to itself would be read for ever. */
+function pageFaults(
+  { nextPageToken }: Page,
+  { length }: readonly unknown[],
+  { limit, pageToken }: PageAsked,
+): readonly Fault[] {
+  return [
+    length > (limit || maxPageEntries) ? `${length} entries` : undefined,
+    nextPageToken !== undefined && nextPageToken === (pageToken ?? '')
+      ? 'nextPageToken is its own'
+      : undefined,
+  ];
+}
+
+/** What is missing from the blocks is missing from a backup: they come in order, and the next page goes on behind them. */
+function blockFaults(
+  { sizeBytes, blocks, nextOffset }: BlockPage,
+  { offset = 0, limit }: Pick<Input<Operations['listBlocks']>, 'offset' | 'limit'>,
+): readonly Fault[] {
+  const ends = blocks.map(block => block.offset + block.length);
+  const stray = blocks.find((block, i) => block.offset < (ends[i - 1] ?? 0) || (ends[i] ?? 0) <= offset);
+  const end = ends.at(-1) ?? 0;
+  const leadsOn = nextOffset === undefined || (nextOffset > offset && nextOffset >= end);
+  return [
+    blocks.length > (limit || maxPageBlocks) ? `${blocks.length} blocks` : undefined,
+    stray && `the block at ${stray.offset} is out of order`,
+    leadsOn ? undefined : `nextOffset is ${nextOffset}`,
+    Math.max(end, nextOffset ?? 0) > sizeBytes ? `more than its ${sizeBytes} bytes` : undefined,
+  ];
 }

@@ -175,21 +175,20 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
+/** Only an answer that the operation's row documents is one: a page, `{}` or a problem that comes with 200 deletes nothing. */
 function readAnswer({ status, body }: Reply, request: HttpRequest): unknown {
   if (status < 200 || status > 299) throw readProblem(status, body);
-  const schema = request.operation.answers[200];
-  if (schema && !(status === 202 && body === undefined)) {
-    const { success, data, error } = schema.safeParse(body);
-    if (success) return data;
-    const issue = error.issues[0];
-    throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
-  }
-  // A page that something in front of the API made up must not pass for a deletion.
-  if (body === undefined && status !== 202 && status !== 204) throw malformedProblem(request, 'not JSON');
-  return undefined;
+  const schema = request.operation.answers[status as 200];
+  if (schema === undefined) throw malformedProblem(request, `status ${status}, which it never has`);
+  if (schema === null || (status === 202 && body === undefined)) return undefined;
+  const { success, data, error } = schema.safeParse(body);
+  if (success) return data;
+  const issue = error.issues[0];
+  throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
 }
 
-function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
+/** UNAVAILABLE: something came that is no answer to what was asked, and so says nothing of what was done. */
+export function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
   const asked = `${operation.method} ${path}`;
   return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
 }

@@ -24,7 +24,6 @@ import {
   readRequirement,
   readSegments,
   readSource,
-  requireCreated,
   resourceId,
   toCsiSnapshot,
   toCsiVolume,
@@ -48,7 +47,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         topology: readRequirement(request.accessibility_requirements, 'topology', options),
       };
       const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
-      requireCreated('volume', volume);
       return { volume: toVolume(volume) };
     },
 

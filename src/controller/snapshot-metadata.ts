@@ -24,20 +24,20 @@ export function createSnapshotMetadata({ client }: ControllerOptions): Handlers<
     let offset = Number(starting_offset);
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new Problem('OUT_OF_RANGE', `starting_offset is ${starting_offset}, which lies in no snapshot`);
+    let sizeBytes: number | undefined;
     for (;;) {
       const deadlineMs = Math.min(call.deadlineMs, Date.now() + pageTimeoutMs);
       const page = await client.listBlocks({ ...snapshot, offset, limit }, { ...call, deadlineMs });
+      sizeBytes ??= page.sizeBytes;
+      if (page.sizeBytes !== sizeBytes)
+        throw unavailableProblem(`the pages are of ${sizeBytes} and of ${page.sizeBytes} bytes`);
       yield {
         block_metadata_type: 'VARIABLE_LENGTH',
-        volume_capacity_bytes: page.sizeBytes,
+        volume_capacity_bytes: sizeBytes,
         block_metadata: page.blocks.map(block => ({ byte_offset: block.offset, size_bytes: block.length })),
       };
-      const { nextOffset } = page;
-      if (nextOffset === undefined) return;
-      // A page that leads nowhere would be asked for again and again.
-      if (nextOffset <= offset)
-        throw unavailableProblem(`the next offset ${nextOffset} comes after ${offset}`);
-      offset = nextOffset;
+      if (page.nextOffset === undefined) return;
+      offset = page.nextOffset;
     }
   }
 

@@ -78,7 +78,10 @@ test('what is still running is asked for again until it is done', async t => {
 });
 
 test('a deletion that is still running is asked for again until it is done', async t => {
-  const { api, client } = await scripted(t, [json(202, { state: 'deleting' }), { status: 204 }]);
+  const { api, client } = await scripted(t, [
+    json(202, sampleVolume({ state: 'deleting' })),
+    { status: 204 },
+  ]);
   await client.deleteVolume({ volumeId: 'a.pvc-1' }, within(10_000));
   assert.equal(api.received.length, 2);
 });

@@ -43,15 +43,6 @@ for (const [name, step, says, code = 'UNAVAILABLE'] of answers) {
   });
 }
 
-test('a deletion is done when 204 or JSON says so, and not when something in front of the API has a page', async t => {
-  const { api, client } = await scripted(t, [{ status: 204 }, json(200, {}), html(200)]);
-  const remove = () => client.deleteVolume({ volumeId: 'a.pvc-1' }, within());
-  await remove();
-  await remove();
-  await assert.rejects(remove(), { code: 'UNAVAILABLE' });
-  assert.equal(api.received[0]?.method, 'DELETE');
-});
-
 test('a body over the cap is UNAVAILABLE and takes its connection with it, and the next call works', async t => {
   const tooLong = json(200, { ...sampleVolume(), pad: 'x'.repeat(maxBodyBytes) });
   const { api, get } = await scripted(t, [tooLong, json(200, sampleVolume())]);

@@ -61,11 +61,6 @@ testRows({
     { volume: { volume_id: 'a.v' } },
     { kind: 'volume', volumeId: 'a.v' },
   ),
-  'CreateVolume never gives a volume for done that is being created': {
-    request: create,
-    api: { createVolume: async () => sampleVolume({ state: 'creating' }) },
-    error: { code: 'ABORTED', detail: /is creating still/ },
-  },
   'DeleteVolume hands the code and the detail of a refusal on': {
     request: { volume_id },
     api: { deleteVolume: () => Promise.reject(new Problem('FAILED_PRECONDITION', 'attached to node "n2"')) },

@@ -75,9 +75,13 @@ test('a page that cannot be had ends the stream with an error after what was sen
   assert.equal(seen.length, 10);
 });
 
-test('a next offset that leads nowhere is an error, not a stream without end', async t => {
-  const page = { sizeBytes, blocks: [{ offset: 0, length: 1 }], nextOffset: 0 };
-  const { csi } = await serveController(t, { listBlocks: async () => page });
+test('pages of two sizes are an error, not one snapshot', async t => {
+  const whole = blocksOf(25, 5);
+  const listBlocks: StorageClient['listBlocks'] = async (input, call) => {
+    const page = await whole(input, call);
+    return { ...page, sizeBytes: sizeBytes + (input.offset ?? 0) };
+  };
+  const { csi } = await serveController(t, { listBlocks });
   const stream = csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' });
   await assert.rejects(Array.fromAsync(stream), { code: 'UNAVAILABLE' });
 });

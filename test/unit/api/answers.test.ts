@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { StorageClient } from '../../../src/api/client.ts';
+import { allOperations, type Input, type OperationId, type Operations } from '../../../src/api/operations.ts';
+import {
+  json,
+  problem,
+  sampleGroup,
+  sampleSnapshot,
+  sampleVolume,
+  type Step,
+} from '../../fakes/storage-api.ts';
+import { scripted, within } from './calling.ts';
+
+/** What is asked, the answer that is right (none for a deletion), and what may be wrong in it, by what is then said. */
+type Row<Id extends OperationId> = {
+  readonly asked: Input<Operations[Id]>;
+  readonly right?: object;
+  readonly wrong?: Readonly<Record<string, object>>;
+};
+
+const volumeId = 'a.pvc-1';
+const [snapshotId, groupId, nodeId] = ['a.snap-1', 'a.group-1', 'n1'];
+const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+const source = { kind: 'volume', volumeId: 'a.source' } as const;
+const bounds = { requiredBytes: 1_000_000, limitBytes: 2_000_000 };
+const others = { 'id is "a.other", not': { id: 'a.other' } };
+const notReady = {
+  'state is "creating", not "ready"': { state: 'creating' },
+  'state is "deleting", not "ready"': { state: 'deleting' },
+};
+const sizes = {
+  'sizeBytes is 0': { sizeBytes: 0 },
+  'sizeBytes is 999999': { sizeBytes: 999_999 },
+  'sizeBytes is 2000001': { sizeBytes: 2_000_001 },
+};
+const notCut = { 'state is "creating"': { state: 'creating' }, 'sizeBytes is 0': { sizeBytes: 0 } };
+const attachment = {
+  protocol: 'loop',
+  attachmentId: 'x1',
+  sizeBytes: 1_048_576,
+  readonly: false,
+  mayFormat: true,
+  path: '/images/a.pvc-1',
+} as const;
+const attached = { volumeId, nodeId, state: 'attached', readonly: false, attachment };
+const elsewhere = {
+  '"volumeId":"a.other"': { volumeId: 'a.other' },
+  '"nodeId":"n2"': { nodeId: 'n2' },
+  '"state":"attaching"': { state: 'attaching' },
+  '"readonly":true': { readonly: true },
+  'attachment.readonly is true': { attachment: { ...attachment, readonly: true } },
+  'attachment.readonly is undefined': { attachment: undefined },
+  'sizeBytes is 0': { attachment: { ...attachment, sizeBytes: 0 } },
+};
+const group = sampleGroup();
+const [first = assert.fail(), second = assert.fail()] = group.snapshots;
+const strangers = {
+  'groupId is "a.other", not': { snapshots: [first, { ...second, groupId: 'a.other' }] },
+  'groupId is undefined, not': { snapshots: [first, { ...second, groupId: undefined }] },
+};
+const asPage = { limit: 2, pageToken: 'here' };
+const endless = { 'nextPageToken is its own': { nextPageToken: 'here' } };
+const blocks = [
+  { offset: 0, length: 20 },
+  { offset: 30, length: 10 },
+];
+
+const rows: { readonly [Id in OperationId]: Row<Id> } = {
+  getCapabilities: {
+    asked: {},
+    right: { version: '1', accessModes: [], accessTypes: [], features: [], pools: [] },
+  },
+  getCapacity: { asked: { body: {} }, right: { availableBytes: 0 } },
+  listVolumes: {
+    asked: asPage,
+    right: { volumes: [sampleVolume(), sampleVolume()] },
+    wrong: { '3 entries': { volumes: Array(3).fill(sampleVolume()) }, ...endless },
+  },
+  createVolume: {
+    asked: { volumeId, body: { name: 'pvc-1', capabilities: [capability], source, ...bounds } },
+    right: sampleVolume({ source }),
+    wrong: {
+      ...others,
+      ...notReady,
+      ...sizes,
+      'name is "pvc-2"': { name: 'pvc-2' },
+      'source is undefined': { source: undefined },
+      'source is \\{"kind":"volume","volumeId":"a.b"': { source: { ...source, volumeId: 'a.b' } },
+    },
+  },
+  getVolume: { asked: { volumeId }, right: sampleVolume(), wrong: others },
+  deleteVolume: { asked: { volumeId } },
+  validateVolume: { asked: { volumeId, body: { capabilities: [capability] } }, right: { confirmed: false } },
+  expandVolume: {
+    asked: { volumeId, body: bounds },
+    right: sampleVolume(),
+    wrong: { ...others, ...notReady, ...sizes },
+  },
+  modifyVolume: {
+    asked: { volumeId, body: { mutableParameters: { tier: 'fast' } } },
+    right: sampleVolume(),
+    wrong: { ...others, ...notReady },
+  },
+  getVolumeHealth: {
+    asked: { volumeId },
+    right: { volumeId, entries: [] },
+    wrong: { 'volumeId is "a.other"': { volumeId: 'a.other' } },
+  },
+  listVolumeHealth: { asked: asPage, right: { volumes: [] }, wrong: endless },
+  attachVolume: {
+    asked: { volumeId, nodeId, body: { capability, readonly: false } },
+    right: attached,
+    wrong: elsewhere,
+  },
+  getAttachment: {
+    asked: { volumeId, nodeId },
+    right: { ...attached, state: 'attaching', attachment: undefined },
+    wrong: { 'volumeId is "a.other"': { volumeId: 'a.other' }, 'nodeId is "n2"': { nodeId: 'n2' } },
+  },
+  detachVolume: { asked: { volumeId, nodeId } },
+  detachVolumeFromAllNodes: { asked: { volumeId } },
+  listSnapshots: {
+    asked: { ...asPage, volumeId },
+    right: { snapshots: [sampleSnapshot()] },
+    wrong: {
+      ...endless,
+      'volumeId is "a.other"': { snapshots: [sampleSnapshot({ volumeId: 'a.other' })] },
+    },
+  },
+  createSnapshot: {
+    asked: { snapshotId, body: { name: 'snap-1', volumeId } },
+    right: sampleSnapshot({ state: 'processing' }),
+    wrong: {
+      ...others,
+      ...notCut,
+      'name is "snap-2"': { name: 'snap-2' },
+      'volumeId is "a.other"': { volumeId: 'a.other' },
+    },
+  },
+  getSnapshot: {
+    asked: { snapshotId },
+    right: sampleSnapshot({ state: 'creating', sizeBytes: 0 }),
+    wrong: others,
+  },
+  deleteSnapshot: { asked: { snapshotId } },
+  listBlocks: {
+    asked: { snapshotId, offset: 10, limit: 2 },
+    right: { sizeBytes: 100, blocks, nextOffset: 40 },
+    wrong: {
+      '3 blocks': { blocks: [...blocks, { offset: 50, length: 1 }], nextOffset: 60 },
+      'the block at 0 is out of order': { blocks: [{ offset: 0, length: 10 }] },
+      'the block at 19 is out of order': { blocks: [blocks[0], { offset: 19, length: 20 }] },
+      'nextOffset is 39': { nextOffset: 39 },
+      'nextOffset is 10': { blocks: [], nextOffset: 10 },
+      'more than its 39 bytes': { sizeBytes: 39 },
+      'more than its 50 bytes': { sizeBytes: 50, nextOffset: 51 },
+    },
+  },
+  createGroup: {
+    asked: { groupId, body: { name: 'group-1', volumeIds: ['a.two', 'a.one'] } },
+    right: group,
+    wrong: {
+      ...others,
+      ...strangers,
+      'name is "group-2"': { name: 'group-2' },
+      'volumes is \\["a.one"\\]': { snapshots: [first] },
+      'volumes is \\["a.one","a.one"\\]': { snapshots: [first, first] },
+      'state is "deleting"': { snapshots: [first, { ...second, state: 'deleting' }] },
+    },
+  },
+  getGroup: { asked: { groupId }, right: group, wrong: { ...others, ...strangers } },
+  deleteGroup: { asked: { groupId } },
+  putNode: { asked: { nodeId, body: {} }, right: { id: nodeId }, wrong: others },
+  getNode: { asked: { nodeId }, right: { id: nodeId }, wrong: others },
+  deleteNode: { asked: { nodeId } },
+  audit: { asked: {}, right: { findings: [], total: 0 } },
+  repair: { asked: { body: {} }, right: { steps: [], total: 0 } },
+  listDeletedVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
+  restoreVolume: { asked: { volumeId } },
+};
+
+/** What no operation answers when it is done, whatever else it is. */
+const never: Readonly<Record<string, Step>> = {
+  '{}': json(200, {}),
+  null: json(200, null),
+  'a problem that comes with 200': problem('NOT_FOUND', 'there is no volume "a.pvc-1"', 200),
+  'a page': { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
+  'an empty body': { status: 200 },
+  'another status': json(206, sampleVolume()),
+};
+
+for (const operation of allOperations) {
+  const { asked, right, wrong = {} }: Row<OperationId> = rows[operation.id];
+  test(`${operation.id} is done when its own answer says so`, async t => {
+    const done = right ? json(200, right) : { status: 204 };
+    assert.deepEqual(await outcome(t, operation.id, { asked, step: done }), withoutUndefined(right));
+  });
+  const other = { 'the answer of others': right ? { status: 204 } : json(200, sampleVolume()) };
+  for (const [name, step] of Object.entries({ ...never, ...other }))
+    test(`${operation.id} takes ${name} for no answer`, async t => {
+      await assert.rejects(outcome(t, operation.id, { asked, step }), { code: 'UNAVAILABLE' });
+    });
+  for (const [says, change] of Object.entries(wrong))
+    test(`${operation.id} takes nothing of which ${says}`, async t => {
+      const step = json(200, { ...right, ...change });
+      const found = outcome(t, operation.id, { asked, step });
+      await assert.rejects(found, { code: 'UNAVAILABLE', detail: new RegExp(`malformed answer .*${says}`) });
+    });
+}
+
+test('what is attached for reading only must be read-only', async t => {
+  const readers = { ...capability, accessMode: 'MULTI_NODE_READER_ONLY' } as const;
+  for (const body of [
+    { capability, readonly: true },
+    { capability: readers, readonly: false },
+  ]) {
+    const asked = { volumeId, nodeId, body };
+    const right = { ...attached, readonly: true, attachment: { ...attachment, readonly: true } };
+    await outcome(t, 'attachVolume', { asked, step: json(200, right) });
+    for (const wrong of [attached, { ...right, attachment }])
+      await assert.rejects(outcome(t, 'attachVolume', { asked, step: json(200, wrong) }), {
+        code: 'UNAVAILABLE',
+      });
+  }
+});
+
+type Asking = { readonly asked: unknown; readonly step: Step };
+
+async function outcome(t: TestContext, id: OperationId, { asked, step }: Asking): Promise<unknown> {
+  const { client } = await scripted(t, [step]);
+  const call = client[id] as (input: unknown, call: object) => ReturnType<StorageClient[OperationId]>;
+  return call(asked, within());
+}
+
+function withoutUndefined(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
