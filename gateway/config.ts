@@ -36,6 +36,11 @@ export const gatewaySettings = {
     parse: text,
     optional: true,
   },
+  'metrics-listen': {
+    doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP and to anybody; without it none is served',
+    parse: hostPort,
+    optional: true,
+  },
   'keep-deleted': {
     doc: 'how long a deleted volume keeps its data and what it reserves, so that it can be restored; 0s: not at all',
     parse: durationMs,

@@ -15,6 +15,7 @@ import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/file.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
+import { startObservability } from './http/observability.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { own } from './pools/owner.ts';
@@ -62,7 +63,11 @@ export async function startGateway(
   const admin = createAdmin({ engine, pools, operations, recovery });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
-  const app = createApp({ pools, ...services, admin, authenticate, version, log, publicDocs });
+  const metricsListen = config['metrics-listen'];
+  const pages = metricsListen && (await startObservability({ listen: metricsListen, engine, pools, log }));
+  opened.defer(() => pages?.close());
+  const observe = pages?.observe;
+  const app = createApp({ pools, ...services, admin, authenticate, version, log, publicDocs, observe });
   const server = await listen(config, app.fetch);
   const repeated = [
     // What another replica left shows when its claim ends.
@@ -76,7 +81,8 @@ export async function startGateway(
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
   );
   const open = opened.move();
-  return { ready: { gateway: urlOf(server, config) }, close: () => open.disposeAsync() };
+  const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
+  return { ready, close: () => open.disposeAsync() };
 }
 
 async function listen(

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { requestId } from 'hono/request-id';
+import { matchedRoutes } from 'hono/route';
 import { allOperations, type OperationId } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Authenticate } from './auth.ts';
@@ -7,6 +8,7 @@ import { routeDocs } from './docs.ts';
 import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
 import { requireAnyOffers } from '../pools/features.ts';
+import type { ObserveRequest } from './observability.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
 /** What the app serves; `publicDocs` serves the API's description without a token. */
@@ -14,14 +16,21 @@ export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticate;
   readonly log: Log;
   readonly publicDocs: boolean;
+  readonly observe?: ObserveRequest | undefined;
 };
 
 const maxRequestIdLength = 64;
 
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const { authenticate, log, publicDocs, version } = deps;
+  const { authenticate, log, publicDocs, version, observe } = deps;
   const app = new Hono<Env>();
+  if (observe)
+    app.use(async (c, next) => {
+      const ended = observe();
+      await next();
+      ended(c.req.method, matchedRoutes(c).at(-1)?.path ?? '', c.res.status);
+    });
   app.use(requestId({ limitLength: maxRequestIdLength }));
   if (publicDocs) routeDocs(app, version);
   app.use(async (c, next) => {

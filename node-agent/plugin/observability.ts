@@ -1,12 +1,12 @@
-import { readdirSync } from 'node:fs';
 import { createProbe } from '../../src/csi/client.ts';
 import { countAbandoned } from '../../src/lib/exec.ts';
 import type { Log } from '../../src/lib/log.ts';
+import { readRows, sample, type Metric, type Row } from '../../src/lib/metrics.ts';
+import { startPages, type Page } from '../../src/lib/pages.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Agent } from '../volumes/agent.ts';
 import { examineAll } from '../volumes/health.ts';
-import { startHttp, type Page } from './http.ts';
-import type { Metric, Metrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
 import type { Survey } from './preflight.ts';
 
@@ -34,7 +34,7 @@ export function startObservability(options: ObservabilityOptions) {
     ['/healthz', async () => describeHealth(await isAnswered(), registration)],
     ['/metrics', async () => ({ status: 200, text: metrics.render(await readMetrics(options)) })],
   ]);
-  return startHttp(listen, pages, log);
+  return startPages(listen, pages, log);
 }
 
 /** Those who ask while a question is under way get its answer. */
@@ -61,7 +61,6 @@ async function readMetrics({
   survey,
 }: ObservabilityOptions): Promise<readonly Metric[]> {
   const { records } = agent;
-  const { user, system } = process.cpuUsage();
   const volumes = await examineAll(agent);
   const healthy = volumes.map(({ volumeId, faults }) => sample({ volume_id: volumeId }, faults.length === 0));
   const faulty = volumes.flatMap(({ volumeId, faults }) =>
@@ -77,27 +76,10 @@ async function readMetrics({
     ['fairlead_node_volume_healthy', 'Whether nothing is known to be wrong with a volume here.', healthy],
     ['fairlead_node_volume_faults', 'What is wrong with a volume on this node.', faulty],
     ['fairlead_node_protocol_usable', 'Whether this node has what an attach protocol needs.', usable],
-    ['process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()],
-    ['process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1],
-    ['process_cpu_seconds_total', 'Time spent on a processor.', (user + system) / 1_000_000],
-    ['process_start_time_seconds', 'When the process started.', performance.timeOrigin / 1_000],
   ];
   const ofRegistration: readonly Row[] = [
     ['fairlead_node_registered', 'Whether kubelet took the driver last.', Number(status === 'registered')],
     ['fairlead_node_registration_refusals_total', 'How often kubelet refused the driver.', refusals],
   ];
-  return [...rows, ...(registration ? ofRegistration : [])].map(toMetric);
-}
-
-type Row = readonly [name: string, help: string, value: number | Metric['samples']];
-
-function toMetric([name, help, value]: Row): Metric {
-  const type = name.endsWith('_total') ? 'counter' : 'gauge';
-  return { name, help, type, samples: typeof value === 'number' ? [['', value]] : value };
-}
-
-function sample(labels: Readonly<Record<string, string>>, value: boolean): readonly [string, number] {
-  // JSON has the escapes of a label's value: of quotes, backslashes and line ends.
-  const all = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
-  return [`{${all.join(',')}}`, Number(value)];
+  return readRows([...rows, ...(registration ? ofRegistration : [])]);
 }

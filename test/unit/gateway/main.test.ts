@@ -121,6 +121,35 @@ test('a caller that goes away in the middle of a request leaves nothing half don
   assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
 });
 
+test('the gateway tells how it is on a port of its own, and names no volume and no cluster', async t => {
+  const directory = prepare(t);
+  const { running, client } = await start(t, directory, { '--metrics-listen': '127.0.0.1:0' });
+  const page = async (path: string): Promise<{ status: number; text: string }> => {
+    const answer = await fetch(`http://${running.ready['metrics']}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  assert.deepEqual(await page('/healthz'), { status: 200, text: 'ok\n' });
+  assert.deepEqual(await page('/readyz'), { status: 200, text: 'store: ok\n' });
+  await client.createVolume({ volumeId: 'a.secretive', body: volumeSpec('secretive') }, call());
+  assert.equal((await fetch(`${urlOf(running)}/v1/volumes/a.secretive`)).status, 401);
+  assert.equal((await fetch(`${urlOf(running)}/metrics`)).status, 401);
+  const { text } = await page('/metrics');
+  for (const line of [
+    requestsLine('PUT', 201),
+    requestsLine('GET', 401),
+    'fairlead_gateway_pool_reserved_bytes{pool="images"} 1048576',
+  ])
+    assert.ok(text.split('\n').includes(line), text);
+  assert.match(text, /^process_resident_memory_bytes \d+$/m);
+  assert.doesNotMatch(text, /secretive|="a"/);
+  renameSync(join(directory, 'store.sqlite'), join(directory, 'moved'));
+  assert.equal((await page('/healthz')).status, 200);
+  const { status, text: reason } = await page('/readyz');
+  assert.deepEqual([status, reason], [503, 'store: the file of the store was removed, moved or replaced\n']);
+  await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), isProblem('UNAVAILABLE'));
+  assert.equal(existsSync(join(directory, 'images', 'a.secretive.img')), true);
+});
+
 test('a body that is not read, of a bad token or too long, holds up no other request', async t => {
   const { running, client } = await start(t, prepare(t));
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -188,6 +217,10 @@ async function assertNoStart(directory: string, flags: Flags, says: RegExp): Pro
   });
 }
 
+function requestsLine(method: string, status: number): string {
+  return `fairlead_gateway_requests_total{method="${method}",route="/v1/volumes/:volumeId",status="${status}"} 1`;
+}
+
 /** A directory with all that a gateway needs. */
 function prepare(t: TestContext): string {
   const directory = temporaryDirectory(t);
@@ -216,8 +249,9 @@ function configOf(directory: string, flags: Flags = {}): GatewayConfig {
 async function start(
   t: TestContext,
   directory: string,
+  flags: Flags = {},
 ): Promise<{ running: Running; client: StorageClient }> {
-  const running = await startGateway(configOf(directory), silentLog);
+  const running = await startGateway(configOf(directory, flags), silentLog);
   const client = createClient({ url: urlOf(running), token: () => signer.sign() });
   t.after(async () => {
     await client.close();

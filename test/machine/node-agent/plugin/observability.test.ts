@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { startHttp } from '../../../../node-agent/plugin/http.ts';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
 import { silentLog, type Log } from '../../../../src/lib/log.ts';
+import { startPages } from '../../../../src/lib/pages.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   driverName,
@@ -132,7 +132,7 @@ test('a page that cannot be made is 500, and why is in the log alone', async t =
   const faults: string[] = [];
   const error: Log['error'] = (_, fields) => faults.push(`${fields?.['path']}: ${fields?.detail}`);
   const pages = new Map([['/metrics', () => Promise.reject(new Error('no mountinfo'))]]);
-  const server = await startHttp({ host: '127.0.0.1', port: 0 }, pages, { ...silentLog, error });
+  const server = await startPages({ host: '127.0.0.1', port: 0 }, pages, { ...silentLog, error });
   t.after(() => server.close());
   const page = await get(`http://${server.address}/metrics?x`);
   assert.deepEqual(page, { status: 500, text: 'the page could not be made\n' });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Log } from '../../src/lib/log.ts';
+import type { Log } from './log.ts';
 
 // To import it is to read all that it exports, and so to load what it loads late: fetch, WebSocket, 4 MB.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -15,7 +15,7 @@ const maxConnections = 32;
  * Serves pages by their paths, for GET and HEAD, on `address` (`host:port`; port 0 takes a free one), or throws. A page that
  * cannot be made is logged, and is 500. Request bodies are not read, and connections are few and short.
  */
-export async function startHttp(
+export async function startPages(
   { host, port }: { readonly host: string; readonly port: number },
   pages: ReadonlyMap<string, () => Promise<Page>>,
   log: Log,

@@ -1,0 +1,93 @@
+import { readdirSync } from 'node:fs';
+
+/** One metric of the Prometheus text format, and its samples; a key follows the name: '' or `{label="value"}`. */
+export type Metric = {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  readonly help: string;
+  readonly samples: Iterable<readonly [key: string, value: number]>;
+};
+
+/** A metric that is read when it is asked for: a counter when its name ends in `_total`, else a gauge. */
+export type Row = readonly [name: string, help: string, value: number | Metric['samples']];
+
+const boundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, Infinity];
+
+/** All of them in the Prometheus text format, version 0.0.4. */
+export function renderMetrics(metrics: readonly Metric[]): string {
+  return `${metrics.flatMap(renderMetric).join('\n')}\n`;
+}
+
+function renderMetric({ name, type, help, samples }: Metric): readonly string[] {
+  const lines = Array.from(samples, ([key, value]) => `${name}${key} ${value}`);
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
+}
+
+/** The rows, and what every process tells of itself. */
+export function readRows(rows: readonly Row[]): readonly Metric[] {
+  const { user, system } = process.cpuUsage();
+  const ofProcess: readonly Row[] = [
+    ['process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()],
+    ['process_open_fds', 'Open file descriptors.', readdirSync('/proc/self/fd').length - 1],
+    ['process_cpu_seconds_total', 'Time spent on a processor.', (user + system) / 1_000_000],
+    ['process_start_time_seconds', 'When the process started.', performance.timeOrigin / 1_000],
+  ];
+  return [...rows, ...ofProcess].map(([name, help, value]): Metric => {
+    const type = name.endsWith('_total') ? 'counter' : 'gauge';
+    return { name, help, type, samples: typeof value === 'number' ? [['', value]] : value };
+  });
+}
+
+/** One sample with these labels. */
+export function sample(
+  labels: Readonly<Record<string, string>>,
+  value: number | boolean,
+): readonly [string, number] {
+  // JSON has the escapes of a label's value: of quotes, backslashes and line ends.
+  const all = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+  return [`{${all.join(',')}}`, Number(value)];
+}
+
+/** Counts by labels, such as `rpc="Probe"`. */
+export function createCounter() {
+  const values = new Map<string, number>();
+  return {
+    count(labels: string): void {
+      const key = `{${labels}}`;
+      values.set(key, (values.get(key) ?? 0) + 1);
+    },
+    show: (name: string, help: string): Metric => ({ name, help, type: 'counter', samples: values }),
+  };
+}
+
+/** Counts durations by labels. */
+export function createHistogram() {
+  const series = new Map<string, { readonly counts: number[]; sumSeconds: number }>();
+  return {
+    /** Begins to measure; what is returned ends it. */
+    start() {
+      const startMs = performance.now();
+      return (labels: string): void => {
+        const seconds = (performance.now() - startMs) / 1_000;
+        const found = series.get(labels) ?? { counts: boundsSeconds.map(() => 0), sumSeconds: 0 };
+        series.set(labels, found);
+        found.sumSeconds += seconds;
+        for (const [index, bound] of boundsSeconds.entries())
+          found.counts[index] = (found.counts[index] ?? 0) + Number(seconds <= bound);
+      };
+    },
+    show(name: string, help: string): Metric {
+      const samples = [...series].flatMap(([labels, { counts, sumSeconds }]) => {
+        const buckets = boundsSeconds.map((bound, index): readonly [string, number] => {
+          const le = bound === Infinity ? '+Inf' : bound;
+          return [`_bucket{${labels},le="${le}"}`, counts[index] ?? 0];
+        });
+        return buckets.concat([
+          [`_sum{${labels}}`, sumSeconds],
+          [`_count{${labels}}`, counts.at(-1) ?? 0],
+        ]);
+      });
+      return { name, help, type: 'histogram', samples };
+    },
+  };
+}
