@@ -205,8 +205,7 @@ function readProblem(status: number, body: unknown): Problem {
   if (status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
   if (!data)
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
-  const { code, detail, requestId } = data;
-  return new Problem(code, requestId === undefined ? detail : `${detail} (request ${requestId})`);
+  return new Problem(data.code, data.detail);
 }
 
 /** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */

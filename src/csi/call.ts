@@ -16,7 +16,7 @@ import { framesOf, type Log } from '../lib/log.ts';
 export type UnaryCall = {
   /** When the caller gives up, in milliseconds since the epoch; a default where the caller set none. */
   readonly deadlineMs: number;
-  /** Names the call in logs and in errors, on both sides of the gateway. */
+  /** Names the call in logs on both sides of the gateway, and in the trailers of an error. */
   readonly requestId: string;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
@@ -136,19 +136,18 @@ function volumeOf(request: unknown): { readonly volumeId?: string } {
 /** Most characters of a status's message. */
 const maxDetailLength = 1_024;
 
-/** A status of code and message alone. The message travels in a header: it is short, and of characters that a header can be made of. */
+/**
+ * A status of code and message alone. The message travels in a header: it is short, and of characters that a header can
+ * be made of. The same failure has the same message, since Kubernetes joins only equal ones to one Event: the request's
+ * id is a trailer.
+ */
 function toStatus(problem: Problem, requestId: string): ServiceError {
-  const detail = shorten(problem.detail).toWellFormed();
-  const details = problem.detail.includes('(request ') ? detail : `${detail} (request ${requestId})`;
-  return Object.assign(new Error(details), {
-    code: problemTable[problem.code].grpc,
-    details,
-    metadata: new Metadata(),
-  });
+  const details = shorten(problem.detail).toWellFormed();
+  const metadata = new Metadata();
+  metadata.set('x-request-id', requestId);
+  return Object.assign(new Error(details), { code: problemTable[problem.code].grpc, details, metadata });
 }
 
-/** The middle of what is too long is left out, so that a request's id at its end stays. */
 function shorten(detail: string): string {
-  if (detail.length <= maxDetailLength) return detail;
-  return `${detail.slice(0, maxDetailLength - 101)}…${detail.slice(-100)}`;
+  return detail.length <= maxDetailLength ? detail : `${detail.slice(0, maxDetailLength - 1)}…`;
 }

@@ -180,10 +180,7 @@ async function copySparsely(source: string, target: string): Promise<void> {
 export async function requireFree(directory: string, neededBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   if (bavail * bsize < neededBytes)
-    throw new Problem(
-      'RESOURCE_EXHAUSTED',
-      `the filesystem of the volumes has ${bavail * bsize} bytes free and needs ${neededBytes} more`,
-    );
+    throw new Problem('RESOURCE_EXHAUSTED', 'the filesystem of the volumes has too little space free');
 }
 
 /** Copies with a deadline set by the bytes; ends with this process where setpriv is installed, however that ends. */

@@ -18,7 +18,7 @@ const answers: readonly Row[] = [
   ["a proxy's page with status 404", html(404), /in front of the storage API answered with status 404/],
   ['a page with status 200', html(200), /malformed/],
   ['a redirection, which is not followed', { status: 307, headers: { location: '/v1' } }, /status 307/],
-  ['a problem document', problem('NOT_FOUND', 'no "a.x"'), /^no "a.x" \(request r-1\)$/, 'NOT_FOUND'],
+  ['a problem document', problem('NOT_FOUND', 'no "a.x"'), /^no "a.x"$/, 'NOT_FOUND'],
   ['a problem document with another status', problem('ABORTED', 'busy', 500), /busy/, 'ABORTED'],
   ['a document with an unknown code', json(400, { code: 'TEAPOT', detail: 'stout' }), /status 400/],
   ['a 403', problem('PERMISSION_DENIED', 'cluster "a" is suspended'), /token: cluster "a" is suspended/],

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { ServiceError } from '@grpc/grpc-js';
 import { decodeJwt, jwtVerify } from 'jose';
+import type { Problem } from '../../../src/api/problem.ts';
 import { controllerSettings } from '../../../src/controller/config.ts';
 import { startController } from '../../../src/controller/main.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
@@ -107,17 +109,21 @@ test('a controller whose gateway is down starts, is not ready, says why, and hea
   assert.ok(types.includes('CREATE_DELETE_VOLUME') && !types.includes('GET_CAPACITY'), String(types));
 });
 
-test('an error of the API comes out at the socket with its code, its detail and one request id', async t => {
+test("an error of the API comes out at the socket with its code and its detail, the same each time, and the request's id beside it", async t => {
   const api = await startStorageApi(t, [
     json(200, offered),
     problem('OUT_OF_RANGE', 'a volume has at most 5 bytes'),
   ]);
   const { csi } = await start(t, api.url);
   await untilReady(csi);
-  await assert.rejects(csi.controller.CreateVolume(create), {
-    code: 'OUT_OF_RANGE',
-    detail: 'a volume has at most 5 bytes (request r-1)',
-  });
+  const detail = 'a volume has at most 5 bytes';
+  for (let round = 0; round < 2; round++)
+    await assert.rejects(csi.controller.CreateVolume(create), ({ code, detail: found, cause }: Problem) => {
+      assert.deepEqual([code, found], ['OUT_OF_RANGE', detail]);
+      const asked = api.received.at(-1)?.headers['x-request-id'];
+      assert.deepEqual((cause as ServiceError).metadata.get('x-request-id'), [asked]);
+      return true;
+    });
 });
 
 test('DeleteVolume of an id that no volume can have succeeds', async t => {
