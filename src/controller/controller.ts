@@ -9,7 +9,6 @@ import {
   readCapability,
   readCapacityRange,
   readId,
-  readMap,
   readName,
   readNodeId,
 } from '../csi/request.ts';
@@ -81,7 +80,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       const body = {
         capabilities: readCapabilities(volume_capabilities),
         parameters: readParameters(parameters),
-        context: { ...readMap(volume_context, 'volume_context') },
+        context: readParameters(volume_context, 'volume_context'),
         mutableParameters: readMutable(mutable_parameters),
       };
       const { confirmed, message } = await client.validateVolume({ volumeId, body }, call);

@@ -15,8 +15,8 @@ import type { Advertised } from '../csi/identity.ts';
 import { readId, readMap } from '../csi/request.ts';
 import { unofferedProblem, type ControllerOptions } from './capabilities.ts';
 
-/** Parameters with this prefix are meant for the sidecars, or say whose resource it is; no backend gets them. */
-const sidecarPrefix = 'csi.storage.k8s.io/';
+/** Keys with these prefixes are the sidecars', who pass some on raw, or say whose resource it is; the storage gets none. */
+const ofSidecars = /^(csi\.storage\.k8s\.io|storage\.kubernetes\.io)\//;
 const hashedPattern = /-x[0-9a-f]{32}$/;
 
 /**
@@ -33,10 +33,10 @@ export function resourceId(cluster: string, name: string): string {
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** The parameters that are meant for the backend. */
+/** The keys of a map that are meant for the storage. */
 export function readParameters(parameters: StringMap, field = 'parameters'): StringMap {
-  const own = Object.entries(readMap(parameters, field)).filter(([key]) => !key.startsWith(sidecarPrefix));
-  return Object.fromEntries(own);
+  const entries = Object.entries(readMap(parameters, field));
+  return Object.fromEntries(entries.filter(([key]) => !ofSidecars.test(key)));
 }
 
 /** The mutable parameters, or undefined when there are none. */

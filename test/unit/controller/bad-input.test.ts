@@ -91,3 +91,29 @@ for (const [rpc, change, says, code = 'INVALID_ARGUMENT'] of refused)
     assert.ok(error.detail.includes(says), error.detail);
     assert.deepEqual(served.asked, []);
   });
+
+/** Every map that comes from a class, or from what the provisioner recorded. */
+const maps: Readonly<Record<string, readonly string[]>> = {
+  CreateVolume: ['parameters', 'mutable_parameters'],
+  ValidateVolumeCapabilities: ['parameters', 'mutable_parameters', 'volume_context'],
+  GetCapacity: ['parameters'],
+  ControllerModifyVolume: ['mutable_parameters'],
+  CreateSnapshot: ['parameters'],
+  CreateVolumeGroupSnapshot: ['parameters'],
+};
+const ofSidecars = {
+  'csi.storage.k8s.io/fstype': 'xfs',
+  'csi.storage.k8s.io/pvc/name': 'data',
+  'csi.storage.k8s.io/provisioner-secret-name': 's',
+  'storage.kubernetes.io/csiProvisionerIdentity': 'p',
+};
+for (const [rpc, fields] of Object.entries(maps))
+  for (const field of fields)
+    test(`${rpc} passes on what is the storage's of ${field}, and nothing of the sidecars'`, async t => {
+      const served = await serveController(t);
+      const request = { ...good[rpc], [field]: { ...ofSidecars, tier: 'fast' } };
+      await callRpc(served, rpc, request);
+      const asked = JSON.stringify(served.asked);
+      assert.match(asked, /\{"tier":"fast"\}/);
+      assert.doesNotMatch(asked, /k8s|kubernetes/);
+    });
