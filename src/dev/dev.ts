@@ -12,6 +12,7 @@ import type { Running } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild, type Child, type ChildSettings } from './children.ts';
 import type { DevConfig } from './config.ts';
+import { endWithParent } from './parent.ts';
 
 /** The name under which `fairlead dev` enrolls its own controller. */
 export const devCluster = 'dev';
@@ -32,6 +33,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   const children: Child[] = [];
   let closing = false;
   await using opened = new AsyncDisposableStack();
+  opened.use(endWithParent());
   opened.defer(async () => {
     closing = true;
     await Promise.all(children.map(child => child.close()));

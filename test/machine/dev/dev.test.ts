@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -74,6 +74,27 @@ test('a second dev on the same directory is refused and disturbs nothing', { ski
   assert.match(second.stderr, /^fairlead dev: socket ".*\.sock" is in use by a live instance\n$/);
   assert.equal((await node.identity.Probe({})).ready?.value, true);
 });
+
+const inShell = ['sh', '-c', '"$@"; true', 'sh'];
+for (const { ends, shells, signal, env } of [
+  { ends: 'the shell that started it', shells: inShell, signal: 'SIGTERM', env: {} },
+  {
+    ends: 'npx, though its shell lives on',
+    shells: [...inShell, ...inShell],
+    signal: 'SIGKILL',
+    env: { npm_execpath: 'npx' },
+  },
+] as const)
+  test(`dev ends, with all that it started, when that ends: ${ends}`, { skip: noRoot }, async t => {
+    const [shell, ...argv] = [...shells, process.execPath, cli, 'dev', '--dir', join(directoryOf(t), 'dev')];
+    const outer = spawn(shell, argv, { detached: true, env: { ...process.env, ...env } });
+    t.after(() => spawnSync('kill', ['-KILL', '--', `-${outer.pid}`]));
+    // Each of the processes has it, so that it closes with the last of them.
+    const ended = once(outer.stderr.resume(), 'close');
+    await once(outer.stdout, 'data');
+    outer.kill(signal);
+    await ended;
+  });
 
 test('dev serves the pools of a file of your own', { skip: noRoot }, async t => {
   const config = join(directoryOf(t), 'pools.yaml');
