@@ -12,23 +12,26 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { chooseTopologies, meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
-import { readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
+import { readAll, readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
 
 /** What a cluster asks for under an id. */
 export type Asked = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
 
-/** A volume as it is recorded at first; INVALID_ARGUMENT names what its pool does not take. */
+/** A volume as it is recorded at first; INVALID_ARGUMENT names all that its pool does not take. */
 export function newVolumeRecord(
   { cluster, id, spec }: Asked,
   { pool, own }: Choice,
   requirement: Requirement,
 ): VolumeRecord {
   const { name, topology, source, ...rest } = spec;
-  requireRange(spec);
-  requireCapabilities(pool, spec.capabilities);
-  const mutableParameters = readMutableParameters(pool, spec.mutableParameters);
+  const { mutableParameters, ofBackend } = readAll({
+    range: () => requireRange(spec),
+    capabilities: () => requireCapabilities(pool, spec.capabilities),
+    ofBackend: () => readVolumeParameters(pool, own, spec.capabilities),
+    mutableParameters: () => readMutableParameters(pool, spec.mutableParameters),
+  });
   const parameters = {
-    ...readVolumeParameters(pool, own, spec.capabilities),
+    ...ofBackend,
     ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
   };
   const { topologies: known } = pool.backend;

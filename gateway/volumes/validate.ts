@@ -2,20 +2,37 @@ import type { z } from 'zod';
 import {
   requireFormatOptions,
   filesystemNames,
+  type FormatOptions,
   formatOptionsOf,
   isFilesystemName,
 } from '../../src/api/filesystems.ts';
-import { invalidProblem, type Problem } from '../../src/api/problem.ts';
+import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
 
-/** INVALID_ARGUMENT that names the first capability that the pool does not offer. */
+/** What all of them read; INVALID_ARGUMENT says at once what any of them refuses, so that a class is mended in one go. */
+export function readAll<T extends Readonly<Record<string, unknown>>>(reads: {
+  readonly [K in keyof T]: () => T[K];
+}): T {
+  const faults = new Set<string>();
+  const entries = Object.entries<() => unknown>(reads).map(([key, read]) => {
+    try {
+      return [key, read()];
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'INVALID_ARGUMENT')) throw error;
+      faults.add(error.detail);
+      return [];
+    }
+  });
+  if (faults.size > 0) throw invalidProblem([...faults].join('; '));
+  return Object.fromEntries(entries) as T;
+}
+
+/** INVALID_ARGUMENT that names every capability that the pool does not offer. */
 export function requireCapabilities(pool: Pool, capabilities: readonly Capability[]): void {
-  for (const capability of capabilities) {
-    const problem = capabilityProblem(pool, capability);
-    if (problem) throw problem;
-  }
+  const details = capabilities.flatMap(one => capabilityProblem(pool, one)?.detail ?? []);
+  if (details.length > 0) throw invalidProblem([...new Set(details)].join('; '));
 }
 
 /** INVALID_ARGUMENT when the pool has no volumes that can be used so, filesystem included. */
@@ -36,25 +53,36 @@ export function capabilityProblem(
 
 /** The backend's parameters with those for a new filesystem (`fs.…`). INVALID_ARGUMENT names what is wrong. */
 export function readVolumeParameters(
-  { name: pool, backend }: Pool,
+  pool: Pool,
   parameters: Readonly<Record<string, string>>,
   capabilities: readonly Capability[],
 ): Record<string, string> {
   const options = formatOptionsOf(parameters);
   const own = Object.entries(parameters).filter(([key]) => !Object.hasOwn(options, key));
-  const known = readParameters(backend.parameters, Object.fromEntries(own));
+  const { known } = readAll({
+    known: () => readParameters(pool.backend.parameters, Object.fromEntries(own)),
+    options: () => requireFormatted(pool, options, capabilities),
+  });
+  return { ...known, ...options };
+}
+
+/** INVALID_ARGUMENT for options that no filesystem of such a volume takes. */
+function requireFormatted(
+  { name, backend: { areShares } }: Pool,
+  options: FormatOptions,
+  capabilities: readonly Capability[],
+): void {
   const [option] = Object.keys(options);
-  if (option === undefined) return known;
+  if (option === undefined) return;
   const isFormatted =
     capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
-  if (backend.areShares || !isFormatted)
+  if (areShares || !isFormatted)
     throw invalidProblem(
-      `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${pool}" gets one` : 'a block volume gets none'}`,
+      `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${name}" gets one` : 'a block volume gets none'}`,
     );
   const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
   if (asked.length === 0) requireFormatOptions(options);
-  for (const name of asked) requireFormatOptions(options, name);
-  return { ...known, ...options };
+  for (const filesystem of asked) requireFormatOptions(options, filesystem);
 }
 
 /** The parameters as the backend's schema reads them; INVALID_ARGUMENT names what is unknown or wrong. */

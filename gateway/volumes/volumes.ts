@@ -12,7 +12,7 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import { createVolume } from './create.ts';
 import { removeVolume, requireVolume, toKnownVolume, toVolume } from './record.ts';
 import { requireUnneeded } from './sources.ts';
-import { readMutableParameters, requireCapabilities } from './validate.ts';
+import { readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
 /** Makes the volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
 export function createVolumes(options: ServiceOptions) {
@@ -66,8 +66,10 @@ export function createVolumes(options: ServiceOptions) {
       const record = await requireVolume(engine.reader, cluster, id);
       const pool = pools.get(record.pool);
       try {
-        requireCapabilities(pool, capabilities);
-        readMutableParameters(pool, mutableParameters);
+        readAll({
+          capabilities: () => requireCapabilities(pool, capabilities),
+          mutableParameters: () => readMutableParameters(pool, mutableParameters),
+        });
       } catch (error) {
         if (error instanceof Problem) return refuse(error.detail);
         throw error;

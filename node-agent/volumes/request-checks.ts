@@ -105,9 +105,9 @@ export type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFla
 
 /** INVALID_ARGUMENT unless one of several takes all flags: `mount` would split others at a comma, or misread them. */
 export function requireFlags(flags: readonly string[], ...takers: readonly FlagTaker[]): void {
-  const unknown = takers.map(taker => findUnknownFlag(flags, taker));
-  if (!unknown.includes(undefined))
-    throw invalidProblem(`mount flag "${unknown[0]}" is not allowed for ${takers[0]?.name}`);
+  const unknown = takers.map(taker => findUnknownFlags(flags, taker));
+  if (unknown.every(ofOne => ofOne.length > 0))
+    throw invalidProblem(`mount flag "${unknown[0]?.join('", "')}" is not allowed for ${takers[0]?.name}`);
 }
 
 /** A sensitivity, or a range of them, each with its categories. */
@@ -127,8 +127,8 @@ const commonFlags: Readonly<Record<string, RegExp>> = {
   context: selinuxContext,
 };
 
-function findUnknownFlag(flags: readonly string[], { allowedFlags }: FlagTaker): string | undefined {
-  return flags.find(flag => {
+function findUnknownFlags(flags: readonly string[], { allowedFlags }: FlagTaker): readonly string[] {
+  return flags.filter(flag => {
     const [name = '', ...rest] = flag.split('=');
     const table = Object.hasOwn(allowedFlags, name) ? allowedFlags : commonFlags;
     return !Object.hasOwn(table, name) || table[name]?.test(rest.join('=')) !== true;

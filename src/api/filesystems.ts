@@ -59,23 +59,24 @@ export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOp
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith('fs.')));
 }
 
-/** INVALID_ARGUMENT that says what is wrong with the options for the filesystem; without one, for each of them. */
+/** INVALID_ARGUMENT that says all that is wrong with the options for the filesystem; without one, for each of them. */
 export function requireFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
   const names = filesystem === undefined ? filesystemNames : [filesystem];
-  const faults = names.map(name => findFault(name, options));
-  if (!faults.includes(undefined)) throw new Problem('INVALID_ARGUMENT', faults.join('; '));
+  const faults = names.map(name => findFaults(name, options));
+  if (faults.every(ofOne => ofOne.length > 0))
+    throw new Problem('INVALID_ARGUMENT', faults.flat().join('; '));
 }
 
-function findFault(name: FilesystemName, options: FormatOptions): string | undefined {
+function findFaults(name: FilesystemName, options: FormatOptions): readonly string[] {
   const rules: FilesystemRules = filesystemRules[name];
   const known = Object.keys(rules.options);
-  for (const [key, value] of Object.entries(options)) {
+  const faults = Object.entries(options).flatMap(([key, value]) => {
     const rule = known.includes(key) ? rules.options[key] : undefined;
-    if (!rule) return `parameter "${key}" is not known for ${name}; there are ${known.join(', ')}`;
-    if (!rule.accepts(value)) return `parameter "${key}" for ${name} is not ${rule.says}`;
-  }
-  const conflict = rules.conflict?.(options);
-  return conflict && `parameters for ${name}: ${conflict}`;
+    if (!rule) return [`parameter "${key}" is not known for ${name}; there are ${known.join(', ')}`];
+    return rule.accepts(value) ? [] : [`parameter "${key}" for ${name} is not ${rule.says}`];
+  });
+  const conflict = faults.length === 0 && rules.conflict?.(options);
+  return conflict ? [`parameters for ${name}: ${conflict}`] : faults;
 }
 
 function oneOf(...words: readonly string[]): OptionRule {

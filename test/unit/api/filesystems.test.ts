@@ -27,6 +27,11 @@ const rows: readonly Row[] = [
   ['ext4', { 'fs.label': 'x'.repeat(17) }, /"fs\.label" for ext4 is not of at most 16/],
   ['ext4', { 'fs.nodeSize': '4096' }, /"fs\.nodeSize" is not known for ext4; there are fs\.blockSize/],
   ['xfs', { 'fs.label': 'x'.repeat(13) }, /"fs\.label" for xfs/],
+  [
+    'xfs',
+    { 'fs.label': '-', 'fs.nodeSize': '1', 'fs.inodeSize': '1' },
+    /label" for .*nodeSize" is .*inodeSize" for/,
+  ],
   ['xfs', { 'fs.blockSize': '1024', 'fs.inodeSize': '1024' }, /inodeSize is more than half of fs\.blockSize/],
   ['ext4', { 'fs.inodeSize': '1024', 'fs.bytesPerInode': '1024' }, /is less than twice fs\.inodeSize/],
   [undefined, { 'fs.colour': 'red' }, /"fs\.colour" is not known for ext4; .* for xfs; .* for btrfs; /],

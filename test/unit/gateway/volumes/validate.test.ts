@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Problem } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
@@ -38,6 +39,31 @@ for (const [parameters, capability, says] of refused)
     await assert.rejects(volumes.create(a, 'a.pvc-1', spec), isProblemThat('INVALID_ARGUMENT', says));
     await assert.rejects(volumes.get(a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   });
+
+test('all that is wrong in a class is told at once, at a creation and at a validation', async t => {
+  const { volumes } = await makeGateway(t);
+  const wrong = {
+    parameters: { colour: 'red', 'fs.blockSize': '3', 'fs.nodeSize': '4096', tier: 'x' },
+    capabilities: [ext4, { ...mounted, fsType: 'ntfs' }, { ...mounted, fsType: 'zfs' }],
+    mutableParameters: { hue: 'warm' },
+    requiredBytes: 2,
+    limitBytes: 1,
+  };
+  const ofUses = ['"ntfs"', '"zfs"', 'mutableParameters.hue'];
+  const ofClass = ['parameters.colour', 'parameters.tier', '"fs.blockSize"', '"fs.nodeSize"', 'limitBytes'];
+  await assert.rejects(
+    volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', wrong)),
+    ({ code, detail }: Problem) => {
+      assert.equal(code, 'INVALID_ARGUMENT');
+      for (const one of [...ofUses, ...ofClass]) assert.ok(detail.includes(one), `${one}: ${detail}`);
+      return true;
+    },
+  );
+  await volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1'));
+  const { parameters: _, ...uses } = wrong;
+  const { message = '' } = await volumes.validate(a, 'a.pvc-1', uses);
+  for (const one of ofUses) assert.ok(message.includes(one), `${one}: ${message}`);
+});
 
 test('createVolume refuses what the pool does not offer of several uses, and a limit below what is required', async t => {
   const offered = { accessModes: [mounted.accessMode], accessTypes: ['mount'] } as const;

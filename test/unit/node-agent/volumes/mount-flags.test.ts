@@ -27,6 +27,11 @@ const refused = [
 for (const [filesystem, flags] of allowed)
   test(`${filesystem.name} takes ${flags.join(' ')}`, () => requireFlags(flags, filesystem));
 
+test('all mount flags that are not allowed are told at once', () => {
+  const message = 'mount flag "suid", "dev" is not allowed for xfs';
+  assert.throws(() => requireFlags(['suid', 'noatime', 'dev'], xfs), { message });
+});
+
 for (const [filesystem, flags] of refused)
   for (const flag of flags)
     test(`${filesystem.name} refuses the mount flag ${JSON.stringify(flag)} and names it`, () => {
