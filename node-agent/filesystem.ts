@@ -1,3 +1,4 @@
+import type { Opened } from './host.ts';
 import type { FilesystemName, FormatOptions } from '../src/api/filesystems.ts';
 
 /** One filesystem, described and not executed. Command lines are argument lists, and none holds a force flag. */
@@ -70,6 +71,8 @@ export type CommandLine = {
   readonly timeoutMs?: number;
   /** Its standard input; empty where there is none. */
   readonly input?: string;
+  /** See `RunOptions`. */
+  readonly opened?: readonly Opened[];
 };
 
 /** Mount flags that take no value. */

@@ -29,12 +29,31 @@ export interface Host {
   removeDirectory(path: string): Promise<void>;
   /** Removes a file; one that is not there is fine. */
   removeFile(path: string): Promise<void>;
+  /** Opens what lies at a path, which must exist and hold no symbolic link; see `Opened`. */
+  open(path: string): Promise<Opened>;
   /** Replaces a file as a whole, durable on return. For the agent's own records only. */
   writeDurably(path: string, text: string): Promise<void>;
 }
 
-/** `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. */
-export type RunOptions = { readonly timeoutMs?: number | undefined; readonly input?: string | undefined };
+/**
+ * `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. An argument at a
+ * path that is `opened`, or in a directory that is, reaches that and nothing that took its path since.
+ */
+export type RunOptions = {
+  readonly timeoutMs?: number | undefined;
+  readonly input?: string | undefined;
+  readonly opened?: readonly Opened[] | undefined;
+};
+
+/** What lay at a path when it was opened, whatever becomes of the path: without what is mounted on it from then on. */
+export interface Opened extends Disposable {
+  readonly path: string;
+  readonly descriptor: number;
+  /** The path by which the agent itself reaches it; with a name added, what lies in it. */
+  readonly at: string;
+  /** True while it still lies at its path. */
+  isInPlace(): boolean;
+}
 
 /** What lies at a path; `file` is an empty one, as block volumes are bound to, `filled` one that holds data. */
 export type PathKind = 'nothing' | 'directory' | 'file' | 'filled' | 'link' | 'other';

@@ -5,17 +5,28 @@ import { setImmediate } from 'node:timers/promises';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { exec } from '../../src/lib/exec.ts';
 import type { Host, PathKind } from '../host.ts';
+import { openWithoutLinks, throughOpened } from './opened.ts';
 import { createMountReader } from '../../src/lib/linux/mountinfo.ts';
 
 /** The machine that this process runs on; `timeoutMs` bounds each command. */
 export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Host {
   const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
   const inTurn = createKeyedQueue();
+  // The newer system calls of `mount` would mount on the link /proc/self/fd/N itself.
+  process.env['LIBMOUNT_FORCE_MOUNT2'] = 'always';
   return {
-    async run(command, args, { timeoutMs: own = timeoutMs, input } = {}) {
+    async run(command, args, { timeoutMs: own = timeoutMs, input, opened = [] } = {}) {
       // Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting.
       await inTurn('start', () => setImmediate());
-      return exec(command, args, { timeoutMs: own, ...(input !== undefined && { stdin: input }) });
+      return exec(
+        command,
+        args.map(argument => throughOpened(argument, opened)),
+        {
+          timeoutMs: own,
+          ...(input !== undefined && { stdin: input }),
+          ...(opened.length > 0 && { descriptors: opened.map(({ descriptor }) => descriptor) }),
+        },
+      );
     },
     mounts: async () => readMounts(),
     readText: async path => readText(path),
@@ -27,6 +38,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
     makeFile,
     removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
+    open: async path => openWithoutLinks(path),
     writeDurably,
   };
 }

@@ -1,6 +1,8 @@
+import { dirname } from 'node:path';
 import { asProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
-import type { Host } from '../host.ts';
+import type { Host, Opened } from '../host.ts';
+import type { CommandLine } from '../filesystem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { readLine } from './sysfs.ts';
 import { inPhase, type ObservePhase } from './phases.ts';
@@ -34,18 +36,78 @@ function isDeviceNode({ type, root }: Mount): boolean {
   return type === 'devtmpfs' && /^\/[^/]+$/.test(root);
 }
 
-/** Runs `mount` and returns what mountinfo shows at the path then, which must show what was to be mounted. */
-export async function mountAndSee(
+/** What is to be mounted where, and what must be seen there then. */
+export type Mounting = {
+  readonly type?: string | undefined;
+  /** `bind` among them binds the source; the others are those of the bound mount then. */
+  readonly options: readonly string[];
+  readonly source: string;
+  /** A directory that the source lies in, and that it is reached through without symbolic links. */
+  readonly sourceDirectory?: string | undefined;
+  readonly path: string;
+  shows(mount: Mount): Promise<boolean>;
+};
+
+/** Whoever resolves a path once more, as for a helper or for /run/mount/utab, may be led elsewhere. */
+const asGiven = ['--no-canonicalize', '--no-mtab'];
+
+/**
+ * Mounts on what lies at the path, reached without symbolic links, and returns what mountinfo shows at the path then. What
+ * is not seen there as it was to be mounted is taken back, wherever what was opened lies by now.
+ */
+export async function mountAndSee(host: Host, mounting: Mounting): Promise<Mount> {
+  const { options, path } = mounting;
+  const others = options.filter(option => option !== 'bind');
+  const isBind = others.length < options.length;
+  using target = await host.open(path);
+  let isMounted = false;
+  try {
+    await mountOn(host, mounting, { target, options: isBind ? ['bind'] : options });
+    isMounted = true;
+    const mount = await see(host, mounting, target);
+    if (!isBind || others.length === 0) return mount;
+    // A bind takes no other option; the path leads to the mount by now, which nobody can rename.
+    await runInDirectory(host, path, { command: 'mount', args: [...remount(others), '--', 'none', path] });
+    return await see(host, mounting, target);
+  } catch (error) {
+    if (isMounted || !target.isInPlace())
+      await host.run('umount', [...asGiven, '--internal-only', '--', path], { opened: [target] });
+    throw error;
+  }
+}
+
+async function mountOn(
   host: Host,
-  args: readonly string[],
-  { path, shows }: { readonly path: string; readonly shows: (mount: Mount) => Promise<boolean> },
-): Promise<Mount> {
-  await runWell(host, { command: 'mount', args });
+  { type, source, sourceDirectory, path }: Mounting,
+  { target, options }: { readonly target: Opened; readonly options: readonly string[] },
+): Promise<void> {
+  using directory = sourceDirectory === undefined ? undefined : await host.open(sourceDirectory);
+  const kind = type === undefined ? [] : ['-t', type];
+  const how = options.length > 0 ? ['-o', options.join(',')] : [];
+  await runWell(host, {
+    command: 'mount',
+    args: [...asGiven, ...kind, ...how, '--', source, path],
+    opened: directory ? [target, directory] : [target],
+  });
+}
+
+function remount(options: readonly string[]): readonly string[] {
+  return [...asGiven, '-o', ['remount', 'bind', ...options].join(',')];
+}
+
+async function see(host: Host, { path, shows }: Mounting, target: Opened): Promise<Mount> {
   const mount = topMount(await host.mounts(), path);
-  if (!mount) throw unavailableProblem(`nothing is mounted at "${path}" after mount succeeded`);
+  if (!mount || !target.isInPlace())
+    throw unavailableProblem(`nothing is mounted at "${path}" after mount succeeded`);
   if (!(await shows(mount)))
     throw unavailableProblem(`${describe(mount)} is at "${path}" after something else was mounted there`);
   return mount;
+}
+
+/** Runs a command on what lies in a directory, which is reached without symbolic links. */
+async function runInDirectory(host: Host, path: string, line: CommandLine): Promise<void> {
+  using directory = await host.open(dirname(path));
+  await runWell(host, { ...line, opened: [directory] });
 }
 
 const forceTries = 10;
@@ -90,7 +152,10 @@ async function unmountEach(agent: Unmounter, path: string) {
 /** Takes the topmost mount off: as usual, by force what hangs, and lazily what does not come off even so. */
 async function unmountTop({ host, unmounting }: Unmounter, path: string, count: number): Promise<void> {
   const run = (...force: readonly string[]) =>
-    runWell(host, { command: 'umount', args: [...force, '--', path] });
+    runInDirectory(host, path, {
+      command: 'umount',
+      args: [...asGiven, '--internal-only', ...force, '--', path],
+    });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
     const error = await run(...(tries > 0 ? ['--force'] : [])).then(() => undefined, asProblem);
     if (!error) return;

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
@@ -11,7 +12,7 @@ import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
 import { showsGoneDevice } from './device.ts';
 import { findUses, foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
-import { inspectPath, removeLeftover, requireUsable } from './target-path.ts';
+import { inDirectory, inspectPath, removeLeftover, requireUsable } from './target-path.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -49,7 +50,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   requireUsable(state, needed);
   await recordTarget(agent, record, { path: targetPath, readonly });
   if (isThere) return;
-  await (needed === 'file' ? host.makeFile(targetPath) : host.makeDirectory(targetPath));
+  await inDirectory(host, targetPath, at => (needed === 'file' ? host.makeFile(at) : host.makeDirectory(at)));
   await inPhase(agent, 'bind', () => bind(publishing));
 }
 
@@ -180,10 +181,18 @@ async function recordTarget({ records }: Agent, record: VolumeRecord, target: Ta
   await records.put({ ...current, targets: [...others, target] });
 }
 
-async function bind({ agent, carrier, request, source }: Publishing): Promise<void> {
+/** What a mount forbids, whatever its filesystem allows. */
+const ownOfMount: ReadonlySet<string> = new Set(['nosuid', 'nodev', 'noexec', 'nosymfollow']);
+
+async function bind({ agent, carrier, request, source, mounts }: Publishing): Promise<void> {
   const { targetPath, readonly } = request;
-  const how = readonly ? ['-o', 'bind,ro'] : ['--bind'];
-  const mount = await mountAndSee(agent.host, [...how, '--', source.path, targetPath], {
+  const staged = carrier.isMounted ? topMount(mounts, source.path) : undefined;
+  const inherited = staged?.options.filter(option => ownOfMount.has(option)) ?? [];
+  const mount = await mountAndSee(agent.host, {
+    // Whoever makes a bind read-only gives it all its options anew.
+    options: readonly ? ['bind', 'ro', ...inherited] : ['bind'],
+    source: source.path,
+    sourceDirectory: carrier.isMounted ? dirname(source.path) : undefined,
     path: targetPath,
     shows: async shown => (await carrier.judge(shown)) === 'own',
   });

@@ -15,7 +15,7 @@ import { volumeOf, type Volume } from './carriers/index.ts';
 import { findUses, foreignProblem, isAsAsked, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { isHeldByOther, requireOwnDevice, requireOwnReach } from './one-device.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
-import { inspectPath, requireUsable } from './target-path.ts';
+import { inDirectory, inspectPath, requireUsable } from './target-path.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
 export type StageRequest = Pick<
@@ -85,7 +85,7 @@ async function bringUp(volume: Volume, { secrets, isMissing }: Call): Promise<vo
   const { device, prepare } = await carrier.connect(secrets);
   if (device) await requireOwnDevice(volume, device);
   const mount = await prepare?.();
-  if (mount && isMissing) await agent.host.makeDirectory(record.stagingPath);
+  if (mount && isMissing) await inDirectory(agent.host, record.stagingPath, agent.host.makeDirectory);
   await mount?.();
   await recordStaged(agent, { ...record, device });
 }

@@ -1,4 +1,4 @@
-import { normalize } from 'node:path/posix';
+import { basename, dirname, normalize } from 'node:path/posix';
 import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Host, PathKind } from '../host.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
@@ -87,14 +87,24 @@ export function requireUsable(
     throw preconditionProblem(`${field} "${path}" is no ${needed}`);
 }
 
+/** Works on what lies at a path, or will, in its directory, which is reached without symbolic links; a last one is not followed. */
+export async function inDirectory<T>(host: Host, path: string, work: (at: string) => Promise<T>): Promise<T> {
+  using directory = await host.open(dirname(path));
+  try {
+    return await work(`${directory.at}/${basename(path)}`);
+  } catch (error) {
+    throw Object.assign(error as Error, { path });
+  }
+}
+
 /** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
 export async function removeLeftover(host: Host, { path, kind }: PathState): Promise<void> {
   if (kind === 'directory')
-    await host.removeDirectory(path).catch((error: NodeJS.ErrnoException) => {
+    await inDirectory(host, path, host.removeDirectory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY') throw error;
       throw preconditionProblem(`target_path "${path}" is not mounted and not empty`, error);
     });
-  else if (kind === 'file') await host.removeFile(path);
+  else if (kind === 'file') await inDirectory(host, path, host.removeFile);
   else if (kind !== 'nothing')
     throw preconditionProblem(
       `target_path "${path}" is ${kind === 'filled' ? 'not mounted and a file that holds data' : 'neither a file nor a directory'}`,

@@ -16,8 +16,15 @@ export type ExecResult = {
   readonly gone?: Promise<void>;
 };
 
-/** `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). */
-export type ExecOptions = { readonly timeoutMs: number; readonly stdin?: string };
+/**
+ * `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). The command is given
+ * `descriptors` of this process, from 3 on.
+ */
+export type ExecOptions = {
+  readonly timeoutMs: number;
+  readonly stdin?: string;
+  readonly descriptors?: readonly number[];
+};
 
 /** How long a killed group may take to end before it is left behind, in milliseconds. */
 const graceMs = 1_000;
@@ -44,9 +51,14 @@ export function countAbandoned(): number {
 export async function exec(
   command: string,
   args: readonly string[],
-  { timeoutMs, stdin }: ExecOptions,
+  { timeoutMs, stdin, descriptors = [] }: ExecOptions,
 ): Promise<ExecResult> {
-  const child = await start(command, args, stdin !== undefined);
+  const child = await start(command, args, [
+    stdin === undefined ? 'ignore' : 'pipe',
+    'pipe',
+    'pipe',
+    ...descriptors,
+  ]);
   if (typeof child === 'string') {
     const stderr = `could not be started: ${child}`;
     return { status: undefined, stdout: '', stderr, timedOut: false, fault: child };
@@ -67,15 +79,16 @@ export async function exec(
 }
 
 /** A process that runs, in a session and a process group of its own; or the system's name of the error. */
-async function start(command: string, args: readonly string[], hasInput: boolean): Promise<Child | string> {
+async function start(
+  command: string,
+  args: readonly string[],
+  stdio: ('ignore' | 'pipe' | number)[],
+): Promise<Child | string> {
   // The first command loads it: an agent that only waits needs less memory.
   const { spawn } = process.getBuiltinModule('node:child_process');
   try {
     if (wasShort) requireDescriptors();
-    const child = spawn(command, args, {
-      detached: true,
-      stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(command, args, { detached: true, stdio });
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
     return child as Child;
   } catch (error) {

@@ -57,6 +57,14 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
     list: path => at('scandir', path, () => list(state, path)),
     makeDirectory: path => at('mkdir', path, () => make(state, path, 'directory')),
     makeFile: path => at('open', path, () => make(state, path, 'file')),
+    open: path =>
+      at('open', path, () => ({
+        path,
+        descriptor: 0,
+        at: path,
+        isInPlace: () => true,
+        [Symbol.dispose]: () => {},
+      })),
     removeDirectory: path => at('rmdir', path, () => removeDirectory(state, path)),
     removeFile: path =>
       at('unlink', path, () => {

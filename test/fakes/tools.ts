@@ -175,6 +175,7 @@ function isMountable({ unfinished, damage }: FakeImage): boolean {
 function bind(state: FakeState, args: readonly string[]): number {
   const [from = '', path = ''] = args.slice(-2);
   if (!state.paths.has(path)) return 32;
+  if (optionsOf(args).includes('remount')) return remount(state, args);
   const shown = optionsOf(args).filter(option => ['nosuid', 'nodev', 'noexec'].includes(option));
   const options = [optionsOf(args).includes('ro') ? 'ro' : 'rw', ...shown];
   if (from.startsWith('/dev/')) {
@@ -191,6 +192,16 @@ function bind(state: FakeState, args: readonly string[]): number {
   const source = state.mounts.findLast(mount => mount.path === from) ?? bindable(state, from);
   if (!source) return 32;
   addMount(state, { ...source, path, options: source.options.includes('ro') ? ['ro'] : options });
+  return 0;
+}
+
+/** Gives a bound mount its options anew, what is read-only beneath excepted. */
+function remount(state: FakeState, args: readonly string[]): number {
+  const index = state.mounts.findLastIndex(mount => mount.path === args.at(-1));
+  const mount = state.mounts[index];
+  if (!mount) return 32;
+  const given = optionsOf(args).filter(option => !['remount', 'bind', 'ro'].includes(option));
+  state.mounts[index] = { ...mount, options: [optionsOf(args).includes('ro') ? 'ro' : 'rw', ...given] };
   return 0;
 }
 

@@ -118,7 +118,11 @@ test('every plug-in is registered and has a test', () => {
 });
 
 /** Who may touch files by itself: the machine, and what touches only the agent's own descriptors. */
-const fileUsers = new Set(['node-agent/host/linux.ts', 'node-agent/plugin/observability.ts']);
+const fileUsers = new Set([
+  'node-agent/host/linux.ts',
+  'node-agent/host/opened.ts',
+  'node-agent/plugin/observability.ts',
+]);
 
 test('nobody in the node agent but the machine can touch a path of a volume', () => {
   const faults = allImports.filter(

@@ -119,8 +119,10 @@ async function mountDevice(volume: FoundVolume): Promise<Mount> {
     ...(attachment.readonly ? ['ro', ...readonlyOptions] : []),
     ...(capability.mountFlags ?? []),
   ];
-  const args = ['-t', name, ...(options.length > 0 ? ['-o', options.join(',')] : [])];
-  return mountAndSee(agent.host, [...args, '--', device.path, path], {
+  return mountAndSee(agent.host, {
+    type: name,
+    options,
+    source: device.path,
     path,
     shows: async mount => (await deviceNumberOf(mount, agent.host)) === device.number,
   });

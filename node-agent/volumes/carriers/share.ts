@@ -2,8 +2,7 @@ import type { Protocol } from '../../../src/api/attachment.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Share, ShareConnector } from '../../connector.ts';
-import { runWell } from '../../host/commands.ts';
-import { describe, unmountAll } from '../../host/mount.ts';
+import { describe, mountAndSee, unmountAll, type Mounting } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
 import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
@@ -49,30 +48,43 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
   };
 }
 
-type Mounting = { readonly share: Share; readonly judge: Carrier['judge'] };
+type Sharing = { readonly share: Share; readonly judge: Carrier['judge'] };
 
 /** Mounts the share at its staging path, until mountinfo shows it there as it was asked for; anything else is unmounted. */
-async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: Mounting): Promise<void> {
+async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: Sharing): Promise<void> {
   const { host } = agent;
   const { capability, stagingPath: path, volumeId } = record;
-  await runWell(host, { command: 'mount', args: [...mountArgs(share, record), '--', share.source, path] });
-  const mount = topMount(await host.mounts(), path);
-  if (!mount) throw unavailableProblem(`nothing is mounted at "${path}" after mount succeeded`);
-  const isOwn = (await judge(mount)) === 'own';
-  if (isOwn && isAsAsked(mount, record)) return;
+  const { type, source } = share;
+  const shows = async (mount: Mount) => (await judge(mount)) === 'own';
+  const before = await host.mounts();
+  const mounting = { type, options: optionsOf(share, record), source, path, shows };
+  const mount = await mountAndSee(host, mounting).catch(async error => {
+    await unmountStrays(agent, { before, path, shows });
+    throw error;
+  });
+  if (isAsAsked(mount, record)) return;
   await unmountAll(agent, path);
-  if (isOwn && !hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);
+  if (!hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);
   throw unavailableProblem(
     `${describe(mount)} was at "${path}" after volume "${volumeId}" was mounted there`,
   );
 }
 
-function mountArgs({ type, options }: Share, record: VolumeRecord): readonly string[] {
+type Strays = Pick<Mounting, 'path' | 'shows'> & { readonly before: readonly Mount[] };
+
+/** A helper such as mount.nfs resolves the path by itself: what it mounted elsewhere is unmounted there. */
+async function unmountStrays(agent: Agent, { before, path, shows }: Strays): Promise<void> {
+  const known = new Set(before.map(({ id }) => id));
+  for (const mount of await agent.host.mounts())
+    if (!known.has(mount.id) && mount.path !== path && (await shows(mount)))
+      await unmountAll(agent, mount.path).catch(() => {});
+}
+
+function optionsOf({ options }: Share, record: VolumeRecord): readonly string[] {
   const asked = record.capability.mountFlags ?? [];
   const flags = isMountedReadonly(record) && !asked.includes('ro') ? ['ro', ...asked] : asked;
   const given = new Set(flags.map(nameOf));
-  const all = [...options.filter(option => !given.has(nameOf(option))), ...flags];
-  return [...(type === undefined ? [] : ['-t', type]), '-o', all.join(',')];
+  return [...options.filter(option => !given.has(nameOf(option))), ...flags];
 }
 
 function nameOf(option: string): string {

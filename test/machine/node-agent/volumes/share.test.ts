@@ -50,6 +50,15 @@ for (const what of ['publish', 'attachment'])
     assert.equal(existsSync(request.targetPath), false);
   });
 
+test('a read-only publish keeps what the mount of its volume forbids', real(), async t => {
+  const { bench, agent, request } = await open(t);
+  const capability = { ...request.capability, mountFlags: ['noexec', 'nosuid', 'nodev'] };
+  await putUp(agent, { ...request, capability, readonly: true });
+  const options = topMount(await bench.host.mounts(), request.targetPath)?.options ?? [];
+  for (const flag of ['ro', ...capability.mountFlags]) assert.ok(options.includes(flag), flag);
+  await takeDown(agent, request);
+});
+
 test('a volume is bound with its flags, and goes on after the agent started anew', real(), async t => {
   const { bench, agent, request } = await open(t);
   const flagged = { ...request, capability: { ...request.capability, mountFlags: ['noexec', 'nosuid'] } };

@@ -41,7 +41,7 @@ function check([title, tries, code]: Row, unmounting: Partial<Unmounting> = {}):
     const tried: string[] = [];
     const run = async (_: string, args: readonly string[]): Promise<ExecResult> => {
       const outcome = tries[tried.length]?.split(' ')[1] ?? 'refused';
-      tried.push(`${args[0] === '--' ? '' : args[0]} ${outcome}`);
+      tried.push(`${args.find(arg => ['--force', '--lazy'].includes(arg)) ?? ''} ${outcome}`);
       if (outcome === 'works') host.state.mounts.pop();
       return outcomes[outcome] ?? assert.fail(outcome);
     };
