@@ -3,14 +3,15 @@ import type { Finding } from '../api/admin.ts';
 import { createClient, type StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
 import { createTokenSource } from '../controller/tokens.ts';
-import { choice, durationMs, httpUrl, text } from '../lib/parsers.ts';
-import type { SettingsOf, SettingsTable } from '../lib/settings.ts';
+import { choice, durationMs, httpUrl, requirePrivate, text } from '../lib/parsers.ts';
+import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
 
 const yesOrNo = choice('true', 'false');
 
 /** How every admin command reaches the gateway. */
 const shared = {
   gateway: { doc: 'address of the storage API, such as https://storage.example', parse: httpUrl },
+  'allow-http': allowHttpSetting,
   'key-file': {
     doc: "file with an operator's private key (a JWK with kid, Ed25519 or P-256)",
     parse: (value: string) => resolve(text(value)),
@@ -107,6 +108,7 @@ function command<T extends typeof shared>({ doc, settings, ask }: Command<T>) {
     async run(values: SettingsOf<T>) {
       const given: SettingsOf<typeof shared> = values;
       const { gateway: url, 'key-file': keyFile, audience, timeout, json } = given;
+      if (given['allow-http'] === 'false') requirePrivate(url);
       const token = createTokenSource({ keyFile, issuer: 'operators', audience, lifetimeMs: 60_000 });
       const client = createClient({ url, token });
       try {

@@ -1,7 +1,7 @@
 import { isClusterName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { absolutePath, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
-import { logLevelSetting, type SettingsOf } from '../lib/settings.ts';
+import { allowHttpSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 
 /** All settings of the controller. */
 export const controllerSettings = {
@@ -11,6 +11,7 @@ export const controllerSettings = {
     variable: 'CSI_ENDPOINT',
   },
   gateway: { doc: 'address of the storage API, such as https://storage.example', parse: httpUrl },
+  'allow-http': allowHttpSetting,
   cluster: { doc: 'name under which this cluster is enrolled at the gateway', parse: parseClusterName },
   'key-file': {
     doc: 'file with the private key (a JWK with kid, Ed25519 or P-256) that signs tokens; read again when it changes',

@@ -4,6 +4,7 @@ import { loadCsi } from '../csi/protocol.ts';
 import { serve, type Service } from '../csi/server.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import type { Log } from '../lib/log.ts';
+import { requirePrivate } from '../lib/parsers.ts';
 import { createCapabilitySource, findDisagreements } from './capabilities.ts';
 import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
@@ -13,6 +14,7 @@ import { createTokenSource, readKey } from './tokens.ts';
 
 /** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */
 export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
+  if (config['allow-http'] === 'false') requirePrivate(config.gateway);
   await readKey(config['key-file']);
   const token = createTokenSource({
     keyFile: config['key-file'],

@@ -21,7 +21,7 @@ const closeTimeoutMs = 4_500;
 /** Starts `fairlead <program>` with these settings alone, in a process group of its own; it ends with us. */
 export function startChild(program: string, settings: ChildSettings): Child {
   const argv = Object.entries(settings).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, value],
+    value === undefined ? [] : [`--${name}=${value}`],
   );
   const variables = Object.entries(process.env).filter(([name]) => !/^(FAIRLEAD_|CSI_)/.test(name));
   const child = fork(cli, [program, ...argv], {

@@ -48,7 +48,14 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   const plugin = { 'plugin-capabilities': formatAdvertised(config['plugin-capabilities']) };
   const cluster = { cluster: devCluster, 'key-file': keyFile };
   const [controller, node] = await Promise.all([
-    start('controller', { ...plugin, ...cluster, endpoint: sockets.controller, gateway }),
+    start('controller', {
+      ...plugin,
+      ...cluster,
+      endpoint: sockets.controller,
+      gateway,
+      // It may listen for others as well, as on 0.0.0.0, but is on this machine.
+      'allow-http': 'true',
+    }),
     start('node', {
       ...plugin,
       endpoint: sockets.node,

@@ -68,6 +68,13 @@ export function httpUrl(value: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+/** Throws when what is sent to the address can be read on the way: plain HTTP to what is not this machine itself. */
+export function requirePrivate(url: string): void {
+  const { protocol, hostname, origin } = new URL(url);
+  if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return;
+  throw new Error(`"${origin}" is another machine, and http is not encrypted: use https, or --allow-http`);
+}
+
 /** `host:port`, where port 0 lets the system choose one. */
 export function hostPort(value: string): { readonly host: string; readonly port: number } {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(value);

@@ -38,6 +38,14 @@ export const logLevelSetting = {
   default: 'info',
 } as const;
 
+/** The setting of whether tokens and data may go over a network unencrypted, the same for all that call the gateway. */
+export const allowHttpSetting = {
+  doc: 'true takes an http:// address of another machine, over which tokens and data go unencrypted',
+  parse: choice('true', 'false'),
+  default: 'false',
+  isSwitch: true,
+} as const;
+
 const prefix = 'FAIRLEAD_';
 
 /** Reads all settings from the command line and the environment; reports all faults, one for each setting. */

@@ -30,9 +30,13 @@ test('operators audit, repair and restore; the status says whether something is 
   const client = createClient({ url, token });
   t.after(() => client.close());
   const admin = (command: string, ...argv: readonly string[]): Promise<ExecResult> => {
-    const flags = ['--gateway', url, '--key-file', operatorKeyFile];
+    const address = argv.includes('--gateway') ? [] : ['--gateway', url];
+    const flags = [...address, '--key-file', operatorKeyFile];
     return exec(process.execPath, [cli, 'admin', command, ...argv, ...flags], { timeoutMs: 30_000 });
   };
+  const overHttp = await admin('audit', '--gateway', 'http://192.0.2.1');
+  assert.equal(overHttp.status, 1);
+  assert.match(overHttp.stderr, /use https, or --allow-http\n$/);
   const call = { deadlineMs: Date.now() + 120_000 };
   const [volumeId, path, orphan] = ['dev.one', join(images, 'dev.one.img'), join(images, 'dev.orphan.img')];
   await client.createVolume({ volumeId, body: volumeSpec('one', { capabilities: [mounted] }) }, call);

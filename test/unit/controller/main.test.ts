@@ -45,6 +45,12 @@ async function start(t: TestContext, gateway: string, more: readonly string[] = 
   return { csi: clientOf(t, socketPath), socketPath, running, warnings: lines };
 }
 
+test('a gateway on another machine is not called over plain HTTP, unless that is asked for', async t => {
+  await assert.rejects(start(t, 'http://gateway.invalid'), /not encrypted: use https, or --allow-http$/);
+  await start(t, 'http://gateway.invalid', ['--allow-http']);
+  await start(t, 'https://gateway.invalid');
+});
+
 async function untilReady(csi: CsiClient): Promise<void> {
   const look = async () => (await csi.identity.Probe({})).ready?.value || undefined;
   assert.ok(await poll(look, { everyMs: 20, timeoutMs: 60_000 }), 'it never became ready');

@@ -8,6 +8,7 @@ import {
   hostPort,
   httpUrl,
   integer,
+  requirePrivate,
   text,
   unixSocket,
 } from '../../../src/lib/parsers.ts';
@@ -55,6 +56,22 @@ const table: Readonly<Record<string, Row>> = {
     parse: httpUrl,
     good: { 'http://h': 'http://h', 'https://h:8443/': 'https://h:8443', 'https://h/a//': 'https://h/a' },
     bad: ['', 'h', 'h:80', 'ftp://h', 'file:///x', 'http://', 'http://h?a=b', 'http://h#x', 'http://u@h'],
+  },
+  requirePrivate: {
+    parse: requirePrivate,
+    good: Object.fromEntries(
+      ['https://h', 'http://localhost:1', 'http://127.8.0.1', 'http://127.1', 'http://[::1]:80'].map(url => [
+        url,
+        undefined,
+      ]),
+    ),
+    bad: [
+      'http://h',
+      'http://127.0.0.1.example',
+      'http://10.0.0.1',
+      'http://localhost.example',
+      'http://[::2]',
+    ],
   },
   hostPort: {
     parse: hostPort,
