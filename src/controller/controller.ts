@@ -17,7 +17,7 @@ import { offeredRpcs, type ControllerOptions } from './capabilities.ts';
 import {
   ignoreMissing,
   isCreated,
-  readMutable,
+  readGiven,
   readPage,
   readParameters,
   readRequirement,
@@ -42,7 +42,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         capabilities: readCapabilities(request.volume_capabilities),
         parameters: readParameters(request.parameters),
         source: readSource(request.volume_content_source),
-        mutableParameters: readMutable(request.mutable_parameters),
+        mutableParameters: readGiven(request.mutable_parameters, 'mutable_parameters'),
         topology: readRequirement(request.accessibility_requirements, 'topology', options),
       };
       const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
@@ -79,9 +79,9 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       const volumeId = readId(request.volume_id, 'volume_id');
       const body = {
         capabilities: readCapabilities(volume_capabilities),
-        parameters: readParameters(parameters),
-        context: readParameters(volume_context, 'volume_context'),
-        mutableParameters: readMutable(mutable_parameters),
+        parameters: readGiven(parameters, 'parameters'),
+        context: readGiven(volume_context, 'volume_context'),
+        mutableParameters: readGiven(mutable_parameters, 'mutable_parameters'),
       };
       const { confirmed, message } = await client.validateVolume({ volumeId, body }, call);
       return confirmed
@@ -171,7 +171,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async ControllerModifyVolume(request, call) {
-      const mutableParameters = readMutable(request.mutable_parameters) ?? {};
+      const mutableParameters = readGiven(request.mutable_parameters, 'mutable_parameters') ?? {};
       const volumeId = readId(request.volume_id, 'volume_id');
       await client.modifyVolume({ volumeId, body: { mutableParameters } }, call);
       return {};

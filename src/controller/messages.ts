@@ -39,9 +39,9 @@ export function readParameters(parameters: StringMap, field = 'parameters'): Str
   return Object.fromEntries(entries.filter(([key]) => !ofSidecars.test(key)));
 }
 
-/** The mutable parameters, or undefined when there are none. */
-export function readMutable(parameters: StringMap): StringMap | undefined {
-  const own = readParameters(parameters, 'mutable_parameters');
+/** The same, or undefined when there are none: protobuf has no way to say that a map is empty and not absent. */
+export function readGiven(parameters: StringMap, field: string): StringMap | undefined {
+  const own = readParameters(parameters, field);
   return Object.keys(own).length > 0 ? own : undefined;
 }
 

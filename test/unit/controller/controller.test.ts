@@ -96,7 +96,6 @@ testRows({
           volumeId,
           body: {
             capabilities: [capability],
-            parameters: {},
             context: { k: 'v' },
             mutableParameters: mutable_parameters,
           },
@@ -107,6 +106,10 @@ testRows({
       confirmed: { volume_capabilities, volume_context: { k: 'v' }, mutable_parameters },
       message: '',
     },
+  },
+  'ValidateVolumeCapabilities compares nothing that is not given': {
+    request: { volume_id, volume_capabilities },
+    asked: [['validateVolume', { volumeId, body: { capabilities: [capability] } }]],
   },
   'ValidateVolumeCapabilities says why not': {
     request: validate,
