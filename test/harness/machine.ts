@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,28 @@ export function removeTemporaryDirectory(dir: string): void {
   for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
   for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** Where a file gets a loop device: it is called `at/name` there, and lies in `directory`. */
+export type Elsewhere = { readonly directory: string; readonly at: string; readonly name: string };
+
+/** Sets up a loop device in a mount namespace of its own, which is there until `end` or the test's; the device stays. */
+export async function connectElsewhere(
+  t: Pick<TestContext, 'after'>,
+  { directory, at, name }: Elsewhere,
+): Promise<{ readonly device: string; end(): Promise<void> }> {
+  const script = 'mount --bind "$0" "$1" && losetup --find --show "$1/$2" && cat';
+  const child = spawn('unshare', ['--mount', 'sh', '-c', script, directory, at, name], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const end = async () => {
+    child.stdin.end();
+    await ended;
+  };
+  t.after(end);
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return { device: line.toString().trim(), end };
 }
 
 /** What is mounted at or below a directory, in the order of mounting. */

@@ -58,11 +58,12 @@ export function fromSnapshot({ snapshots }: ImagePool, { id }: KnownSnapshot): S
  * one such file. FAILED_PRECONDITION, with the reason, for anything else.
  */
 export async function copyTogether({ createDraft }: ImagePool, copies: readonly Copy[]): Promise<void> {
-  const drafts = copies.map((copy): Draft => ({
-    ...copy,
-    path: createDraft(copy.target),
-    isWritten: isWritten(copy),
-  }));
+  const drafts = await Promise.all(
+    copies.map(async (copy): Promise<Draft> => {
+      const path = createDraft(copy.target);
+      return { ...copy, path, isWritten: await isWritten(copy) };
+    }),
+  );
   const live = drafts.filter(draft => draft.isWritten);
   const idle = drafts.filter(draft => !draft.isWritten);
   await requireOneInstant(live);
@@ -73,7 +74,7 @@ export async function copyTogether({ createDraft }: ImagePool, copies: readonly 
     for (const draft of [...live, ...idle]) await fill(draft, copiedAt);
     const after = await Promise.all(idle.map(stampOf));
     for (const [index, draft] of idle.entries())
-      if (before[index] !== after[index] || isWritten(draft))
+      if (before[index] !== after[index] || (await isWritten(draft)))
         throw preconditionProblem(`${draft.name} was attached or written while it was copied`);
     await publish(drafts);
   } finally {
@@ -82,8 +83,8 @@ export async function copyTogether({ createDraft }: ImagePool, copies: readonly 
 }
 
 /** Asked for and observed: a loop device that was left behind can write too. */
-function isWritten({ attachedForWriting, source }: Source): boolean {
-  return attachedForWriting || writableLoopDevicesOf(source).length > 0;
+async function isWritten({ attachedForWriting, source }: Source): Promise<boolean> {
+  return attachedForWriting || (await writableLoopDevicesOf(source)).length > 0;
 }
 
 async function requireOneInstant([first, second]: readonly Draft[]): Promise<void> {

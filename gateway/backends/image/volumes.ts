@@ -87,7 +87,7 @@ export function createImages(
     },
 
     async delete(volume) {
-      requireUnused(pool, volume);
+      await requireUnused(pool, volume);
       await images.remove([volume.id]);
     },
 
@@ -98,7 +98,7 @@ export function createImages(
       throw preconditionProblem(problem);
     },
 
-    detach: async volume => requireUnused(pool, volume),
+    detach: volume => requireUnused(pool, volume),
     volumeHealth: volume => healthOf(pool, volume),
     list: images.list,
   };

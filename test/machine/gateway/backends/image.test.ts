@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { truncateSync } from 'node:fs';
+import { mkdirSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe } from 'node:test';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { connectElsewhere } from '../../../harness/machine.ts';
 import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { testBackend } from '../../../suites/backend.ts';
 import {
@@ -39,6 +40,58 @@ testPool('a volume open as a loop device is not detached or deleted', { on: ['ex
   await backend.detach(volume, 'n1');
   await backend.delete(volume);
 });
+
+testPool(
+  'a loop device keeps its volume when the mount namespace in which it was set up is gone, and no other volume',
+  { on: ['ext4'] },
+  async (pool, t) => {
+    const { backend, directory } = pool;
+    const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
+    const elsewhere = await connectElsewhere(t, {
+      directory,
+      at: dirname(dirname(directory)),
+      name: 'a.volume.img',
+    });
+    await elsewhere.end();
+    const inUse = isProblemThat('FAILED_PRECONDITION', new RegExp(`in use by ${elsewhere.device}`));
+    await assert.rejects(backend.detach(volume, 'n1'), inUse);
+    await assert.rejects(backend.delete(volume), inUse);
+    await backend.delete(other);
+    disconnectLoop(elsewhere.device);
+    await backend.delete(volume);
+  },
+);
+
+testPool(
+  'a loop device does not hold a volume whose path another file has in another mount namespace',
+  { on: ['ext4'] },
+  async (pool, t) => {
+    const { backend, directory } = pool;
+    const [volume, other] = [await makeVolume(backend), `${directory}/other`];
+    mkdirSync(other);
+    execFileSync('truncate', ['--size=1M', `${other}/a.volume.img`]);
+    const elsewhere = await connectElsewhere(t, { directory: other, at: directory, name: 'a.volume.img' });
+    await backend.detach(volume, 'n1');
+    await backend.delete(volume);
+    disconnectLoop(elsewhere.device);
+    await elsewhere.end();
+  },
+);
+
+testPool(
+  'a volume whose image was deleted is in use while a loop device has it, and then deleted',
+  { on: ['ext4'] },
+  async pool => {
+    const { backend, directory } = pool;
+    const volume = await makeVolume(backend);
+    const device = connectLoop(join(directory, 'a.volume.img'));
+    rmSync(join(directory, 'a.volume.img'));
+    await assert.rejects(backend.detach(volume, 'n1'), isProblem('FAILED_PRECONDITION'));
+    disconnectLoop(device);
+    await backend.detach(volume, 'n1');
+    await backend.delete(volume);
+  },
+);
 
 testPool('a volume in use grows, and its loop device after a rescan', { on: ['ext4'] }, async pool => {
   const { backend, directory, content } = pool;
