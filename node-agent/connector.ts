@@ -27,6 +27,13 @@ export interface DeviceConnector<P extends Protocol> {
   repair?(attachments: readonly AttachmentOf<P>[], host: Host): Promise<void>;
   /** True when the block device with this number is this volume's now, by what the device says of itself. */
   owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
+  /**
+   * Takes away the device that this volume was connected as and has been since, whatever it says of itself by now. Present
+   * where that can change; then the connection is recorded.
+   */
+  release?(connection: Connection, host: Host): Promise<void>;
+  /** True when what the device with this number says of itself is what is left of this volume. */
+  isLeftover?(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }
 
 /** How the other volumes on this machine are reached, at the time of the call. */
@@ -68,6 +75,9 @@ export type Device = {
   /** Which use of its number this is, counted by the kernel since 5.15; noted when the volume is connected. */
   readonly diskseq?: string | undefined;
 };
+
+/** One connection of a volume: a device, and which use of its number it is among all of all boots. */
+export type Connection = Pick<Device, 'path' | 'number'> & { readonly use: string };
 
 /**
  * What a caller gives for one call and no other may learn (CSI `secrets`), by key. It is never recorded or logged, is

@@ -1,83 +1,156 @@
 import { basename } from 'node:path';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
+import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { fitDisk, onlyDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { keepWhere, waitUntilGone } from '../host/sysfs.ts';
+import { keepWhere, readLine, waitUntilGone } from '../host/sysfs.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
 
-/** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
+/**
+ * A file on this machine, through a loop device. Which file a device has is known by device and inode: the path in sysfs is
+ * that of the mount namespace in which it was opened, such as a container's, and changes when that goes.
+ */
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',
   connect,
   disconnect,
   rescan,
-  owns: ({ path }, number, host) => isBackedBy(`/sys/dev/block/${number}`, [path], host),
+  owns,
+  release: ({ path }, host) => detach(basename(path), host),
+  isLeftover: async ({ path }, number, host) =>
+    (await readBacking(`/sys/dev/block/${number}`, host)) === deleted(path),
 };
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const { path } = attachment;
-  const attached = await attach(attachment, host);
-  const name = onlyDisk(await namesBackedBy([path], host), path) ?? attached;
-  return fitDisk(name, { attachment, identity: path, rescan }, host);
+  const known = (await devicesOf(path, host)).map(({ name }) => name);
+  const name = onlyDisk(known, path) ?? (await attach(attachment, host));
+  const isNew = known.length === 0;
+  await requireNoLink(path, { name, isNew }, host);
+  const device = await fitDisk(name, { attachment, identity: path, rescan }, host);
+  if (isNew) await setProof(device.number, path, host);
+  return device;
 }
 
-/** Gives the file a loop device where it has none, and returns the device's name. */
+/** Gives the file a loop device and returns its name. */
 async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<string> {
-  // --nooverlap gives back the loop device that this file, by its inode, has already.
+  // --nooverlap gives back the loop device that this file, by its inode, has got meanwhile.
   const line = {
     command: 'losetup',
     args: ['--find', '--show', '--nooverlap', ...(readonly ? ['--read-only'] : []), '--', path],
   };
   const result = await runToEnd(host, line);
-  if (result.status !== 0) {
-    const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
-    if (status === 1) throw preconditionProblem(`loop file "${path}" is not there`);
-    throw unavailableProblem(describeFailure(line, result));
-  }
-  const name = basename(result.stdout.trim());
+  if (result.status === 0) return basename(result.stdout.trim());
+  const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
+  if (status === 1) throw preconditionProblem(`loop file "${path}" is not there`);
+  throw unavailableProblem(describeFailure(line, result));
+}
+
+/** FAILED_PRECONDITION for a path with a symbolic link in it, under which another volume's file could be reached. */
+async function requireNoLink(
+  path: string,
+  { name, isNew }: { readonly name: string; readonly isNew: boolean },
+  host: Host,
+): Promise<void> {
   const backing = await readBacking(`/sys/block/${name}`, host);
-  if (backing === path) return name;
+  if (backing === path) return;
   if (backing === undefined) throw unavailableProblem(`loop device "/dev/${name}" was there and is gone`);
-  await host.run('losetup', ['--detach', `/dev/${name}`]);
-  throw preconditionProblem(
-    `loop file "${path}" is really "${backing}"; its path must hold no symbolic link`,
-  );
+  const line = { command: 'realpath', args: ['--canonicalize-existing', '--', path] };
+  const real = (await runToEnd(host, line)).stdout.replace(/\n$/, '');
+  if (real === path && !isNew) return;
+  if (isNew) await host.run('losetup', ['--detach', `/dev/${name}`]);
+  throw real === path
+    ? unavailableProblem(`loop file "${path}" was replaced while it was connected`)
+    : preconditionProblem(`loop file "${path}" is really "${real}"; its path must hold no symbolic link`);
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  const files = [path, `${path} (deleted)`];
-  for (const name of await namesBackedBy(files, host)) {
-    const isThere = () => isBackedBy(`/sys/block/${name}`, files, host);
-    const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
-    const result = await runToEnd(host, line);
-    // One that an earlier detach marked may go meanwhile, with its last user.
-    if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
-    // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
-    await waitUntilGone(`"/dev/${name}"`, isThere);
-  }
+  const names = (await devicesOf(path, host)).map(({ name }) => name);
+  const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
+  const left = await keepWhere(await namesWithFile(host), isDeleted);
+  for (const name of new Set([...names, ...left])) await detach(name, host);
+}
+
+/** Detaches a device, and returns once it has another file, or none. */
+async function detach(name: string, host: Host): Promise<void> {
+  const readUse = async () => {
+    const backing = await readBacking(`/sys/block/${name}`, host);
+    return backing && `${await readLine(`/sys/block/${name}/diskseq`, host)}`;
+  };
+  const use = await readUse();
+  if (use === undefined) return;
+  const isThere = async () => (await readUse()) === use;
+  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
+  const result = await runToEnd(host, line);
+  // One that an earlier detach marked may go meanwhile, with its last user.
+  if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
+  // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
+  await waitUntilGone(`"/dev/${name}"`, isThere);
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
-  for (const name of await namesBackedBy([path], host))
+  for (const { name } of await devicesOf(path, host))
     await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
+/** The file that a device was seen to have, and how sysfs spelled it then, by the device's sequence number, which no other ever has. */
+const proofs = new Map<string, { readonly path: string; readonly backing: string }>();
+const mostProofs = 4_096;
+
+/** A device keeps its file. Only when sysfs spells it anew was the file moved or deleted, or the namespace that it was opened in is gone. */
+async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
+  const device = `/sys/dev/block/${number}`;
+  const backing = await readBacking(device, host);
+  if (backing === undefined) return false;
+  const proof = proofs.get((await readLine(`${device}/diskseq`, host)) ?? '');
+  if (proof?.backing === backing) return proof.path === path;
+  const isOwn = (await devicesOf(path, host)).some(one => one.number === number);
+  if (isOwn) await setProof(number, path, host);
+  return isOwn;
+}
+
+async function setProof(number: string, path: string, host: Host): Promise<void> {
+  const device = `/sys/dev/block/${number}`;
+  const diskseq = await readLine(`${device}/diskseq`, host);
+  const backing = await readBacking(device, host);
+  if (diskseq === undefined || backing === undefined) return;
+  if (proofs.size >= mostProofs) proofs.clear();
+  proofs.set(diskseq, { path, backing });
+}
+
+/** The loop devices that have this very file, by its device and inode. */
+async function devicesOf(path: string, host: Host) {
+  if ((await namesWithFile(host)).length === 0) return [];
+  // For a file that is missing losetup compares paths: none in sysfs begins with "/.".
+  const given = ['--associated', `/.${path}`];
+  const line = {
+    command: 'losetup',
+    args: ['--list', '--noheadings', '--output', 'NAME,MAJ:MIN', ...given],
+  };
+  const result = await runIfInstalled(host, line);
+  if (!result) return [];
+  if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
+  return [...result.stdout.matchAll(/^\/dev\/(\S+) +(\d+:\d+)/gm)].map(([, name = '', number = '']) => ({
+    name,
+    number,
+  }));
+}
+
 /** Only a device that has a file has a size: asking each of the others too would cost more than all else here. */
-async function namesBackedBy(files: readonly string[], host: Host): Promise<readonly string[]> {
+async function namesWithFile(host: Host): Promise<readonly string[]> {
   const sized = (await host.readText('/proc/partitions')) ?? '';
-  const names = [...sized.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
-  return keepWhere(names, name => isBackedBy(`/sys/block/${name}`, files, host));
+  return [...sized.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
 }
 
-async function isBackedBy(device: string, files: readonly string[], host: Host): Promise<boolean> {
-  return files.includes((await readBacking(device, host)) ?? '');
-}
-
-/** The file behind a device in sysfs. */
+/** The file behind a device as sysfs spells it, for people and to see that it changed. */
 async function readBacking(device: string, host: Host): Promise<string | undefined> {
   return (await host.readText(`${device}/loop/backing_file`))?.replace(/\n$/, '');
+}
+
+/** How sysfs spells a file that was deleted. */
+function deleted(path: string): string {
+  return `${path} (deleted)`;
 }

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
-import type { Device } from '../connector.ts';
+import type { Connection, Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 
 /** What may have been done for a volume, written before the first side effect; what is mounted now, mountinfo says. */
@@ -18,6 +19,8 @@ export type VolumeRecord = {
   readonly formatOptions?: FormatOptions | undefined;
   /** The device as it was when it was last connected: a hint, its owner is checked before use. */
   readonly device?: Device | undefined;
+  /** What it was connected as, for undoing: true for as long as that use of the device lasts. `noteConnection` alone sets it. */
+  readonly connection?: Connection | undefined;
   /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
   readonly formatting?: FormattingMark | undefined;
   /**
@@ -51,6 +54,14 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
   const fileOf = (volumeId: string): string => `${directory}/${fileNameOf(volumeId)}`;
   const all = (): readonly VolumeRecord[] => [...records.values()];
   const here = (): readonly VolumeRecord[] => all().filter(({ isDown }) => !isDown);
+  const withConnection = (record: VolumeRecord): VolumeRecord => {
+    const connection = records.get(record.volumeId)?.connection;
+    return connection ? { ...record, connection } : record;
+  };
+  const put = async (record: VolumeRecord): Promise<void> => {
+    await write(fileOf(record.volumeId), record, host);
+    records.set(record.volumeId, record);
+  };
   return {
     /** How many files were no records that can be read. */
     damagedCount: damaged.size,
@@ -73,12 +84,14 @@ export async function openRecords(directory: string, host: Host, log: Log = sile
     holderOf: (path: string, exceptVolumeId: string): string | undefined =>
       here().find(record => record.volumeId !== exceptVolumeId && pathsOf(record).includes(path))?.volumeId,
     /** Writes the record; durable on return. */
-    async put(record: VolumeRecord): Promise<void> {
-      await write(fileOf(record.volumeId), record, host);
-      records.set(record.volumeId, record);
-    },
+    put: (record: VolumeRecord): Promise<void> => put(withConnection(record)),
     /** Keeps the record for this process alone, for what need not outlive it. */
-    keep: (record: VolumeRecord): void => void records.set(record.volumeId, record),
+    keep: (record: VolumeRecord): void => void records.set(record.volumeId, withConnection(record)),
+    /** Writes what a recorded volume is connected as, where that is new; durable on return. */
+    async noteConnection(volumeId: string, connection: Connection): Promise<void> {
+      const record = records.get(volumeId);
+      if (record && !isDeepStrictEqual(record.connection, connection)) await put({ ...record, connection });
+    },
     async remove(volumeId: string): Promise<void> {
       await host.removeFile(fileOf(volumeId));
       records.delete(volumeId);

@@ -1,12 +1,13 @@
 import type { Protocol } from '../../src/api/attachment.ts';
-import { unavailableProblem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
-import type { Device, DeviceConnector, Judgement, Secrets } from '../connector.ts';
+import type { Connection, Device, DeviceConnector, Judgement, Secrets } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { findUser } from '../host/disk-use.ts';
 import { deviceNumberOf } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
+import { readLine } from '../host/sysfs.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import type { Located, NamedDisk } from './carrier.ts';
@@ -32,22 +33,44 @@ export function deviceMembers(volume: DeviceVolume) {
   return {
     ownsDevice: (number: string) => owns(volume, number),
     disconnect: () =>
-      inPhase(agent, 'disconnect', () => connector.disconnect(attachment, agent.host, others)),
+      inPhase(agent, 'disconnect', async () => {
+        await connector.disconnect(attachment, agent.host, others);
+        const left = await findConnection(volume);
+        if (left) await connector.release?.(left, agent.host);
+      }),
     judge: (mount: Mount) => judge(volume, mount),
   };
 }
 
-/** Connects a volume's device, with the secrets of the call that asks, and notes which use of its device number this is. */
-export function connectDevice(
-  { agent, record, connector }: DeviceVolume,
-  secrets: Secrets = {},
-): Promise<Device> {
-  const { host } = agent;
+/**
+ * Connects a volume's device, with the secrets of the call that asks, and notes which use of its device number this is.
+ * FAILED_PRECONDITION while it is connected as a device that is not the volume any more.
+ */
+export function connectDevice(volume: DeviceVolume, secrets: Secrets = {}): Promise<Device> {
+  const { agent, record, connector } = volume;
+  const { host, records } = agent;
+  const { attachment, volumeId } = record;
   return inPhase(agent, 'connect', async () => {
-    const device = await connector.connect(record.attachment, host, secrets);
+    const earlier = await findConnection(volume);
+    if (earlier && !(await owns(volume, earlier.number)))
+      throw preconditionProblem(
+        `volume "${volumeId}" is connected as "${earlier.path}", whose file was replaced or deleted; unpublish and unstage it first`,
+      );
+    const device = await connector.connect(attachment, host, secrets);
     const diskseq = await readDiskseq(device.number, host);
-    return { ...device, ...(diskseq !== undefined && { diskseq }) };
+    if (diskseq === undefined) return device;
+    const { path, number } = device;
+    const use = connector.release && (await readUse(number, host));
+    if (use !== undefined) await records.noteConnection(volumeId, { path, number, use });
+    return { ...device, diskseq };
   });
+}
+
+/** What the volume was connected as, if that device has been the same since; undefined where that is not recorded. */
+async function findConnection({ agent, record }: DeviceVolume): Promise<Connection | undefined> {
+  const { connection } = agent.records.get(record.volumeId) ?? {};
+  const isSame = connection && (await readUse(connection.number, agent.host)) === connection.use;
+  return isSame ? connection : undefined;
 }
 
 /**
@@ -57,8 +80,8 @@ export function connectDevice(
 export async function requireStillConnected(volume: DeviceVolume, device: Device): Promise<void> {
   const { agent, record } = volume;
   const { diskseq, number, path } = device;
-  const isOwn = await owns(volume, number);
-  if (isOwn && (diskseq === undefined || (await readDiskseq(number, agent.host)) === diskseq)) return;
+  const isSame = diskseq === undefined || (await readDiskseq(number, agent.host)) === diskseq;
+  if (isSame && (await owns(volume, number))) return;
   throw unavailableProblem(`device "${path}" is no longer volume "${record.volumeId}"`);
 }
 
@@ -73,14 +96,22 @@ export async function findOwnNumber(volume: DeviceVolume, mount: Mount): Promise
   return number !== undefined && (await owns(volume, number)) ? number : undefined;
 }
 
-/** What a mount shows: the volume's device, something else, or a device that is gone, which is a leftover. */
+/** What a mount shows: the volume's device, something else, or a leftover: a device that is gone, or is not the volume any more. */
 async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
-  if ((await findOwnNumber(volume, mount)) !== undefined) return 'own';
-  return (await showsGoneDevice(mount, volume.agent.host)) ? 'stale' : 'foreign';
+  const { agent, record, connector } = volume;
+  const number = await deviceNumberOf(mount, agent.host);
+  if (number === undefined) return 'foreign';
+  if (await owns(volume, number)) return 'own';
+  const isLeft =
+    (await showsGoneDevice(mount, agent.host)) ||
+    (await findConnection(volume))?.number === number ||
+    (await connector.isLeftover?.(record.attachment, number, agent.host));
+  return isLeft ? 'stale' : 'foreign';
 }
 
 /** True when one of the disks is the volume's, and in use where that is asked. */
 export async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[], inUse: boolean) {
+  if (volume.record.connection) return (await findConnection(volume)) !== undefined;
   for (const disk of disks) {
     if (!(await owns(volume, disk.number))) continue;
     if (!inUse || (await findUser(disk, volume.agent.host)) !== undefined) return true;
@@ -120,6 +151,12 @@ export async function readSizeBytes(number: string, host: Host): Promise<number>
   const sectors = await host.readText(`/sys/dev/block/${number}/size`);
   if (sectors === undefined) throw unavailableProblem(`device ${number} is gone`);
   return Number(sectors) * 512;
+}
+
+/** Which use of a device number this is, after a reboot too. */
+async function readUse(number: string, host: Host): Promise<string | undefined> {
+  const diskseq = await readDiskseq(number, host);
+  return diskseq && `${await readLine('/proc/sys/kernel/random/boot_id', host)} ${diskseq}`;
 }
 
 /** Kernels before 5.15 have none, and neither have partitions. */

@@ -18,8 +18,12 @@ export async function requireOwnDevice({ agent, record }: Volume, { number }: De
   const { records } = agent;
   if (records.get(record.volumeId)?.device?.number === number) return;
   for (const other of records.othersThan(record.volumeId)) {
-    const mayBeOne = other.device === undefined || other.device.number === number;
-    if (!mayBeOne || ![record, other].some(({ attachment }) => hasSeveralNames(attachment))) continue;
+    const known = (other.device ?? other.connection)?.number;
+    const mayBeOne =
+      known === undefined
+        ? [record, other].some(({ attachment }) => hasSeveralNames(attachment))
+        : known === number;
+    if (!mayBeOne) continue;
     if (!(await volumeOf(agent, other).carrier.ownsDevice?.(number))) continue;
     await records.remove(record.volumeId);
     throw sharedProblem(record, other);

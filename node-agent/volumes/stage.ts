@@ -205,7 +205,7 @@ function factsOfStage({ attachment, stagingPath, capability }: VolumeRecord): Fa
 
 /** Writes the record unless the very same is on disk, as it is when a call is repeated. */
 async function putChanged({ records }: Agent, record: VolumeRecord): Promise<void> {
-  const { device: _, ...known } = records.get(record.volumeId) ?? {};
+  const { device: _, connection: __, ...known } = records.get(record.volumeId) ?? {};
   if (JSON.stringify(known) !== JSON.stringify(record)) await records.put(record);
 }
 

@@ -22,6 +22,7 @@ export function runFakeTool(
 
 const tools: Readonly<Record<string, Tool>> = {
   losetup: (state, args) => {
+    if (args[0] === '--list') return listLoops(state, args.at(-1) ?? '');
     if (args[0] === '--detach') return detach(state, args[1] ?? '');
     return args[0] === '--set-capacity' ? rescan(state, args[1] ?? '') : attach(state, args);
   },
@@ -71,6 +72,13 @@ function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> 
   const sizeBytes = state.images.get(backing)?.sizeBytes ?? 0;
   state.loops.set(index, { backing, readonly, sizeBytes, diskseq: ++state.diskseq });
   return { stdout: `/dev/loop${index}\n` };
+}
+
+/** Those that have a file, which is given behind `/.`. */
+function listLoops({ loops, images }: FakeState, given: string): Partial<ExecResult> {
+  const path = given.slice('/.'.length);
+  const found = [...loops].filter(([, { backing }]) => backing === path && images.has(path));
+  return { stdout: found.map(([index]) => `/dev/loop${index}   7:${index}  \n`).join('') };
 }
 
 /** Detaching a device in use succeeds and changes nothing yet, as with the real losetup. */

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
-import { renameSync, symlinkSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 import { test } from 'node:test';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { testConnector } from '../../../suites/connector.ts';
-import { openFakeBench, openRealBench, whyNoMachine, type Bench } from '../../../harness/node-agent-bench.ts';
+import { connectElsewhere } from '../../../harness/machine.ts';
+import {
+  MiB,
+  openFakeBench,
+  openRealBench,
+  openVolume,
+  whyNoMachine,
+  type Bench,
+} from '../../../harness/node-agent-bench.ts';
 
 function attachmentTo(path: string, sizeBytes: number): AttachmentOf<'loop'> {
   return { protocol: 'loop', path, sizeBytes, attachmentId: 'a', readonly: false, mayFormat: true };
@@ -89,3 +99,67 @@ test('loop refuses a file that has two devices, and disconnect takes both', real
   await loop.disconnect(attachment, host);
   assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
 });
+
+test(
+  'loop knows the device of its file after the mount namespace in which the file was opened is gone',
+  real,
+  async t => {
+    const { host, directory, makeImage } = openRealBench(t);
+    const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
+    const other = await connectElsewhere(t, { directory, at: `${directory}/stage`, name: 'image' });
+    await other.end();
+    assert.equal(backingOf(other.device), '/image');
+    const device = await loop.connect(attachment, host);
+    assert.equal(device.path, other.device);
+    assert.equal(await loop.owns(attachment, device.number, host), true);
+    await loop.disconnect(attachment, host);
+    assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
+  },
+);
+
+test('loop does not take a file for its own that has its path in another mount namespace', real, async t => {
+  const { host, directory, makeImage } = openRealBench(t);
+  for (const name of ['one', 'other']) mkdirSync(`${directory}/${name}`);
+  const foreign = makeImage('other/image', { sizeBytes: 1024 * 1024 });
+  for (const isThere of [false, true]) {
+    const attachment = attachmentTo(`${directory}/one/image`, 1);
+    if (isThere) makeImage('one/image', { sizeBytes: 1024 * 1024 });
+    const other = await connectElsewhere(t, {
+      directory: `${directory}/other`,
+      at: `${directory}/one`,
+      name: 'image',
+    });
+    assert.equal(backingOf(other.device), attachment.path);
+    const number = readFileSync(`/sys/block/${basename(other.device)}/dev`, 'utf8').trim();
+    assert.equal(await loop.owns(attachment, number, host), false);
+    await loop.disconnect(attachment, host);
+    assert.match((await host.run('losetup', ['--associated', foreign])).stdout, /image/);
+    await host.run('losetup', ['--detach', other.device]);
+    await other.end();
+  }
+});
+
+test('loop takes away the device that was recorded, whatever became of its file', real, async t => {
+  const { host, directory, makeImage } = openRealBench(t);
+  const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
+  const { path, number } = await loop.connect(attachment, host);
+  renameSync(attachment.path, `${directory}/moved`);
+  await loop.disconnect(attachment, host);
+  for (let i = 0; i < 2; i++) await loop.release?.({ path, number, use: '' }, host);
+  assert.equal((await host.run('losetup', ['--associated', `${directory}/moved`])).stdout, '');
+});
+
+test('the device of a file that has two names is refused to the second volume', real, async t => {
+  const bench = openRealBench(t);
+  const { request, agent } = await openVolume(bench, { image: { sizeBytes: 32 * MiB, content: 'ext4' } });
+  linkSync(request.attachment.path, `${bench.directory}/second`);
+  await stage(agent, request);
+  const other = { ...request, volumeId: 'c.other', stagingPath: `${request.stagingPath}-other` };
+  const attachment = { ...request.attachment, path: `${bench.directory}/second` };
+  await assert.rejects(stage(agent, { ...other, attachment }), { code: 'FAILED_PRECONDITION' });
+  await unstage(agent, request);
+});
+
+function backingOf(device: string): string {
+  return readFileSync(`/sys/block/${basename(device)}/loop/backing_file`, 'utf8').trim();
+}

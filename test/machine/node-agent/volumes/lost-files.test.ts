@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
+import { test } from 'node:test';
+import { publish } from '../../../../node-agent/volumes/publish.ts';
+import { stage } from '../../../../node-agent/volumes/stage.ts';
+import { mountsBelow } from '../../../harness/machine.ts';
+import {
+  MiB,
+  openRealBench,
+  openVolume,
+  putUp,
+  real,
+  startAgent,
+  takeDown,
+  type Bench,
+} from '../../../harness/node-agent-bench.ts';
+
+/** What becomes of a file while its volume is in use. */
+const fates: Readonly<Record<string, (path: string, bench: Bench) => void>> = {
+  deleted: path => rmSync(path),
+  'replaced by another': (path, bench) => renameSync(bench.makeImage('new', { sizeBytes: 32 * MiB }), path),
+  'moved away, and another made': (path, bench) => {
+    renameSync(path, `${path}.moved`);
+    bench.makeImage(basename(path), { sizeBytes: 32 * MiB });
+  },
+};
+
+const kinds = {
+  filesystem: { accessMode: 'SINGLE_NODE_MULTI_WRITER' },
+  'block volume': { accessType: 'block', accessMode: 'SINGLE_NODE_MULTI_WRITER', fsType: undefined },
+} as const;
+
+for (const [fate, befall] of Object.entries(fates))
+  for (const [kind, capability] of Object.entries(kinds))
+    for (const isRestarted of [false, true])
+      test(
+        `a ${kind} whose file was ${fate} is not used further, and is taken down${isRestarted ? ' after a restart' : ''}`,
+        real('losetup', 'mkfs.ext4'),
+        async t => {
+          const image = { sizeBytes: 32 * MiB, content: 'ext4' };
+          const { bench, agent: before, request } = await openVolume(openRealBench(t), { image, capability });
+          await putUp(before, request);
+          const { path = '' } = before.records.get('c.v')?.device ?? {};
+          befall(request.attachment.path, bench);
+          const agent = isRestarted ? await startAgent(bench) : before;
+          const second = { ...request, targetPath: `${request.targetPath}-second` };
+          for (const use of [() => publish(agent, second), () => stage(agent, request)])
+            await assert.rejects(use, { code: 'FAILED_PRECONDITION' });
+          await takeDown(agent, request);
+          assert.deepEqual(mountsBelow(bench.directory), []);
+          assert.equal(fileOf(path), undefined);
+          assert.deepEqual(agent.records.all(), []);
+        },
+      );
+
+function fileOf(device: string): string | undefined {
+  try {
+    return readFileSync(`/sys/block/${basename(device)}/loop/backing_file`, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
