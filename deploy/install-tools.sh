@@ -15,6 +15,7 @@ need fallocate util-linux
 need flock util-linux
 need setpriv util-linux
 need cmp diffutils
+need openssl openssl
 need mkfs.ext4 e2fsprogs
 need filefrag e2fsprogs
 need mkfs.xfs xfsprogs

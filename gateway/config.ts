@@ -27,12 +27,12 @@ export const gatewaySettings = {
   },
   audience: { doc: 'what a token must have as its "aud"', parse: text, default: 'fairlead' },
   'tls-cert-file': {
-    doc: 'PEM file with the certificate chain; without it plain HTTP is served',
+    doc: 'PEM file with the certificate chain, read again when it changes; without it plain HTTP is served',
     parse: text,
     optional: true,
   },
   'tls-key-file': {
-    doc: "PEM file with the certificate's key",
+    doc: "PEM file with the certificate's key, read again as well",
     parse: text,
     optional: true,
   },

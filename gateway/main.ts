@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
@@ -15,6 +14,7 @@ import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/file.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
+import { openCertificate, type Certificate } from './http/certificate.ts';
 import { startObservability } from './http/observability.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
@@ -68,7 +68,8 @@ export async function startGateway(
   opened.defer(() => pages?.close());
   const observe = pages?.observe;
   const app = createApp({ pools, ...services, admin, authenticate, version, log, publicDocs, observe });
-  const server = await listen(config, app.fetch);
+  const certificate = findCertificate(config, log);
+  const server = await listen(config, app.fetch, certificate);
   const repeated = [
     // What another replica left shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),
@@ -76,6 +77,7 @@ export async function startGateway(
       () => configuration.readAgain().catch(reportTo(log, 'could not read the configuration')),
       readAgainEveryMs,
     ),
+    repeat(async () => certificate?.renew(server as TlsServer), readAgainEveryMs),
   ];
   opened.defer(() =>
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
@@ -85,17 +87,23 @@ export async function startGateway(
   return { ready, close: () => open.disposeAsync() };
 }
 
+function findCertificate(
+  { 'tls-cert-file': certFile, 'tls-key-file': keyFile }: GatewayConfig,
+  log: Log,
+): Certificate | undefined {
+  if (certFile !== undefined && keyFile !== undefined) return openCertificate(certFile, keyFile, log);
+  if (certFile === keyFile) return undefined;
+  throw new Error('--tls-cert-file and --tls-key-file need each other');
+}
+
 async function listen(
-  { listen: { host, port }, 'tls-cert-file': certFile, 'tls-key-file': keyFile }: GatewayConfig,
+  { listen: { host, port } }: GatewayConfig,
   fetch: (request: Request) => Response | Promise<Response>,
+  certificate: Certificate | undefined,
 ): Promise<Server> {
-  if ((certFile === undefined) !== (keyFile === undefined))
-    throw new Error('--tls-cert-file and --tls-key-file need each other');
-  const tls = certFile !== undefined &&
-    keyFile !== undefined && { cert: readFileSync(certFile), key: readFileSync(keyFile) };
   const server = (
-    tls
-      ? createAdaptorServer({ fetch, createServer: createTlsServer, serverOptions: tls })
+    certificate
+      ? createAdaptorServer({ fetch, createServer: createTlsServer, serverOptions: certificate.first })
       : createAdaptorServer({ fetch, createServer })
   ) as Server;
   server.keepAliveTimeout = keepAliveTimeout;

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connect } from 'node:tls';
+import { gatewaySettings } from '../../../gateway/config.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { createMemoryLog } from '../../harness/gateway-harness.ts';
+import { prepareDirectory } from './process.ts';
+
+test('a renewed certificate is served without a restart, and one that cannot be used changes nothing', async t => {
+  const directory = prepareDirectory(t);
+  const [cert, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
+  const flags = {
+    '--listen': '127.0.0.1:0',
+    '--store': join(directory, 'store.sqlite'),
+    '--config': join(directory, 'gateway.yaml'),
+    '--tls-cert-file': cert,
+    '--tls-key-file': key,
+  };
+  const { values } = readSettings(gatewaySettings, { argv: Object.entries(flags).flat(), env: {} });
+  assert.ok(values);
+  for (const name of ['one', 'two']) makeCertificate(directory, name);
+  copyFileSync(join(directory, 'one.crt'), cert);
+  copyFileSync(join(directory, 'one.key'), key);
+  const { log, lines } = createMemoryLog();
+  const running = await startGateway(values, log);
+  t.after(() => running.close());
+  const url = new URL(running.ready['gateway'] ?? '');
+  assert.equal(url.protocol, 'https:');
+  assert.equal(await servedName(url), 'one');
+
+  const faults = (): readonly string[] => lines.filter(line => line.includes('the certificate stays'));
+  const untilFault = async (count: number): Promise<void> => {
+    await poll(() => faults().length >= count || undefined, { everyMs: 20, timeoutMs: 30_000 });
+  };
+  writeFileSync(cert, 'no certificate');
+  await untilFault(1);
+  // The key of another certificate, as while both are being replaced.
+  copyFileSync(join(directory, 'two.crt'), cert);
+  await untilFault(2);
+  assert.equal(await servedName(url), 'one');
+  copyFileSync(join(directory, 'two.key'), key);
+  const renewed = async () => (await servedName(url)) === 'two' || undefined;
+  assert.ok(await poll(renewed, { everyMs: 50, timeoutMs: 30_000 }), lines.join('\n'));
+  assert.equal(faults().length, 2);
+});
+
+function makeCertificate(directory: string, name: string): void {
+  const files = ['-keyout', join(directory, `${name}.key`), '-out', join(directory, `${name}.crt`)];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  execFileSync('openssl', ['req', ...kind, '-subj', `/CN=${name}`, ...files], { stdio: 'ignore' });
+}
+
+/** The common name in the certificate that a new connection gets. */
+async function servedName({ hostname, port }: URL): Promise<unknown> {
+  const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return subject.CN;
+}
