@@ -1,7 +1,7 @@
 import type { Log } from '../../src/lib/log.ts';
 import { createOpenPools, type Pool, type Pools } from '../pools/pools.ts';
-import type { Plugins } from './file.ts';
-import { readConfiguration, stampOf, type ConfigurationResult } from './read.ts';
+import type { Plugins, PoolEntry } from './file.ts';
+import { type Configuration, readConfiguration, stampOf } from './read.ts';
 
 /** What is served: the pools that are open, and who may call. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
@@ -17,44 +17,60 @@ export type ConfigurationOptions = {
 export async function openConfiguration(path: string, { plugins, log, requireOwned }: ConfigurationOptions) {
   const openPools = createOpenPools(plugins, log, requireOwned);
   const pools: Pools = openPools;
-  const first = await readConfiguration(path, plugins);
-  if (!first.configuration) throw new AggregateError(first.faults);
-  await openPools.open(first.configuration.pools);
-  let { enrolment } = first.configuration;
-  let { files } = first;
-  let reported = '';
+  let read = await readConfiguration(path, plugins);
+  if (!read.configuration || read.faults.length > 0) throw new AggregateError(read.faults);
+  let current = read.configuration;
+  await openPools.open(poolsOf(current));
+  let reportedKeys = reportKeyFaults('[]');
+  let faults: readonly string[] = [];
 
-  async function apply(read: ConfigurationResult): Promise<readonly string[]> {
-    if (!read.configuration) return read.faults;
+  /** Pools are the last to take effect: whether they open decides nothing about who may call. */
+  async function apply(): Promise<readonly string[]> {
+    current = read.configuration ?? current;
     try {
-      await openPools.open(read.configuration.pools);
+      await openPools.open(poolsOf(current));
+      return read.faults;
     } catch (error) {
-      return (error as AggregateError).errors.map(one => (one as Error).message);
+      return [...read.faults, ...(error as AggregateError).errors.map(one => (one as Error).message)];
     }
-    ({ enrolment } = read.configuration);
-    log.info('the configuration was read again', { path, count: pools.all().length });
-    return [];
+  }
+
+  function reportKeyFaults(before: string): string {
+    const text = JSON.stringify(read.keyFaults);
+    if (text === before) return text;
+    for (const fault of read.keyFaults) log.error('keys were refused, and all tokens that they sign', fault);
+    return text;
   }
 
   return {
     pools,
-    enrolment: () => enrolment,
+    enrolment: () => current.enrolment,
+    /** What is wrong with the keys of clusters now, for a metric. */
+    keyFaults: () => read.keyFaults,
     /**
-     * Reads the files again when one has changed. Callers and new pools take effect; a fault is reported once, and all
-     * stays as it was. A pool that was removed or changed stays as it is until the next start, and that is reported.
+     * Reads the files again when one has changed. Each sound part takes effect, what was removed above all; a fault is
+     * reported once, and what is at fault stays as it was, but for keys: those are refused. A pool that was removed or
+     * changed stays as it is until the next start, and that is reported.
      */
     async readAgain(): Promise<void> {
-      if (reported === '' && (await areUnchanged(files))) return;
-      const read = await readConfiguration(path, plugins);
-      files = read.files;
-      const faults = await apply(read);
-      const text = faults.join('\n');
-      if (text !== reported)
-        for (const detail of faults) log.error('the configuration stays as it was', { path, detail });
-      reported = text;
+      const isChanged = !(await areUnchanged(read.files));
+      if (!isChanged && faults.length === 0) return;
+      if (isChanged) read = await readConfiguration(path, plugins, current);
+      reportedKeys = reportKeyFaults(reportedKeys);
+      const before = faults.join('\n');
+      faults = await apply();
+      if (faults.length === 0)
+        log.info('the configuration was read again', { path, count: pools.all().length });
+      else if (faults.join('\n') !== before)
+        for (const detail of faults)
+          log.error('a part of the configuration stays as it was', { path, detail });
     },
     close: openPools.close,
   };
+}
+
+function poolsOf({ file }: Configuration): ReadonlyMap<string, PoolEntry> {
+  return new Map(Object.entries(file.pools));
 }
 
 async function areUnchanged(files: ReadonlyMap<string, string>): Promise<boolean> {

@@ -3,10 +3,10 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Enrolment, KeyOwner } from '../http/auth.ts';
 
-/** One caller, the public keys that sign its tokens, and the path of its entry in the configuration file. */
+/** One caller, and the public keys that sign its tokens, since when its key file says so, in milliseconds. */
 export type Enrolled = KeyOwner & {
   readonly keys: readonly PublicKey[];
-  readonly entry: readonly string[];
+  readonly sinceMs: number;
 };
 
 const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
@@ -38,27 +38,47 @@ export const keySetSchema = z.object({ keys: z.array(publicKeySchema) });
 export type PublicKey = z.infer<typeof publicKeySchema>;
 
 /**
- * Enrols all callers. A `kid` or a key that is there twice, and a key that cannot be used, is reported with the path of
- * the entry that it came by.
+ * Enrols all callers. A `kid` or a key that is there twice stays with who had it in `last`, or else in the file that
+ * changed first; that, and a key that cannot be used, is reported with who has it, and is not enrolled.
  */
 export async function createEnrolment(
   enrolled: readonly Enrolled[],
-  report: (entry: readonly string[], fault: string) => void,
+  report: (owner: KeyOwner, fault: string) => void,
+  last?: Enrolment,
 ): Promise<Enrolment> {
   const owners = new Map<string, KeyOwner>();
-  const materials = new Set<string>();
-  const all = enrolled.flatMap(({ keys, ...owner }) => keys.map(key => ({ key, ...owner })));
-  const keySet = createLocalJWKSet({ keys: all.map(({ key }) => key) } as JSONWebKeySet);
-  for (const { key, entry, caller, issuer } of all) {
+  const keys = new Map<string, PublicKey>();
+  const all = enrolled
+    .flatMap(({ keys: own, sinceMs, ...owner }) =>
+      own.map(key => ({ key, sinceMs, owner, isNew: !isSame(owner, last?.owners.get(key.kid)) })),
+    )
+    .toSorted((one, other) => Number(one.isNew) - Number(other.isNew) || one.sinceMs - other.sinceMs);
+  for (const { key, owner } of all) {
     const material = `${key.crv} ${key.x}`;
-    const reportKey = (what: string): void => report(entry, `the key with kid "${key.kid}" ${what}`);
+    const reportKey = (what: string): void => report(owner, `the key with kid "${key.kid}" ${what}`);
     if (owners.has(key.kid)) reportKey('is enrolled twice');
-    else if (materials.has(material)) reportKey('is enrolled under another kid too');
-    else await keySet({ alg: algorithmOf(key) ?? '', kid: key.kid }).catch(() => reportKey('is malformed'));
-    owners.set(key.kid, { caller, issuer });
-    materials.add(material);
+    else if (keys.has(material)) reportKey('is enrolled under another kid too');
+    else if (!(await isUsable(key))) reportKey('is malformed');
+    else {
+      owners.set(key.kid, owner);
+      keys.set(material, key);
+    }
   }
-  return { keySet, owners };
+  return { keySet: createLocalJWKSet({ keys: [...keys.values()] } as JSONWebKeySet), owners };
+}
+
+function isSame({ caller }: KeyOwner, other: KeyOwner | undefined): boolean {
+  if (!other || caller === 'operator' || other.caller === 'operator') return caller === other?.caller;
+  return caller.name === other.caller.name;
+}
+
+async function isUsable(key: PublicKey): Promise<boolean> {
+  const { kid } = key;
+  const keySet = createLocalJWKSet({ keys: [key] } as JSONWebKeySet);
+  return keySet({ alg: algorithmOf(key) ?? '', kid }).then(
+    () => true,
+    () => false,
+  );
 }
 
 function algorithmOf({ kty, crv }: Pick<PublicKey, 'kty' | 'crv'>): string | undefined {

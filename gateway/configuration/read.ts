@@ -4,59 +4,67 @@ import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { Enrolment } from '../http/auth.ts';
 import { describeIssues } from '../volumes/validate.ts';
 import { createEnrolment, type Enrolled, keySetSchema } from './enrolment.ts';
-import { type ConfigFile, configFileSchema, type Plugins, type PoolEntry } from './file.ts';
+import { type ConfigFile, configFileSchema, type Plugins } from './file.ts';
+import { type Data, withoutFaults } from './mend.ts';
 
-/** What the configuration file and the key files that it names say. */
-export type Configuration = {
-  readonly pools: ReadonlyMap<string, PoolEntry>;
-  readonly enrolment: Enrolment;
-};
+/** What of the configuration file is in effect, as it is read and as it is written, and who may call by its key files. */
+export type Configuration = { readonly file: ConfigFile; readonly data: Data; readonly enrolment: Enrolment };
 
-/** The configuration, or every fault together, each with its line and path; and the stamps of the files that were read. */
+/**
+ * The configuration, as far as it can be had; every fault of the file together, each with its line and path; the faults of
+ * key files, with the cluster whose tokens each costs; and the stamps of the files that were read.
+ */
 export type ConfigurationResult = {
   readonly configuration?: Configuration;
   readonly faults: readonly string[];
+  readonly keyFaults: readonly KeyFault[];
   readonly files: ReadonlyMap<string, string>;
 };
 
-/** Reads the file and all that it names. Never rejects. */
-export async function readConfiguration(path: string, plugins: Plugins): Promise<ConfigurationResult> {
-  const reading: Reading = { faults: [], files: new Map() };
-  const { faults, files } = reading;
-  const read = await readConfigFile(path, plugins, reading);
-  if (!read) return { faults, files };
-  const { file, locate } = read;
-  const callers = callersOf(file, path);
-  const enrolled = await Promise.all(callers.map(caller => readKeys(caller, reading)));
-  const enrolment = await createEnrolment(enrolled, (entry, fault) =>
-    faults.push(`${locate(entry)}: ${fault}`),
+/** What is wrong with the keys of a cluster, or of the operators. */
+export type KeyFault = { readonly cluster: string; readonly detail: string };
+
+/** Reads the file and all that it names. A part of the file that is bad stays as it was in `last`. Never rejects. */
+export async function readConfiguration(
+  path: string,
+  plugins: Plugins,
+  last?: Configuration,
+): Promise<ConfigurationResult> {
+  const reading: Reading = { faults: [], keyFaults: [], files: new Map() };
+  const read = (await readConfigFile(path, plugins, { ...reading, last })) ?? last;
+  if (!read) return reading;
+  const enrolled = await Promise.all(callersOf(read.file, path).map(caller => readKeys(caller, reading)));
+  const enrolment = await createEnrolment(
+    enrolled,
+    ({ caller }, detail) => reading.keyFaults.push({ cluster: nameOf(caller), detail }),
+    last?.enrolment,
   );
-  if (faults.length > 0) return { faults, files };
-  return { configuration: { pools: new Map(Object.entries(file.pools)), enrolment }, faults, files };
+  return { ...reading, configuration: { file: read.file, data: read.data, enrolment } };
 }
 
 /** Differs for each state of a file. */
 export async function stampOf(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
-  return found ? `${found.mtimeMs}:${found.size}:${found.ino}` : 'none';
+  return found ? `${found.mtimeMs}:${found.ctimeMs}:${found.size}:${found.ino}` : 'none';
 }
 
-type Reading = { readonly faults: string[]; readonly files: Map<string, string> };
-type Path = readonly PropertyKey[];
-type Locate = (path: Path) => string;
+type Reading = {
+  readonly faults: string[];
+  readonly keyFaults: KeyFault[];
+  readonly files: Map<string, string>;
+};
 
 async function readConfigFile(
   path: string,
   plugins: Plugins,
-  reading: Reading,
-): Promise<{ readonly file: ConfigFile; readonly locate: Locate } | undefined> {
-  const { faults } = reading;
-  const text = await readText(path, reading);
-  if (text === undefined) return undefined;
+  { last, faults, files }: Reading & { readonly last: Configuration | undefined },
+): Promise<Omit<Configuration, 'enrolment'> | undefined> {
+  const { text, fault } = await readText(path, files);
+  if (text === undefined) return void faults.push(fault);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number): string => `${path}:${lines.linePos(offset).line}`;
-  const locate: Locate = at => {
+  const locate = (at: readonly PropertyKey[]): string => {
     const offset = offsetOf(document, at);
     return [offset === undefined ? path : lineAt(offset), at.map(String).join('.')]
       .filter(Boolean)
@@ -66,15 +74,16 @@ async function readConfigFile(
   faults.push(...malformed.map(({ pos, message }) => `${lineAt(pos[0])}: ${message}`));
   if (malformed.length > 0) return undefined;
   try {
-    const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as { readonly pools?: unknown };
-    const poolNames = Object.keys(Object(data.pools) as object);
-    const parsed = configFileSchema(plugins, poolNames).safeParse(data);
-    if (parsed.success) return { file: parsed.data, locate };
+    const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as Data;
+    const parse = (all: Data) =>
+      configFileSchema(plugins, Object.keys(Object(all['pools']) as object)).safeParse(all);
+    const parsed = parse(data);
+    if (parsed.success) return { file: parsed.data, data };
     faults.push(...describeIssues(parsed.error, locate));
+    return last && withoutFaults(parse, data, last.data);
   } catch (error) {
-    faults.push(`${path}: ${(error as Error).message}`);
+    return void faults.push(`${path}: ${(error as Error).message}`);
   }
-  return undefined;
 }
 
 /** A schema would drop such a key instead of reporting it. */
@@ -84,48 +93,58 @@ function requireOwnKey(key: unknown, value: unknown): unknown {
 }
 
 /** Where the value at the path begins, or the nearest that is there around it. */
-function offsetOf(document: Document, path: Path): number | undefined {
+function offsetOf(document: Document, path: readonly PropertyKey[]): number | undefined {
   const around = path.map((_, index) => document.getIn(path.slice(0, path.length - index), true));
   return (around.find(node => node !== undefined) as { readonly range?: readonly number[] } | undefined)
     ?.range?.[0];
 }
 
-type Caller = Omit<Enrolled, 'keys'> & { readonly path: string };
+type Caller = Omit<Enrolled, 'keys' | 'sinceMs'> & { readonly path: string };
 
 function callersOf({ clusters, operators }: ConfigFile, config: string): readonly Caller[] {
   const beside = (file: string): string => resolve(dirname(config), file);
   const callers = Object.entries(clusters).map(([name, { keys, issuer, acceptAnyNode, pools }]): Caller => ({
     caller: { name, acceptAnyNode, pools },
     issuer: issuer ?? name,
-    entry: ['clusters', name],
     path: beside(keys),
   }));
   if (!operators) return callers;
   const path = beside(operators.keys);
-  return [...callers, { caller: 'operator', issuer: 'operators', entry: ['operators'], path }];
+  return [...callers, { caller: 'operator', issuer: 'operators', path }];
 }
 
-async function readKeys({ path, ...caller }: Caller, reading: Reading): Promise<Enrolled> {
-  const { faults } = reading;
-  const text = await readText(path, reading);
-  if (text === undefined) return { ...caller, keys: [] };
+/** The keys of a caller: none of them when anything in the file is at fault. */
+async function readKeys({ path, ...owner }: Caller, { keyFaults, files }: Reading): Promise<Enrolled> {
+  const cluster = nameOf(owner.caller);
+  const { text, fault, changedMs } = await readText(path, files);
+  const refuse = (...details: readonly string[]): Enrolled => {
+    keyFaults.push(...details.map(detail => ({ cluster, detail })));
+    return { ...owner, keys: [], sinceMs: changedMs };
+  };
+  if (text === undefined) return refuse(fault);
   try {
     const parsed = keySetSchema.safeParse(JSON.parse(text));
-    if (parsed.success) return { ...caller, keys: parsed.data.keys };
-    faults.push(...describeIssues(parsed.error, at => [path, at.join('.')].filter(Boolean).join(': ')));
+    if (parsed.success) return { ...owner, keys: parsed.data.keys, sinceMs: changedMs };
+    return refuse(...describeIssues(parsed.error, at => [path, at.join('.')].filter(Boolean).join(': ')));
   } catch {
-    faults.push(`${path}: is not JSON`);
+    return refuse(`${path}: is not JSON`);
   }
-  return { ...caller, keys: [] };
 }
 
-async function readText(path: string, { faults, files }: Reading): Promise<string | undefined> {
+function nameOf(caller: Caller['caller']): string {
+  return caller === 'operator' ? caller : caller.name;
+}
+
+type Text = { readonly text: string | undefined; readonly fault: string; readonly changedMs: number };
+
+async function readText(path: string, files: Map<string, string>): Promise<Text> {
+  // Before it is read: a change while it is read shows later.
+  files.set(path, await stampOf(path));
   try {
-    // Before it is read: a change while it is read shows later.
-    files.set(path, await stampOf(path));
-    return await readFile(path, 'utf8');
+    const { ctimeMs } = await stat(path);
+    return { text: await readFile(path, 'utf8'), fault: '', changedMs: ctimeMs };
   } catch (error) {
-    faults.push(`${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
-    return undefined;
+    const fault = `${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
+    return { text: undefined, fault, changedMs: 0 };
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
@@ -27,19 +27,88 @@ test('a key file or a cluster that changes takes effect, and unchanged files are
   assert.deepEqual(kids(), []);
 });
 
-test('a bad file, or one that is missing, is reported once, all stays as it was, and it is read when it is well again', async t => {
-  const { served, write, kids, errors, directory } = await open(t);
-  rmSync(join(directory, 'a.jwks.json'));
+test('a bad file is reported once, what it says is as it was, and it is read when it is well again', async t => {
+  const { served, write, kids, errors } = await open(t);
+  write('gateway.yaml', 'pools: [');
   for (let look = 0; look < 3; look++) await served.readAgain();
-  assert.deepEqual(kids(), [a.kid]);
-  assert.equal(errors().length, 1);
+  assert.deepEqual([kids(), poolNames(served), errors().length], [[a.kid], ['one'], 1]);
+  write('a.jwks.json', { keys: [] });
+  await served.readAgain();
+  assert.deepEqual(kids(), [], 'a key is removed while the file is bad');
   write('gateway.yaml', { pools: { one: memory, two: memory } });
   await served.readAgain();
-  assert.deepEqual([kids(), errors().length, poolNames(served)], [[], 1, ['one', 'two']]);
-  write('gateway.yaml', 'pools: [');
-  await served.readAgain();
-  assert.deepEqual([poolNames(served), errors().length], [['one', 'two'], 2]);
+  assert.deepEqual([poolNames(served), errors().length], [['one', 'two'], 1]);
 });
+
+const clusters = { a: { keys: 'a.jwks.json' }, b: { keys: 'b.jwks.json' } };
+const clash = { keys: [{ ...other.publicJwk, kid: a.kid }] };
+const faulty: readonly (readonly [name: string, content: unknown])[] = [
+  ['is no JSON', '{'],
+  ['holds a private key', { keys: [other.privateJwk] }],
+  ["claims a's key id", clash],
+  ["holds a's key under another id", { keys: [{ ...a.publicJwk, kid: 'mine' }] }],
+];
+for (const [name, content] of faulty)
+  test(`a key file that ${name} costs its own cluster alone, when it changes and at a start`, async t => {
+    const { served, write, kids, errors, directory } = await open(t, { one: memory }, { callers: clusters });
+    write('b.jwks.json', { keys: [other.publicJwk] });
+    await served.readAgain();
+    assert.deepEqual([kids(), errors().length], [[a.kid, other.kid], 1], 'it was missing at first');
+    write('b.jwks.json', content);
+    for (let look = 0; look < 3; look++) await served.readAgain();
+    assert.deepEqual([kids(), errors().length], [[a.kid], 2]);
+    assert.deepEqual(served.enrolment().owners.get(a.kid)?.issuer, 'a');
+    assert.deepEqual(
+      served.keyFaults().map(({ cluster }) => cluster),
+      ['b'],
+    );
+    const { log } = createMemoryLog();
+    const again = await openConfiguration(join(directory, 'gateway.yaml'), { plugins: backends, log });
+    t.after(() => again.close());
+    assert.deepEqual(
+      [...again.enrolment().owners.values()].map(({ issuer }) => issuer),
+      ['a'],
+    );
+    write('a.jwks.json', { keys: [] });
+    await served.readAgain();
+    assert.ok(![...served.enrolment().owners.values()].some(({ issuer }) => issuer === 'a'), 'it is revoked');
+  });
+
+test('of two that claim a key id the newcomer has none, wherever it stands in the file', async t => {
+  const { served, write, kids } = await open(
+    t,
+    { one: memory },
+    { callers: { b: clusters.b, a: clusters.a } },
+  );
+  write('b.jwks.json', clash);
+  write('a.jwks.json', { keys: [a.publicJwk, { ...other.publicJwk, crv: 'Ed25519' }] });
+  await served.readAgain();
+  assert.equal(served.enrolment().owners.get(a.kid)?.issuer, 'a');
+  assert.ok(kids().includes(a.kid));
+});
+
+const badEdits: readonly (readonly [name: string, file: object])[] = [
+  ['the pools', { pools: { one: { backend: 'floppy' } } }],
+  ['what is not known', { pools: { one: memory }, colour: 'red', size: 1 }],
+  [
+    'another cluster',
+    { pools: { one: memory }, clusters: { b: { keys: 1, pools: ['gone'], colour: 'red' } } },
+  ],
+  ['a new cluster', { pools: { one: memory }, clusters: { c: { keys: 1 }, b: { keys: 'b.jwks.json' } } }],
+  ['the operators', { pools: { one: memory }, clusters: { b: { keys: 'b.jwks.json' } }, operators: 1 }],
+  ['both', { pools: {}, clusters: { b: { keys: 'b.jwks.json', pools: ['two'] } } }],
+];
+for (const [name, file] of badEdits)
+  test(`a cluster that is removed is refused at once, though the same edit spoils ${name}`, async t => {
+    const { served, write, kids, errors } = await open(t, { one: memory }, { callers: clusters });
+    write('b.jwks.json', { keys: [other.publicJwk] });
+    await served.readAgain();
+    const told = errors().length;
+    write('gateway.yaml', { clusters: { b: clusters.b }, ...file });
+    await served.readAgain();
+    assert.deepEqual([kids(), poolNames(served)], [[other.kid], ['one']]);
+    assert.ok(errors().length > told);
+  });
 
 test('a new pool is opened, with its topology; one that was removed or changed stays, and that is reported', async t => {
   const { served, write, lines } = await open(t, { one: memory, two: memory });
@@ -57,12 +126,12 @@ test('a new pool is opened, with its topology; one that was removed or changed s
   assert.match(warnings.join('\n'), /pools\.one: its settings have changed[^]*pools\.two: it was removed/);
 });
 
-test('a new pool that cannot be opened leaves all as it was, and is opened once it can be', async t => {
+test('a new pool that cannot be opened is opened once it can be, and who may call does not wait for it', async t => {
   const { served, write, kids, errors, directory } = await open(t);
   const late = { backend: 'dir', dir: join(directory, 'late') };
   write('gateway.yaml', { pools: { one: memory, late }, clusters: {} });
   await served.readAgain();
-  assert.deepEqual([kids(), poolNames(served), errors().length], [[a.kid], ['one'], 1]);
+  assert.deepEqual([kids(), poolNames(served), errors().length], [[], ['one'], 1]);
   mkdirSync(late.dir);
   await served.readAgain();
   assert.deepEqual([kids(), poolNames(served)], [[], ['one', 'late']]);
@@ -74,7 +143,7 @@ test('pools that cannot be opened are reported together, and those that could ar
   const openMine = async () => ({ ...openMemory({ capacity: 1 }), close });
   const plugins: Plugins = { ...backends, memory: { ...backends.memory, open: openMine } };
   const missing = { backend: 'image', dir: '/no/such/directory' };
-  const opening = open(t, { one: memory, two: missing, three: missing }, plugins);
+  const opening = open(t, { one: memory, two: missing, three: missing }, { plugins });
   await assert.rejects(opening, ({ errors: [two, three, ...others] }: AggregateError) => {
     assert.match(String(two), /^Error: pools\.two: cannot use the image directory/);
     assert.match(String(three), /^Error: pools\.three: cannot use the image directory/);
@@ -100,7 +169,7 @@ type Opened = {
 async function open(
   t: TestContext,
   pools: object = { one: memory },
-  plugins = backends as Plugins,
+  { plugins = backends, callers = { a: clusters.a } }: { plugins?: Plugins; callers?: object } = {},
 ): Promise<Opened> {
   const directory = temporaryDirectory(t);
   const { log, lines } = createMemoryLog();
@@ -112,7 +181,7 @@ async function open(
     utimesSync(path, new Date(), new Date(Date.now() + ++writes * 1_000));
   };
   write('a.jwks.json', { keys: [a.publicJwk] });
-  write('gateway.yaml', { pools, clusters: { a: { keys: 'a.jwks.json' } } });
+  write('gateway.yaml', { pools, clusters: callers });
   const served = await openConfiguration(join(directory, 'gateway.yaml'), { plugins, log });
   t.after(() => served.close());
   return {

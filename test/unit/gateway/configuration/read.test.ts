@@ -22,7 +22,7 @@ test('a file lists pools, clusters and operators', async t => {
   const { configuration, files, directory } = await read(t, { 'gateway.yaml': sound });
   assert.ok(configuration);
   const topology = { 'csi.fairlead.dev/zone': 'a' };
-  assert.deepEqual(Object.fromEntries(configuration.pools), {
+  assert.deepEqual(configuration.file.pools, {
     fast: { backend: 'image', topology, settings: { dir: '/srv/fast', capacity: 10 * 2 ** 30 } },
     files: { backend: 'dir', topology: undefined, settings: { dir: '/srv/files' } },
   });
@@ -85,6 +85,18 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
     change('csi.fairlead.dev/zone', '-'),
     /:3: pools\.fast\.topology\.-: is not a topology key$/,
   ],
+];
+for (const [name, files, says] of bad)
+  test(`${name} is one fault, on one line, without a key in it`, async t => {
+    const { faults, configuration } = await read(t, { 'gateway.yaml': sound, ...files });
+    assert.equal(configuration, undefined);
+    const [fault = '', ...others] = faults;
+    assert.deepEqual(others, []);
+    assert.match(fault, says);
+    assert.ok(!fault.includes('\n') && !fault.includes(String(a.privateJwk.d)));
+  });
+
+const badKeys: readonly (readonly [name: string, files: Files, says: RegExp, cluster?: string])[] = [
   ['no key file', change('a.jwks.json', 'nope.json'), /nope\.json: cannot be read \(ENOENT\)$/],
   ['a key file that is no JSON', { 'a.jwks.json': '{' }, /a\.jwks\.json: is not JSON$/],
   ['no set of keys', { 'a.jwks.json': '{}' }, /a\.jwks\.json: keys: /],
@@ -95,18 +107,22 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
   ['another curve', keys({ ...b.publicJwk, crv: 'P-384' }), /keys\.0: is neither/],
   ['another alg', keys({ ...a.publicJwk, alg: 'HS256' }), /keys\.0: must have the alg "EdDSA"/],
   ['a key for encryption', keys({ ...a.publicJwk, use: 'enc' }), /keys\.0\.use: /],
-  ['a malformed key', keys({ ...a.publicJwk, x: '!' }), /:6: clusters\.east: .* is malformed$/],
-  ['a kid in two clusters', keys({ ...a.publicJwk, kid: b.kid }), /:7: clusters\.west: .*twice$/],
-  ['one key in two clusters', keys({ ...b.publicJwk, kid: 'x' }), /under another kid too$/],
+  ['a malformed key', keys({ ...a.publicJwk, x: '!' }), /is malformed$/],
+  ['a kid in two clusters', keys({ ...a.publicJwk, kid: b.kid }), /twice$/, 'west'],
+  ['one key in two clusters', keys({ ...b.publicJwk, kid: 'x' }), /under another kid too$/, 'west'],
 ];
-for (const [name, files, says] of bad)
-  test(`${name} is one fault, on one line, without a key in it`, async t => {
-    const { faults, configuration } = await read(t, { 'gateway.yaml': sound, ...files });
-    assert.equal(configuration, undefined);
-    const [fault = '', ...others] = faults;
-    assert.deepEqual(others, []);
-    assert.match(fault, says);
-    assert.ok(!fault.includes('\n') && !fault.includes(String(a.privateJwk.d)));
+for (const [name, files, says, cluster = 'east'] of badKeys)
+  test(`${name} costs one cluster its tokens and nobody else, and is told without a key`, async t => {
+    const { faults, keyFaults, configuration } = await read(t, { 'gateway.yaml': sound, ...files });
+    assert.deepEqual(faults, []);
+    assert.deepEqual(
+      [...(configuration?.enrolment.owners.values() ?? [])].map(({ issuer }) => issuer),
+      cluster === 'east' ? ['kubernetes'] : ['east'],
+    );
+    const [fault, ...others] = keyFaults;
+    assert.deepEqual([fault?.cluster, others], [cluster, []]);
+    assert.match(fault?.detail ?? '', says);
+    assert.ok(!fault?.detail.includes('\n') && !fault?.detail.includes(String(a.privateJwk.d)));
   });
 
 type Files = Readonly<Record<string, string>>;
