@@ -10,10 +10,10 @@ export function requireRange({ requiredBytes = 0, limitBytes = 0 }: Range): void
     throw invalidProblem(`requiredBytes of ${requiredBytes} is more than limitBytes of ${limitBytes}`);
 }
 
-/** True when a size lies within the bounds. */
+/** True when a size lies within the bounds; no volume has 0 bytes. */
 export function isWithin(sizeBytes: number, { requiredBytes = 0, limitBytes = 0 }: Range): boolean {
   const isBelow = limitBytes === 0 || sizeBytes <= limitBytes;
-  return Number.isSafeInteger(sizeBytes) && sizeBytes >= requiredBytes && isBelow;
+  return Number.isSafeInteger(sizeBytes) && sizeBytes >= Math.max(requiredBytes, 1) && isBelow;
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as check, nat, property } from 'fast-check';
-import { chooseSize } from '../../../../gateway/volumes/size.ts';
+import { chooseSize, isWithin } from '../../../../gateway/volumes/size.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 
 const bounds = { minimumBytes: 4, maximumBytes: 1_000, stepBytes: 4, defaultBytes: 100 };
@@ -33,6 +33,19 @@ test('a size that is chosen is always within what was asked and what can be', ()
       if (size === undefined) assert.deepEqual(fitting, []);
       else assert.ok(fitting.includes(size));
     }),
+  );
+});
+
+test('what a storage says that it made lies within what was asked, and is no number of 0 bytes', () => {
+  const asked = { requiredBytes: 4, limitBytes: 8 };
+  const sizes = [0, 3, 4, 8, 9, Number.NaN, 4.5, Infinity];
+  assert.deepEqual(
+    sizes.filter(size => isWithin(size, asked)),
+    [4, 8],
+  );
+  assert.deepEqual(
+    sizes.filter(size => isWithin(size, {})),
+    [3, 4, 8, 9],
   );
 });
 
