@@ -34,8 +34,10 @@ export async function startNodeAgent(
   // Loaded only where it is asked for: the agent is to cost little.
   const metrics = config['metrics-listen'] && (await import('./plugin/metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
-  await host.makeDirectory(config['state-dir']);
-  await lockDirectory(config['state-dir'], 'state directory');
+  const recordsDirectory = `${config['state-dir']}/volumes`;
+  for (const directory of [config['state-dir'], recordsDirectory]) await host.makeDirectory(directory);
+  // Not the state directory itself: sockets may lie there, and whoever binds one locks their directory.
+  await lockDirectory(recordsDirectory, 'state directory');
   const survey = createSurvey(host);
   const shared: Shared = { log, agent: await openAgent(config, { host, log, metrics }), metrics, survey };
   const { records } = shared.agent;

@@ -9,7 +9,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
-import { clearSocketPath, fileIdentity } from '../lib/unix-socket.ts';
+import { clearSocketPath, fileIdentity, lockSocketPath } from '../lib/unix-socket.ts';
 import { toGrpcHandler, toGrpcStream, type ObserveRpc, type Streaming, type Unary } from './call.ts';
 
 /** One gRPC service: its methods, and the handlers of those that are offered. */
@@ -40,18 +40,20 @@ const drainMs = 3_000;
  */
 export async function serve(options: ServeOptions) {
   const { socketPath, services } = options;
-  await clearSocketPath(socketPath);
   const server = new Server(quiet);
   for (const service of services) server.addService(service.definition, toImplementation(service, options));
-  const address = await bind(server, socketPath);
-  const own = fileIdentity(socketPath);
+  const { address, own } = await takePath(server, socketPath);
   const isBound = (): boolean => fileIdentity(socketPath) === own;
   return {
     /** True while the socket at the path is the one that was bound. */
     isBound,
     /** Lets running calls end, within a bound, and removes the socket, unless another instance has its path by now. */
     async close(): Promise<void> {
-      if (isBound()) rmSync(socketPath);
+      if (isBound()) {
+        const release = await lockSocketPath(socketPath);
+        if (isBound()) rmSync(socketPath);
+        release();
+      }
       // Calls that have not ended by then are aborted.
       server.drain(address, drainMs);
       await new Promise<void>(resolve => server.tryShutdown(() => resolve()));
@@ -59,9 +61,20 @@ export async function serve(options: ServeOptions) {
   };
 }
 
+/** Of several that start together, one gets the path: none looks at it, or changes it, while another does. */
+async function takePath(server: Server, socketPath: string) {
+  const release = await lockSocketPath(socketPath);
+  try {
+    await clearSocketPath(socketPath);
+    return { address: await bind(server, socketPath), own: fileIdentity(socketPath) };
+  } finally {
+    release();
+  }
+}
+
 /**
- * Binds under another name, and gives the socket its own once it listens: so nobody takes it for dead, and of two that
- * start together one gets the path. A listener that is closed removes the name that it was bound by, and no other's.
+ * Binds under another name, and gives the socket its own once it listens and only who may can connect. A listener that is
+ * closed removes the name that it was bound by, and no other's.
  */
 async function bind(server: Server, socketPath: string): Promise<string> {
   const draft = join(dirname(socketPath), `.${randomUUID().slice(0, 7)}`);
@@ -72,9 +85,7 @@ async function bind(server: Server, socketPath: string): Promise<string> {
     linkSync(draft, socketPath);
   } catch (error) {
     server.forceShutdown();
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' ? `socket "${socketPath}" is in use by a live instance` : undefined;
-    throw new Error(reason ?? `cannot listen on socket "${socketPath}": ${message}`, { cause: error });
+    throw new Error(`cannot listen on socket "${socketPath}": ${(error as Error).message}`, { cause: error });
   } finally {
     rmSync(draft, { force: true });
   }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { lockDirectory } from './directory-lock.ts';
 
 /** How a connection fails on which nobody listens; it is reset by a listener that ends at that moment. */
 const unanswered: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET']);
@@ -25,36 +25,28 @@ export async function isSocketAnswered(socketPath: string): Promise<boolean> {
 /** What the kernel takes for a UNIX socket's path. */
 const maxPathBytes = 107;
 
-/** Removes a socket that nobody answers; throws one line where the path is in use or can hold no socket. */
-export async function clearSocketPath(path: string): Promise<void> {
+/** How long another that starts or ends in the same directory is waited for, in milliseconds. */
+const lockTimeoutMs = 10_000;
+
+/**
+ * Locks the directory of a socket, for as long as it takes to bind or to remove one there: else one program that was slow
+ * between a look and what follows from it would rob another. Throws one line where no socket can be at the path.
+ */
+export async function lockSocketPath(path: string): Promise<() => void> {
   if (Buffer.byteLength(path) > maxPathBytes)
     throw new Error(`socket "${path}" has a path of more than ${maxPathBytes} bytes`);
   const directory = dirname(path);
   if (!lstatSync(directory, { throwIfNoEntry: false }))
     throw new Error(`directory "${directory}" of socket "${path}" does not exist`);
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  const seen = fileIdentity(path);
-  if (found && !found.isSocket()) throw new Error(`"${path}" exists and is not a socket`);
-  if (await isSocketAnswered(path)) throw new Error(`socket "${path}" is in use by a live instance`);
-  if (seen !== undefined) removeDead(path, seen);
+  return lockDirectory(directory, 'the directory of a socket,', lockTimeoutMs);
 }
 
-/** Of several that find one dead socket, one takes it away; who takes a newer one, which may be alive, gives it back. */
-function removeDead(path: string, identity: string): void {
-  const taken = join(dirname(path), `.${randomUUID().slice(0, 7)}`);
-  try {
-    renameSync(path, taken);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  try {
-    if (fileIdentity(taken) === identity) return;
-    linkSync(taken, path);
-    throw new Error(`socket "${path}" is in use by a live instance`);
-  } finally {
-    rmSync(taken, { force: true });
-  }
+/** Removes a socket that nobody answers, in a locked directory; throws one line where the path is in use. */
+export async function clearSocketPath(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found && !found.isSocket()) throw new Error(`"${path}" exists and is not a socket`);
+  if (await isSocketAnswered(path)) throw new Error(`socket "${path}" is in use by a live instance`);
+  rmSync(path, { force: true });
 }
 
 /** Tells the file at a path from every other, one of the same name and inode that came later included. */

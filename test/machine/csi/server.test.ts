@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { lockDirectory } from '../../../src/lib/directory-lock.ts';
 import { isSocketAnswered } from '../../../src/lib/unix-socket.ts';
 import type { UnaryCall } from '../../../src/csi/call.ts';
 import { exec } from '../../../src/lib/exec.ts';
@@ -68,6 +69,20 @@ test('a close removes the socket, nothing else lies beside it, and it can be bou
     await server.close();
     assert.deepEqual(readdirSync(dir), []);
   }
+});
+
+test('a close waits for who starts in the directory, and leaves the socket of whoever took its path', async t => {
+  const dir = await temporaryDir(t);
+  const [socketPath, other] = [join(dir, 'csi.sock'), join(dir, 'other.sock')];
+  const { server } = await serveCsi(t, { socketPath });
+  await serveCsi(t, { socketPath: other });
+  const release = await lockDirectory(dir, 'directory');
+  const closed = server.close();
+  assert.ok(existsSync(socketPath));
+  renameSync(other, socketPath);
+  release();
+  await closed;
+  assert.ok(await isSocketAnswered(socketPath));
 });
 
 test('an RPC without a handler is UNIMPLEMENTED, unary or streaming', async t => {

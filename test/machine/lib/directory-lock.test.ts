@@ -23,7 +23,7 @@ for (const shared of ['state directory', 'socket'])
     const fault =
       shared === 'socket'
         ? `socket "${node.socket}" is in use by a live instance`
-        : `state directory "${node.state}" is in use by a live process`;
+        : `state directory "${node.state}/volumes" is in use by a live process`;
     for (let round = 0; round < 20; round++) {
       const alive = await requireOne(
         [1, 2].map(number => node.startAgent(settings(number))),
@@ -53,5 +53,8 @@ test('a state directory that is a file is reported in one sentence', async t => 
   writeFileSync(node.state, '');
   const agent = node.startAgent();
   await assert.rejects(agent.ready);
-  assert.equal(agent.stderr(), `fairlead node: "${node.state}" is no directory, or lies below a file\n`);
+  assert.equal(
+    agent.stderr(),
+    `fairlead node: "${node.state}/volumes" is no directory, or lies below a file\n`,
+  );
 });

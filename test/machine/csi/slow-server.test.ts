@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { isSocketAnswered } from '../../../src/lib/unix-socket.ts';
+import { exec } from '../../../src/lib/exec.ts';
+import { temporaryDir } from '../../harness/csi-serving.ts';
+
+type Server = { readonly child: ChildProcess; said(): string };
+
+/** Starts a server; see `slow-server.ts`. */
+function start(t: TestContext, socketPath: string, pace: 'fast' | 'slow'): Server {
+  const program = join(import.meta.dirname, 'slow-server.ts');
+  const child = spawn(process.execPath, [program, socketPath, pace], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  return { child, said: () => output.trim() };
+}
+
+/** True while it is stopped. */
+function isStopped({ child }: Server): boolean {
+  const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+}
+
+/** True while it has the directory open, as who waits for the lock has. */
+function isAtLock({ child }: Server, directory: string): boolean {
+  return readdirSync(`/proc/${child.pid}/fd`).some(descriptor => {
+    try {
+      return readlinkSync(`/proc/${child.pid}/fd/${descriptor}`) === directory;
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  assert.ok(await poll(() => holds() || undefined, { everyMs: 5, timeoutMs: 60_000 }), String(holds));
+}
+
+async function leaveDeadSocket(socketPath: string): Promise<void> {
+  const source = `require('net').createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  await exec(process.execPath, ['-e', source], { timeoutMs: 20_000 });
+}
+
+/** Sends a stopped server on; true once it is stopped again, false once it said how it went. */
+async function goOn(server: Server): Promise<boolean> {
+  server.child.kill('SIGCONT');
+  await until(() => server.said() !== '' || isStopped(server));
+  return server.said() === '';
+}
+
+/** Steps of a start, as many as there are; more are found to be none. */
+const mostSteps = 24;
+
+test('of a server that is stopped at any of its steps and another, one gets the socket and keeps it', async t => {
+  let isOver = false;
+  for (let step = 1; !isOver; step++) {
+    assert.ok(step < mostSteps);
+    const socketPath = join(await temporaryDir(t), 'csi.sock');
+    await leaveDeadSocket(socketPath);
+    const slow = start(t, socketPath, 'slow');
+    await until(() => isStopped(slow));
+    for (let at = 1; at < step && !isOver; at++) isOver = !(await goOn(slow));
+    const fast = start(t, socketPath, 'fast');
+    await until(() => fast.said() !== '' || isAtLock(fast, dirname(socketPath)));
+    while (slow.said() === '') {
+      if (fast.said() === 'ready') assert.ok(await isSocketAnswered(socketPath), `robbed after step ${step}`);
+      await goOn(slow);
+    }
+    await until(() => fast.said() !== '');
+    const inUse = `socket "${socketPath}" is in use by a live instance`;
+    assert.deepEqual([slow.said(), fast.said()].toSorted(), ['ready', inUse], `step ${step}`);
+    assert.deepEqual(readdirSync(dirname(socketPath)), ['csi.sock']);
+    assert.ok(await isSocketAnswered(socketPath));
+    for (const { child } of [slow, fast]) child.kill('SIGKILL');
+  }
+});
