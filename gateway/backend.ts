@@ -28,13 +28,14 @@ export interface Backend {
   readonly sizes?: VolumeSizes;
   /**
    * Makes the volume and returns once it is durable. A volume with this id that exists already, in whole or in part, is
-   * completed. OUT_OF_RANGE: the storage can make no volume of this size. RESOURCE_EXHAUSTED: it has no space for it
+   * completed if it was made with this nonce; what carries another is another's, is left as it is, and is ALREADY_EXISTS
+   * unless it holds nothing. OUT_OF_RANGE: the storage can make no volume of this size. RESOURCE_EXHAUSTED: it has no space for it
    * now. After either, nothing is left behind.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
   /**
-   * Removes the volume and what an unfinished create left; a missing one is fine. FAILED_PRECONDITION, and
-   * nothing is changed, when the storage sees that a node uses it.
+   * Removes the volume and what an unfinished create left; a missing one is fine, and so is one made with another nonce,
+   * which stays. FAILED_PRECONDITION, and nothing is changed, when the storage sees that a node uses it.
    */
   delete(volume: VolumeRef): Promise<void>;
   /** Lets the node reach the volume; returns once it can. */
@@ -99,8 +100,8 @@ export interface Snapshots {
   create(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
   /** What a snapshot of the volume as it is now takes of the pool, to reserve that before. Absent: the volume's size. */
   measure?(volume: KnownVolume): Promise<number>;
-  /** Removes the snapshot and what an unfinished create left; a missing one is fine. */
-  delete(snapshot: Pick<KnownSnapshot, 'id'>): Promise<void>;
+  /** Removes the snapshot and what an unfinished create left; a missing one is fine, and one of another nonce stays. */
+  delete(snapshot: VolumeRef): Promise<void>;
   /** Takes all members at one point in time or none, with the reason. Absent: groups are not offered. */
   createGroup?(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]>;
   /** The ids of all snapshots. */
@@ -138,6 +139,8 @@ export type KnownSnapshot = {
 /** A snapshot to take. */
 export type NewSnapshot = {
   readonly id: string;
+  /** As a volume's: a snapshot that carries another is another's. */
+  readonly nonce: string;
   readonly volume: KnownVolume;
   /** Some node may write to the volume now. */
   readonly attachedForWriting: boolean;
@@ -161,12 +164,16 @@ export type VolumeSource =
 /** One thing that is wrong with a volume (CSI spec, "VolumeHealth"); its reason is one word in CamelCase for machines. */
 export type HealthEntry = Health['entries'][number];
 
-/** Names a volume. */
-export type VolumeRef = { readonly id: string };
+/**
+ * Names a volume or a snapshot. The nonce is that of the gateway's record, and no other record of the same id has it: what a
+ * gateway does too late, for a record that is gone, changes nothing. Absent or empty: whatever has the id.
+ */
+export type VolumeRef = { readonly id: string; readonly nonce?: string };
 
 /** A volume to make. */
 export type NewVolume = VolumeRef &
   SizeBounds & {
+    readonly nonce: string;
     readonly parameters: Readonly<Record<string, string>>;
     /** Given only when `sources` names its kind. */
     readonly source?: VolumeSource;

@@ -82,17 +82,17 @@ export async function reclaim(
   });
 }
 
-/** Records the tombstone; false when there is a row. */
+/** Records the tombstone, whose nonce is empty: it is for whatever has the id. False when there is a row. */
 function bury(sql: Sql, { pool, kind, id }: Pick<Finding, 'pool' | 'kind' | 'id'>): Promise<boolean> {
   const known = { id, cluster: clusterOf(id) ?? '', name: id, pool };
   const state = 'deleting';
   if (kind === 'volume') {
     const volume = emptyVolumeRecord({ ...known, spec: { capabilities: [] }, source: undefined });
-    return volumeTable.insert(sql, { ...volume, state });
+    return volumeTable.insert(sql, { ...volume, nonce: '', state });
   }
   const asked = { ...known, volumeId: '', parameters: {} };
   const snapshot = newSnapshotRecord(asked, { pool, segments: undefined, sizeBytes: 0 });
-  return snapshotTable.insert(sql, { ...snapshot, state });
+  return snapshotTable.insert(sql, { ...snapshot, nonce: '', state });
 }
 
 function decide(

@@ -54,16 +54,21 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     return { intent: { volume, attachment, isRetry: before !== undefined } };
   }
 
-  async function detachFrom({ cluster: { name: cluster }, volumeId, nodeId }: AttachmentKey): Promise<void> {
+  /** `begun` names an attachment that is detached only while it is not more than begun. */
+  async function detachFrom(
+    { cluster: { name: cluster }, volumeId, nodeId }: AttachmentKey,
+    begun?: string,
+  ): Promise<void> {
     const key = { cluster, volumeId, nodeId };
     await operations.run<Detaching, void, void>({
       operation: 'detach',
-      subject: { nodeId },
+      subject: { nodeId, begun },
       claims: [{ kind: 'volume', id: volumeId }],
       async intend(sql) {
         const volume = await findVolume(sql, volumeId);
         const before = volume && (await attachmentTable.find(sql, key));
-        if (!before) return { result: undefined };
+        const isLeft = begun !== undefined && (before?.attachmentId !== begun || before.state === 'attached');
+        if (!before || isLeft) return { result: undefined };
         await attachmentTable.update(sql, key, { state: 'detaching' });
         return { intent: { pool: volume.pool, before } };
       },
@@ -120,6 +125,10 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         },
       });
     },
+
+    /** Detaches what was begun and never finished; what is attached, or was begun anew, stays. */
+    undo: (key: AttachmentKey, { attachmentId }: AttachmentRecord): Promise<void> =>
+      detachFrom(key, attachmentId),
 
     async get({ cluster, volumeId, nodeId }: AttachmentKey): Promise<AttachmentResource> {
       const volume = await findVolume(engine.reader, volumeId);

@@ -23,6 +23,7 @@ import {
   syncDirectory,
   vacateTimeoutMs,
 } from './local/files.ts';
+import { isAnothers, mark, requireMadeFor, unmark } from './local/marks.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -104,15 +105,16 @@ function createVolumes(
   protocol: string,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
-    async create({ id, requiredBytes, capabilities }) {
+    async create({ id, nonce, requiredBytes, capabilities }) {
       for (const capability of capabilities) requireFilesystem(capability, protocol);
       const path = await findVolume(root, id);
-      // An empty directory is what an unfinished create left; one that holds data is never given to a new volume.
-      if (path !== undefined && (await readdir(path)).length > 0)
-        throw new Problem('ALREADY_EXISTS', `the directory of volume "${id}" exists and is not empty`);
       const made = join(root, id);
+      // An empty directory is what an unfinished create left; one that holds another's data is never given to a new volume.
+      const holdsData = path !== undefined && (await readdir(path)).length > 0;
+      if (holdsData) requireMadeFor(path, nonce, `the directory of volume "${id}"`);
       try {
         await mkdir(made, { mode }).catch(ignore('EEXIST'));
+        if (!holdsData) mark(made, nonce);
         // The mode is set whatever the process masks.
         await syncDirectory(made, mode);
         await syncDirectory(root);
@@ -130,12 +132,14 @@ function createVolumes(
       return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
     },
 
-    async delete({ id }) {
+    async delete({ id, nonce }) {
       const path = await findVolume(root, id);
-      if (path !== undefined) {
+      const isOwn = !isAnothers(join(root, id), nonce);
+      if (path !== undefined && isOwn) {
         await requireUnmounted(path, id);
         await discard(root, id);
       }
+      if (isOwn) unmark(join(root, id));
       await emptyTrash(root, one => one === id);
     },
 

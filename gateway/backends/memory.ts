@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { preconditionProblem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/storage.ts';
 import type {
   Backend,
@@ -34,7 +34,7 @@ export interface MemoryBackend extends Backend {
 
 type Write = { readonly offset: number; readonly bytes: Uint8Array };
 /** What a volume or a snapshot holds: all writes in their order, so that a copy is as cheap as its list. */
-type Disk = { readonly sizeBytes: number; readonly writes: readonly Write[] };
+type Disk = { readonly nonce: string; readonly sizeBytes: number; readonly writes: readonly Write[] };
 type Snapshot = { readonly disk: Disk; readonly made: CreatedSnapshot };
 type Shelf = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<string, Snapshot> };
 
@@ -50,13 +50,14 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     sizes: { minimumBytes: 1, defaultBytes: 2 ** 30, stepBytes: 1 },
     sources: ['snapshot', 'volume'],
     async create(volume) {
-      const { id, requiredBytes: sizeBytes } = volume;
-      const made = volumes.get(id) ?? { sizeBytes, writes: writesOf(shelf, volume) };
+      const { id, nonce, requiredBytes: sizeBytes } = volume;
+      const made = volumes.get(id) ?? { nonce, sizeBytes, writes: writesOf(shelf, volume) };
+      requireMadeFor(made, volume);
       volumes.set(id, made);
       return { sizeBytes: made.sizeBytes };
     },
-    async delete({ id }) {
-      volumes.delete(id);
+    async delete({ id, nonce }) {
+      if (!nonce || volumes.get(id)?.nonce === nonce) volumes.delete(id);
     },
     async attach({ id }) {
       return { protocol: 'loop', path: `/dev/shm/${id}.img` };
@@ -97,15 +98,17 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
 }
 
 function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
-  const take = ({ id, volume }: NewSnapshot): CreatedSnapshot => {
+  const take = ({ id, nonce, volume }: NewSnapshot): CreatedSnapshot => {
     const disk = requireThere(volumes.get(volume.id), volume.id);
-    return snapshots.getOrInsertComputed(id, () => copyOf(disk)).made;
+    const taken = snapshots.getOrInsertComputed(id, () => copyOf({ ...disk, nonce }));
+    requireMadeFor(taken.disk, { id, nonce });
+    return taken.made;
   };
   return {
     parameters: z.strictObject({}),
     create: async snapshot => take(snapshot),
-    async delete({ id }) {
-      snapshots.delete(id);
+    async delete({ id, nonce }) {
+      if (!nonce || snapshots.get(id)?.disk.nonce === nonce) snapshots.delete(id);
     },
     async createGroup(members) {
       for (const { volume } of members) requireThere(volumes.get(volume.id), volume.id);
@@ -132,10 +135,16 @@ function createChanges({ snapshots }: Shelf): Changes {
   };
 }
 
-function copyOf({ sizeBytes, writes }: Disk): Snapshot {
+function copyOf(disk: Disk): Snapshot {
+  const { sizeBytes, writes } = disk;
   const reservedBytes = blocksOf(writes, sizeBytes).reduce((sum, { length }) => sum + length, 0);
   const made = { sizeBytes, createdAtMs: Date.now(), reservedBytes, ready: true };
-  return { disk: { sizeBytes, writes }, made };
+  return { disk, made };
+}
+
+function requireMadeFor({ nonce }: Disk, asked: Pick<NewVolume, 'id' | 'nonce'>): void {
+  if (nonce !== asked.nonce)
+    throw new Problem('ALREADY_EXISTS', `"${asked.id}" exists, and was not made for this one`);
 }
 
 function writesOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk['writes'] {

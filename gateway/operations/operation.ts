@@ -1,4 +1,4 @@
-import { asProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
@@ -21,6 +21,11 @@ export interface Operation<Intent, Effect, Result> {
   succeed(sql: Sql, done: { readonly intent: Intent; readonly effect: Effect }): Promise<Result>;
   /** What stays recorded is what a retry goes on from. All claims are proved to be the operation's own before. */
   fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
+  /**
+   * What removes what `act` left, under claims of its own: after a failure that is final is recorded, which is reported
+   * only once this is done, and when a claim was lost, so that others may have ended what was begun.
+   */
+  undo?(intent: Intent): Operation<unknown, unknown, void>;
 }
 
 /** Either what is to be done, now recorded, or the result because nothing is to be done. */
@@ -51,7 +56,8 @@ type Running = {
   readonly promise: Promise<unknown>;
 };
 
-const defaultLeaseMs = 15_000;
+/** How long a claim holds when nothing else is set, in milliseconds. */
+export const defaultLeaseMs = 15_000;
 
 /** Runs operations: one at a time for each resource, over all replicas that share the store. */
 export type Operations = ReturnType<typeof createOperations>;
@@ -75,17 +81,27 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
     return intended;
   }
 
-  async function conclude<T>(claims: readonly Resource[], record: (sql: Sql) => Promise<T>): Promise<T> {
-    return engine.transaction(async sql => {
-      await lockAll(sql, claims);
-      for (const resource of claims)
-        if (!(await releaseClaim(sql, resource, owner)))
-          throw new Problem(
-            'ABORTED',
-            `${resource.kind} "${resource.id}" is worked on elsewhere now: this took too long`,
-          );
-      return record(sql);
-    });
+  async function conclude<T>(
+    claims: readonly Resource[],
+    record: (sql: Sql) => Promise<T>,
+    undo: () => Promise<void>,
+  ): Promise<T> {
+    let lost: Resource | undefined;
+    try {
+      return await engine.transaction(async sql => {
+        await lockAll(sql, claims);
+        for (const resource of claims)
+          if (!(await releaseClaim(sql, resource, owner))) {
+            lost = resource;
+            throw lostProblem(resource);
+          }
+        return record(sql);
+      });
+    } catch (error) {
+      // What cannot be removed now carries a nonce that nobody takes for its own; an audit finds it.
+      if (lost) await undo().catch(() => undefined);
+      throw error;
+    }
   }
 
   async function whileRenewed<T>(claims: readonly Resource[], act: () => Promise<T>): Promise<T> {
@@ -106,16 +122,18 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
     if ('result' in intended) return intended.result;
     const { intent } = intended;
     reach('after-intent');
+    const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent));
     let effect: E;
     try {
       effect = await whileRenewed(claims, () => asked.act(intent));
     } catch (error) {
       const problem = asProblem(error);
-      await conclude(claims, sql => asked.fail(sql, { intent, problem }));
+      await conclude(claims, sql => asked.fail(sql, { intent, problem }), undo);
+      if (problemTable[problem.code].final) await undo().catch(cannotUndo);
       throw problem;
     }
     reach('after-commit');
-    const result = await conclude(claims, sql => asked.succeed(sql, { intent, effect }));
+    const result = await conclude(claims, sql => asked.succeed(sql, { intent, effect }), undo);
     reach('before-answer');
     return result;
   }
@@ -155,6 +173,15 @@ async function lockAll(sql: Sql, resources: readonly Resource[]): Promise<void> 
 function busyProblem({ kind, id }: Resource, holder: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
   const since = new Date(holder.sinceMs).toISOString();
   return new Problem('ABORTED', `${kind} "${id}" is busy: ${holder.operation} runs since ${since}`);
+}
+
+function lostProblem({ kind, id }: Resource): Problem {
+  return new Problem('ABORTED', `${kind} "${id}" is worked on elsewhere now: this took too long`);
+}
+
+/** A failure is final only once nothing is left of what was begun. */
+function cannotUndo(error: unknown): never {
+  throw unavailableProblem(`what was begun cannot be undone yet: ${asProblem(error).detail}`, error);
 }
 
 function keyOf({ kind, id }: Resource): string {

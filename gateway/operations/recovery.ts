@@ -17,12 +17,8 @@ export type RecoveryOptions = {
   readonly log: Log;
 };
 
-/** What was begun: `create` asks again as the cluster would, `isBegun` is false once it is more than begun. */
-type Begun = {
-  readonly create: () => Promise<unknown>;
-  readonly remove: () => Promise<void>;
-  readonly isBegun: () => Promise<boolean>;
-};
+/** What was begun: `create` asks again as the cluster would, `undo` leaves alone what is more than begun. */
+type Begun = { readonly create: () => Promise<unknown>; readonly undo: () => Promise<void> };
 
 const concurrency = 4;
 
@@ -43,8 +39,7 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
       const cluster = asBegun(volume.cluster);
       await finishOrUndo(volume.state, {
         create: () => volumes.create(cluster, id, { name, ...spec, ...(source && { source }) }),
-        remove: () => volumes.delete(cluster, id),
-        isBegun: async () => (await volumeTable.find(reader, { id }))?.state === 'creating',
+        undo: () => volumes.undo(volume),
       });
       if (volume.state !== 'ready') return;
       await finishAll([
@@ -57,12 +52,12 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
     async snapshot(id) {
       const snapshot = await snapshotTable.find(reader, { id });
       if (!snapshot) return;
+      const recorded = { subject: snapshot, members: [snapshot] };
       const { name, volumeId, parameters } = snapshot;
       const cluster = asBegun(snapshot.cluster);
       await finishOrUndo(snapshot.state, {
         create: () => snapshots.create(cluster, id, { name, volumeId, parameters: { ...parameters } }),
-        remove: () => snapshots.delete(cluster, id),
-        isBegun: async () => (await snapshotTable.find(reader, { id }))?.state === 'creating',
+        undo: () => snapshots.undo(id, recorded),
       });
     },
 
@@ -71,22 +66,22 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
       if (!group) return;
       const { name, parameters } = group;
       const cluster = asBegun(group.cluster);
-      const volumeIds = (await findMembers(reader, id)).map(({ volumeId }) => volumeId);
+      const members = await findMembers(reader, id);
+      const volumeIds = members.map(({ volumeId }) => volumeId);
       await finishOrUndo(group.state, {
         create: () => groups.create(cluster, id, { name, volumeIds, parameters: { ...parameters } }),
-        remove: () => groups.delete(cluster, id),
-        isBegun: async () => (await groupTable.find(reader, { id }))?.state === 'creating',
+        undo: () => groups.undo(id, { subject: group, members }),
       });
     },
   };
 
   async function finishAttachments(volumeId: string): Promise<void> {
-    for (const { nodeId, cluster, capability, readonly, state } of await findAttachments(reader, volumeId)) {
+    for (const attachment of await findAttachments(reader, volumeId)) {
+      const { nodeId, cluster, capability, readonly, state } = attachment;
       const key = { cluster: asBegun(cluster), volumeId, nodeId };
       await finishOrUndo(state, {
         create: () => attachments.attach(key, { capability, readonly }),
-        remove: () => attachments.detach(key),
-        isBegun: async () => true,
+        undo: () => attachments.undo(key, attachment),
       });
     }
   }
@@ -131,14 +126,14 @@ function asBegun(name: string): Cluster {
  * Undoes what is refused for good, as by settings that are newer than it: no cluster was answered that it is there, and
  * one that asks again is refused, too.
  */
-async function finishOrUndo(state: string, { create, remove, isBegun }: Begun): Promise<void> {
-  if (state === 'deleting' || state === 'detaching') return remove();
+async function finishOrUndo(state: string, { create, undo }: Begun): Promise<void> {
+  if (state === 'deleting' || state === 'detaching') return undo();
   if (!['creating', 'processing', 'attaching'].includes(state)) return;
   try {
     await create();
   } catch (error) {
-    if (!problemTable[asProblem(error).code].final || !(await isBegun())) throw error;
-    await remove();
+    if (state === 'processing' || !problemTable[asProblem(error).code].final) throw error;
+    await undo();
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  asProblem,
-  preconditionProblem,
-  Problem,
-  problemTable,
-  unavailableProblem,
-} from '../../src/api/problem.ts';
+import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
@@ -24,10 +18,9 @@ import { meets, readRequirement, type Requirement } from '../volumes/placement.t
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
 import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
+import { recordDeleting, undoRecorded } from './delete.ts';
 import {
-  deleteAll,
   findRecorded,
-  forget,
   newSnapshotRecord,
   type Recorded,
   type Ref,
@@ -75,8 +68,9 @@ export async function createRecorded(
     async fail(sql, { intent, problem }) {
       // One that was created stays, so that whoever knows of it can delete it.
       if (problemTable[problem.code].final && intent.subject.state === 'creating')
-        await forget(sql, asked, intent);
+        await recordDeleting(sql, asked, intent);
     },
+    undo: intent => undoRecorded(options.pools, asked, { recorded: intent, states: ['deleting'] }),
   });
 }
 
@@ -105,10 +99,10 @@ async function intendCreate(sql: Sql, planned: Planned): Promise<Intended<Creati
   for (const id of planned.volumeIds) volumes.push(await requireReadyVolume(sql, id));
   const recorded = known ?? (await recordNew(sql, planned, volumes));
   const snapshots: NewSnapshot[] = [];
-  for (const { id, parameters, volumeId } of recorded.members) {
+  for (const { id, nonce, parameters, volumeId } of recorded.members) {
     const volume = volumes.find(one => one.id === volumeId);
     const attachedForWriting = await isWritable(sql, volumeId);
-    if (volume) snapshots.push({ id, volume: toKnownVolume(volume), attachedForWriting, parameters });
+    if (volume) snapshots.push({ id, nonce, volume: toKnownVolume(volume), attachedForWriting, parameters });
   }
   return { intent: { ...recorded, snapshots } };
 }
@@ -164,28 +158,18 @@ function requireOnePool({ kind, id }: Ref, volumes: readonly VolumeRecord[]): st
   );
 }
 
-/** A final failure leaves nothing behind, of earlier tries neither; where that cannot be undone it is UNAVAILABLE. */
 async function createAll(
   { kind, id, pools }: Planned,
   { subject, members, snapshots }: Creating,
 ): Promise<readonly CreatedSnapshot[]> {
   const backend = requireSnapshots(pools.get(subject.pool), kind);
-  try {
-    const created =
-      kind === 'group'
-        ? await backend.createGroup?.(snapshots)
-        : await Promise.all(snapshots.map(one => backend.create(one)));
-    if (created?.length === members.length) return created;
-    const problem = `the storage created ${created?.length} of the ${members.length} members of group "${id}"`;
-    throw unavailableProblem(problem);
-  } catch (error) {
-    if (subject.state === 'creating' && error instanceof Problem && problemTable[error.code].final)
-      await deleteAll(pools, members).catch((cause: unknown) => {
-        const why = asProblem(cause).detail;
-        throw unavailableProblem(`what was begun cannot be undone yet: ${why}`, cause);
-      });
-    throw error;
-  }
+  const created =
+    kind === 'group'
+      ? await backend.createGroup?.(snapshots)
+      : await Promise.all(snapshots.map(one => backend.create(one)));
+  if (created?.length === members.length) return created;
+  const problem = `the storage created ${created?.length} of the ${members.length} members of group "${id}"`;
+  throw unavailableProblem(problem);
 }
 
 async function recordAll(

@@ -36,6 +36,7 @@ export function newSnapshotRecord(
 ): SnapshotRecord {
   return {
     ...asked,
+    nonce: crypto.randomUUID(),
     pool: volume.pool,
     segments: volume.segments,
     groupId: given.groupId,
@@ -56,7 +57,8 @@ export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshot
 
 /** Removes them from their pool. */
 export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
-  for (const { id, pool } of members) await requireSnapshots(pools.get(pool), 'snapshot').delete({ id });
+  for (const { id, nonce, pool } of members)
+    await requireSnapshots(pools.get(pool), 'snapshot').delete({ id, nonce });
 }
 
 /** Removes all that is recorded, and what it takes of its pool. */

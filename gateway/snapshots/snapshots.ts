@@ -1,17 +1,12 @@
-import { clusterOf } from '../../src/api/ids.ts';
-import { invalidProblem } from '../../src/api/problem.ts';
 import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
-import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import type { Sql } from '../store.ts';
-import { groupTable } from '../tables/groups.ts';
 import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem } from '../tenancy/ownership.ts';
-import { requireUnneeded } from '../volumes/sources.ts';
 import { createRecorded } from './create.ts';
-import { deleteAll, findRecorded, forget, type Recorded, type Ref, toGroup, toSnapshot } from './record.ts';
+import { deleteRecorded, undoRecorded } from './delete.ts';
+import { findRecorded, type Recorded, toGroup, toSnapshot } from './record.ts';
 
 /** Makes the snapshots of all clusters; another cluster's are not there for the one that asks. */
 export function createSnapshots(options: ServiceOptions) {
@@ -44,6 +39,12 @@ export function createSnapshots(options: ServiceOptions) {
     /** INVALID_ARGUMENT for a member of a group; one that is not there is fine. */
     delete: (cluster: Cluster, id: string): Promise<void> =>
       deleteRecorded(options, cluster, { kind: 'snapshot', id }),
+
+    /** Removes what was begun and never finished; what is more than begun, or was made anew, stays. */
+    undo: (id: string, recorded: Recorded): Promise<void> =>
+      options.operations.run(
+        undoRecorded(options.pools, { kind: 'snapshot', id }, { recorded, states: ['creating', 'deleting'] }),
+      ),
   };
 }
 
@@ -66,6 +67,12 @@ export function createGroups(options: ServiceOptions) {
     /** Deletes the group with its members; one that is not there is fine. */
     delete: (cluster: Cluster, id: string): Promise<void> =>
       deleteRecorded(options, cluster, { kind: 'group', id }),
+
+    /** Removes what was begun and never finished; what is more than begun, or was made anew, stays. */
+    undo: (id: string, recorded: Recorded): Promise<void> =>
+      options.operations.run(
+        undoRecorded(options.pools, { kind: 'group', id }, { recorded, states: ['creating', 'deleting'] }),
+      ),
   };
 }
 
@@ -75,38 +82,4 @@ function show(
 ): Snapshot {
   if (record?.cluster !== cluster.name) throw notFoundProblem({ kind: 'snapshot', id });
   return toSnapshot(record);
-}
-
-/** Deletes the snapshot, or the group with its members; what is not there is fine. INVALID_ARGUMENT for a member alone. */
-async function deleteRecorded(
-  { pools, operations }: ServiceOptions,
-  cluster: Cluster,
-  ref: Ref,
-): Promise<void> {
-  if (clusterOf(ref.id) !== cluster.name) return;
-  await operations.run<Recorded, void, void>({
-    operation: 'delete',
-    subject: undefined,
-    claims: [ref],
-    intend: sql => intendDelete(sql, ref),
-    act: ({ members }) => deleteAll(pools, members),
-    succeed: (sql, { intent }) => forget(sql, ref, intent),
-    async fail(sql, { intent, problem }) {
-      // Of a group some members may be deleted already: it goes on being deleted.
-      if (problem.code === 'FAILED_PRECONDITION' && ref.kind === 'snapshot')
-        await snapshotTable.update(sql, ref, { state: intent.subject.state });
-    },
-  });
-}
-
-async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<Intended<Recorded, void>> {
-  const known = await findRecorded(sql, { kind, id });
-  if (!known) return { result: undefined };
-  const { members } = known;
-  if (kind === 'snapshot' && members[0]?.groupId !== undefined)
-    throw invalidProblem(`snapshot "${id}" belongs to group "${members[0].groupId}"`);
-  for (const member of members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
-  for (const member of members) await snapshotTable.update(sql, member, { state: 'deleting' });
-  if (kind === 'group') await groupTable.update(sql, { id }, { state: 'deleting' });
-  return { intent: known };
 }

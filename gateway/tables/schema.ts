@@ -1,6 +1,7 @@
 import type { Engine } from '../store.ts';
 import { attachmentTable } from './attachments.ts';
 import { claimTable } from './claims.ts';
+import { clockTable } from './clock.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
 import { nodeTable } from './nodes.ts';
@@ -9,7 +10,7 @@ import { snapshotTable } from './snapshots.ts';
 import { volumeTable } from './volumes.ts';
 
 /** Which tables a store has; a release that changes them raises it, and changes those that it finds. */
-const version = 1;
+const version = 2;
 
 const tables = [
   volumeTable,
@@ -18,12 +19,21 @@ const tables = [
   attachmentTable,
   nodeTable,
   claimTable,
+  clockTable,
   reservationTable,
   findingTable,
 ];
 
+/** What a release changed in the tables of the one before it, by the version that this leads to. */
+const changes: Readonly<Record<number, readonly string[]>> = {
+  2: [
+    ...['volumes', 'snapshots'].map(name => `alter table ${name} add column nonce text not null default ''`),
+    ...clockTable.ddl,
+  ],
+};
+
 /**
- * Makes the tables of a new store and sums up what is reserved; gives the store's id, which no other store has. A store
+ * Makes the tables of a new store, changes those of an older release, sums up what is reserved; gives the store's id, which no other store has. A store
  * that a newer gateway has changed is refused with one clear line.
  */
 export function migrate(engine: Engine): Promise<string> {
@@ -33,10 +43,12 @@ export function migrate(engine: Engine): Promise<string> {
     const found = Number(row?.version ?? 0);
     if (found > version)
       throw new Error(`the store has schema version ${found}, but this gateway knows none after ${version}`);
-    if (found === 0) {
-      for (const statement of tables.flatMap(({ ddl }) => ddl)) await sql.run(statement);
-      await sql.run('insert into schema_version (version) values (?)', version);
-    }
+    const newer = Object.entries(changes).filter(([leadsTo]) => Number(leadsTo) > found);
+    const all = tables.flatMap(({ ddl }) => ddl);
+    for (const statement of found === 0 ? all : newer.flatMap(([, statements]) => statements))
+      await sql.run(statement);
+    if (row) await sql.run('update schema_version set version = ?', version);
+    else await sql.run('insert into schema_version (version) values (?)', version);
     await recountReservations(sql);
     await sql.run('create table if not exists store_identity (id text not null)');
     const adding = 'insert into store_identity (id) select ? where not exists (select 1 from store_identity)';

@@ -4,6 +4,8 @@ import { integer, json, optional, segments, table, text, type RecordOf } from '.
 
 const columns = {
   id: text(),
+  /** No other record has it, of the same id neither; what is made for this one carries it. Empty: older than nonces. */
+  nonce: text(),
   cluster: text(),
   name: text(),
   /** The pool of its volume. */

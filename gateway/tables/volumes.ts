@@ -30,6 +30,8 @@ export type Pending = {
 
 const columns = {
   id: text(),
+  /** No other record has it, of the same id neither; what is made for this one carries it. Empty: older than nonces. */
+  nonce: text(),
   cluster: text(),
   name: text(),
   pool: text(),

@@ -12,12 +12,12 @@ import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { undoVolume } from './delete.ts';
 import { isOneOf, readRequirement } from './placement.ts';
 import {
   type Asked,
   changeVolume,
   newVolumeRecord,
-  removeVolume,
   requireFitting,
   requireSame,
   toKnownVolume,
@@ -59,8 +59,9 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
       return { record: await changeVolume(sql, record, made), created: true };
     },
     async fail(sql, { intent: { record }, problem }) {
-      if (problemTable[problem.code].final) await removeVolume(sql, record);
+      if (problemTable[problem.code].final) await volumeTable.update(sql, record, { state: 'deleting' });
     },
+    undo: ({ record }) => undoVolume(options.pools, record, ['deleting']),
   });
   requireFitting(created.record, asNew, requirement);
   return created;
@@ -143,10 +144,11 @@ function requireTopologies(
 
 /** A volume of a size outside the bounds, or in another topology, is never reported as created, whoever created it. */
 async function create(backend: Backend, { record, source, topologies }: Creating): Promise<CreatedVolume> {
-  const { id, spec, reservedBytes: requiredBytes } = record;
+  const { id, nonce, spec, reservedBytes: requiredBytes } = record;
   const { limitBytes = 0, mutableParameters = {}, capabilities } = spec;
   const created = await backend.create({
     id,
+    nonce,
     requiredBytes,
     limitBytes,
     parameters: toKnownVolume(record).parameters,

@@ -46,6 +46,7 @@ export function emptyVolumeRecord(
 ): VolumeRecord {
   return {
     ...known,
+    nonce: crypto.randomUUID(),
     state: 'creating',
     sizeBytes: 0,
     reservedBytes: 0,

@@ -1,38 +1,23 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { preconditionProblem, Problem } from '../../src/api/problem.ts';
+import { Problem } from '../../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import type { Sql } from '../store.ts';
 import { attachmentTable, findAttachments } from '../tables/attachments.ts';
 import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
-import { findVolume, listVolumes, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { createVolume } from './create.ts';
-import { removeVolume, requireVolume, toKnownVolume, toVolume } from './record.ts';
-import { requireUnneeded } from './sources.ts';
+import { deleteVolume, undoVolume } from './delete.ts';
+import { requireVolume, toKnownVolume, toVolume } from './record.ts';
 import { readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
 /** Makes the volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
 export function createVolumes(options: ServiceOptions) {
-  const { engine, pools, operations, keepDeletedMs = 0 } = options;
+  const { engine, pools } = options;
 
   const show = async (record: VolumeRecord): Promise<Volume> =>
     toVolume(record, await findAttachments(engine.reader, record.id));
-
-  /** What is not ready has nothing that anybody could want back. */
-  const canRestore = ({ state }: VolumeRecord): boolean => keepDeletedMs > 0 && state === 'ready';
-
-  async function intendDelete(sql: Sql, id: string): Promise<Intended<VolumeRecord, void>> {
-    const known = await findVolume(sql, id);
-    if (!known) return { result: undefined };
-    const nodes = (await findAttachments(sql, id)).map(({ nodeId }) => `"${nodeId}"`);
-    if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
-    await requireUnneeded(sql, { kind: 'volume', id });
-    if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
-    return { intent: known };
-  }
 
   return {
     get: async (cluster: Cluster, id: string): Promise<Volume> =>
@@ -85,23 +70,12 @@ export function createVolumes(options: ServiceOptions) {
     /** Deletes the volume; one that is not there is fine. */
     async delete(cluster: Cluster, id: string): Promise<void> {
       if (clusterOf(id) !== cluster.name) return;
-      await operations.run<VolumeRecord, void, void>({
-        operation: 'delete',
-        subject: undefined,
-        claims: [{ kind: 'volume', id }],
-        intend: sql => intendDelete(sql, id),
-        async act(volume) {
-          if (!canRestore(volume)) await pools.get(volume.pool).backend.delete({ id });
-        },
-        async succeed(sql, { intent }) {
-          if (!canRestore(intent)) return removeVolume(sql, intent);
-          const restorableUntilMs = Date.now() + keepDeletedMs;
-          await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
-        },
-        async fail(sql, { intent: { state }, problem }) {
-          if (problem.code === 'FAILED_PRECONDITION') await volumeTable.update(sql, { id }, { state });
-        },
-      });
+      await deleteVolume(options, id);
+    },
+
+    /** Removes what was begun under this record and never finished; what is more than begun stays. */
+    async undo(record: VolumeRecord): Promise<void> {
+      await options.operations.run(undoVolume(options.pools, record, ['creating', 'deleting']));
     },
   };
 }

@@ -83,6 +83,7 @@ function isOffered(backend: Backend, need: Need): boolean {
 export function newVolume(volume: Partial<NewVolume> = {}): NewVolume {
   return {
     id: 'a.volume',
+    nonce: 'own',
     requiredBytes: mebibyte,
     limitBytes: 0,
     parameters: {},
@@ -112,7 +113,7 @@ export async function sourceOf(
 
 /** A snapshot to take. */
 export function newSnapshot(id: string, volume: KnownVolume, attachedForWriting = false): NewSnapshot {
-  return { id, volume, attachedForWriting, parameters: {} };
+  return { id, nonce: 'own', volume, attachedForWriting, parameters: {} };
 }
 
 /** Takes a snapshot, and asks again until it is ready. It is returned as backends are given it. */

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { chooseSize } from '../../gateway/volumes/size.ts';
+import { isProblem } from '../harness/gateway-problems.ts';
 import {
   assertHolds,
   createCheck,
   idsOf,
   makeVolume,
+  newSnapshot,
   newVolume,
   sourceOf,
+  takeSnapshot,
   type Check,
   type OpenBackend,
 } from './backend-fixtures.ts';
@@ -18,6 +21,7 @@ const mebibyte = 2 ** 20;
 export function testBackend(open: OpenBackend): void {
   const check = createCheck(open);
   testVolumes(check);
+  testNonces(check);
   testSources(check);
   testOptions(check);
   testSnapshots(check);
@@ -78,6 +82,52 @@ function testVolumes(check: Check): void {
     assert.deepEqual(await idsOf(backend), volumes.map(({ id }) => id).sort());
     await Promise.all(volumes.map(volume => backend.delete(volume)));
     assert.deepEqual(await idsOf(backend), []);
+  });
+}
+
+/** What a gateway does too late, for a record that is gone, neither gives its bytes to the next nor takes the next's. */
+function testNonces(check: Check): void {
+  check('what carries another nonce is not the volume, and stays', ['list'], async ({ backend, content }) => {
+    const own = newVolume();
+    const first = await backend.create(own);
+    content.write(own.id, 0, Buffer.from('old'));
+    await assert.rejects(backend.create({ ...own, nonce: 'another' }), isProblem('ALREADY_EXISTS'));
+    await backend.delete({ id: own.id, nonce: 'another' });
+    assert.deepEqual(await backend.create(own), first);
+    assertHolds(content, own.id, 0, 'old');
+    await backend.delete(own);
+    await backend.create({ ...own, nonce: 'another' });
+    await backend.delete(own);
+    assert.deepEqual(await idsOf(backend), [own.id]);
+    await backend.delete({ id: own.id });
+    assert.deepEqual(await idsOf(backend), []);
+  });
+
+  for (const kind of ['snapshot', 'volume'] as const)
+    check(`a copy of a ${kind} that carries another nonce is not the volume`, [kind], async opened => {
+      const { backend, content } = opened;
+      const volume = await makeVolume(backend, { id: 'a.source' });
+      content.write(volume.id, 0, Buffer.from('old'));
+      const wanted = newVolume({ id: 'a.clone', source: await sourceOf(backend, kind, volume) });
+      await backend.create(wanted);
+      const another = { ...wanted, nonce: 'another' };
+      const empty = newVolume({ id: 'a.clone', nonce: 'another' });
+      await assert.rejects(backend.create(empty), isProblem('ALREADY_EXISTS'));
+      await assert.rejects(backend.create(another), isProblem('ALREADY_EXISTS'));
+      await backend.delete(another);
+      assertHolds(content, 'a.clone', 0, 'old');
+    });
+
+  check('a snapshot that carries another nonce is another', ['snapshots'], async ({ backend }) => {
+    const { snapshots } = backend;
+    const own = newSnapshot('a.snapshot', await makeVolume(backend));
+    const first = await takeSnapshot(backend, own);
+    const another = { ...own, nonce: 'another' };
+    await assert.rejects(snapshots.create(another), isProblem('ALREADY_EXISTS'));
+    await snapshots.delete(another);
+    assert.deepEqual(await takeSnapshot(backend, own), first);
+    await snapshots.delete(own);
+    assert.deepEqual(await idsOf(snapshots), []);
   });
 }
 

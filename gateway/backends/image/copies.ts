@@ -1,11 +1,12 @@
-import { constants } from 'node:fs';
-import { copyFile, link, open, stat, statfs, unlink } from 'node:fs/promises';
+import { constants, existsSync, linkSync } from 'node:fs';
+import { copyFile, open, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { KnownSnapshot, NewSnapshot } from '../../backend.ts';
 import { codeOf, commandProblem, fileProblem, ignore } from '../local/files.ts';
+import { mark, requireMadeFor, unmark } from '../local/marks.ts';
 import { allocatedBytes, type ImagePool } from './pool.ts';
 import { writableLoopDevicesOf } from './use.ts';
 
@@ -28,13 +29,15 @@ export type Copy = {
   readonly name: string;
   readonly source: string;
   readonly target: string;
+  /** That of the record that the copy is made for. */
+  readonly nonce: string;
   /** Some node may write to the source now. */
   readonly attachedForWriting: boolean;
   /** The copy gets this size when it is larger than the source, which may not be larger than the limit. */
   readonly sizeBytes?: number;
   readonly limitBytes?: number;
 };
-type Source = Omit<Copy, 'target'>;
+type Source = Omit<Copy, 'target' | 'nonce'>;
 
 /** The copy under a name of its own, until it is whole and durable. */
 type Draft = Copy & { readonly path: string; readonly isWritten: boolean };
@@ -53,7 +56,8 @@ export function fromSnapshot({ snapshots }: ImagePool, { id }: KnownSnapshot): S
 }
 
 /**
- * Copies all files as they are at one point in time, or none; a file that has a target's name already stays. A file that
+ * Copies all files as they are at one point in time, or none; a file that has a target's name already stays, and is
+ * ALREADY_EXISTS when it was made for another record. A file that
  * is written meanwhile can only be copied by sharing its blocks on a filesystem that does so at one instant, and only
  * one such file. FAILED_PRECONDITION, with the reason, for anything else.
  */
@@ -130,12 +134,19 @@ async function stampOf({ name, source }: Source): Promise<string> {
 async function publish(drafts: readonly Draft[]): Promise<void> {
   const published: string[] = [];
   try {
-    for (const { path, target } of drafts) {
-      const isNew = await link(path, target).then(() => true, ignore('EEXIST'));
-      if (isNew) published.push(target);
+    // Nothing runs between the look and the link, and the mark comes first: what has a name is known by its mark.
+    for (const { name, path, target, nonce } of drafts) {
+      if (existsSync(target)) {
+        requireMadeFor(target, nonce, `a copy of ${name}`);
+        continue;
+      }
+      mark(target, nonce, path);
+      linkSync(path, target);
+      published.push(target);
     }
   } catch (error) {
     await Promise.all(published.map(path => unlink(path)));
+    published.forEach(unmark);
     throw fileProblem(error, 'a copy');
   }
 }

@@ -2,7 +2,9 @@ import { closeSync, constants, fsync, mkdirSync, openSync, readdirSync, unlinkSy
 import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { VolumeRef } from '../../backend.ts';
 import { ignore, isId, requireId } from '../local/files.ts';
+import { isAnothers, unmark } from '../local/marks.ts';
 
 /** What lies in a pool's directory: the images of its volumes, their snapshots, and copies that are being made. */
 export type ImagePool = {
@@ -56,9 +58,14 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
       const names = (await readdir(directory)).filter(name => name.endsWith(suffix));
       yield* names.map(name => name.slice(0, -suffix.length)).filter(isId);
     },
-    /** Removes files, durably; missing ones are fine. */
-    async remove(ids: readonly string[]): Promise<void> {
-      for (const id of ids) await unlink(pathOf(id)).catch(ignore('ENOENT'));
+    /** Removes files, durably; missing ones are fine, and what was made for another nonce stays. */
+    async remove(refs: readonly VolumeRef[]): Promise<void> {
+      for (const { id, nonce } of refs) {
+        const path = pathOf(id);
+        if (isAnothers(path, nonce)) continue;
+        await unlink(path).catch(ignore('ENOENT'));
+        unmark(path);
+      }
       await sync();
     },
     async close(): Promise<void> {

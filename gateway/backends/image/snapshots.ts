@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { ignore } from '../local/files.ts';
+import { requireMadeFor } from '../local/marks.ts';
 import { copyTogether, fromVolume } from './copies.ts';
 import { allocatedBytes, type ImagePool } from './pool.ts';
 
@@ -11,16 +12,17 @@ export function createSnapshots(pool: ImagePool): Required<Snapshots> {
 
   async function createGroup(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]> {
     const ids = members.map(({ id }) => id);
-    let made = await findSnapshots(pool, ids);
+    let made = await findSnapshots(pool, members);
     if (!isWhole(made, ids)) {
       // Members of an earlier try that did not end were copied at another time.
-      if (made.length > 0) await snapshots.remove(ids);
+      if (made.length > 0) await snapshots.remove(members);
       const copies = members.map(member => ({
         ...fromVolume(pool, member),
         target: snapshots.pathOf(member.id),
+        nonce: member.nonce,
       }));
       await copyTogether(pool, copies);
-      made = await findSnapshots(pool, ids);
+      made = await findSnapshots(pool, members);
     }
     // Those that were found may have their names and not be durable yet.
     await snapshots.sync();
@@ -38,17 +40,22 @@ export function createSnapshots(pool: ImagePool): Required<Snapshots> {
       return made;
     },
     measure: ({ id }) => allocatedBytes(images.pathOf(id)),
-    delete: ({ id }) => snapshots.remove([id]),
+    delete: snapshot => snapshots.remove([snapshot]),
     list: snapshots.list,
   };
 }
 
-/** Those of the snapshots that are on disk. */
+/** Those of the snapshots that are on disk; ALREADY_EXISTS when one was made for another. */
 async function findSnapshots(
   { snapshots }: ImagePool,
-  ids: readonly string[],
+  members: readonly NewSnapshot[],
 ): Promise<readonly CreatedSnapshot[]> {
-  const found = await Promise.all(ids.map(id => stat(snapshots.pathOf(id)).catch(ignore('ENOENT'))));
+  const find = async ({ id, nonce }: NewSnapshot) => {
+    const found = await stat(snapshots.pathOf(id)).catch(ignore('ENOENT'));
+    if (found) requireMadeFor(snapshots.pathOf(id), nonce, `the image of snapshot "${id}"`);
+    return found;
+  };
+  const found = await Promise.all(members.map(find));
   return found
     .filter(stats => stats !== undefined)
     .map(({ size, blocks, mtimeMs }) => ({

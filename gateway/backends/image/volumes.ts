@@ -13,6 +13,7 @@ import type {
   VolumeSource,
 } from '../../backend.ts';
 import { commandProblem, fileProblem, filesystemFaults, readFault } from '../local/files.ts';
+import { mark, requireMadeFor } from '../local/marks.ts';
 import { copyTogether, fromSnapshot, fromVolume, requireFree } from './copies.ts';
 import { allocatedBytes, type ImagePool, syncFile } from './pool.ts';
 import { requireUnused } from './use.ts';
@@ -42,7 +43,7 @@ export function createImages(
       await syncFile(fd);
       return sizeBytes;
     } catch (error) {
-      if (isNew) await images.remove([id]);
+      if (isNew) await images.remove([{ id }]);
       throw fileProblem(error, `the image of volume "${id}"`);
     } finally {
       if (fd >= 0) closeSync(fd);
@@ -54,28 +55,38 @@ export function createImages(
     const found = await images.sizeOf(volume.id);
     if (found) return;
     // An image without a size is what an unfinished create of an empty volume left.
-    if (found === 0) await images.remove([volume.id]);
-    const { limitBytes, requiredBytes: sizeBytes } = volume;
+    if (found === 0) await images.remove([{ id: volume.id }]);
+    const { nonce, limitBytes, requiredBytes: sizeBytes } = volume;
     const from = source.kind === 'snapshot' ? fromSnapshot(pool, source.snapshot) : fromVolume(pool, source);
-    await copyTogether(pool, [{ ...from, target: images.pathOf(volume.id), sizeBytes, limitBytes }]);
+    const target = images.pathOf(volume.id);
+    await copyTogether(pool, [{ ...from, target, nonce, sizeBytes, limitBytes }]);
+  }
+
+  /** The size that an image is to have: one that has a size is complete if it was made for this volume. */
+  function adopt(size: number, volume: NewVolume): number {
+    const path = images.pathOf(volume.id);
+    if (size === 0) {
+      mark(path, volume.nonce);
+      return volume.requiredBytes;
+    }
+    requireMadeFor(path, volume.nonce, `the image of volume "${volume.id}"`);
+    return requireWithin(size, volume);
   }
 
   return {
     /** An image that has a size is complete, and stays as it is; an empty one gets its size. */
     async create(volume) {
-      const { id, source, requiredBytes, mutableParameters } = volume;
+      const { id, source, mutableParameters } = volume;
       const isAllocated = mutableParameters?.['preallocate'] === 'true';
       const heldBytes = isAllocated ? await allocatedBytes(images.pathOf(id)) : 0;
       if (source) await fill(volume, source);
-      const sizeBytes = await resize(id, source ? 0 : O_CREAT, size =>
-        size > 0 ? requireWithin(size, volume) : requiredBytes,
-      );
+      const sizeBytes = await resize(id, source ? 0 : O_CREAT, size => adopt(size, volume));
       await images.sync();
       if (isAllocated)
         await allocate(pool, volume).catch(async error => {
           // An image that may hold data is never removed here: it is for a retry to complete.
           if (heldBytes > 0) throw unavailableProblem(asProblem(error).detail, error);
-          await images.remove([id]);
+          await images.remove([volume]);
           throw error;
         });
       return { sizeBytes };
@@ -88,7 +99,7 @@ export function createImages(
 
     async delete(volume) {
       await requireUnused(pool, volume);
-      await images.remove([volume.id]);
+      await images.remove([volume]);
     },
 
     async attach({ id, sizeBytes }) {

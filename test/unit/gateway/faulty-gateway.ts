@@ -38,7 +38,7 @@ export async function makeFaultyGateway(
 
 /** A volume as a backend is asked to make it. */
 export function newVolume(id: string): NewVolume {
-  return { id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
+  return { id, nonce: id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
 }
 
 /** Creates a volume of cluster `a`, of so many MiB. */

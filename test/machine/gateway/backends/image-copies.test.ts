@@ -213,7 +213,7 @@ const { image } = await import('${fileURLToPath(new URL('../../../../gateway/bac
 const backend = await image.open({ dir: process.argv[1] }, {});
 const volume = { id: 'a.volume', sizeBytes: 400 * 2 ** 20, parameters: {} };
 const source = { kind: 'volume', volume, attachedForWriting: false };
-await backend.create({ id: 'a.clone', requiredBytes: 400 * 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [], source });`;
+await backend.create({ id: 'a.clone', nonce: 'own', requiredBytes: 400 * 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [], source });`;
 
 function draftSizes(drafts: string): readonly number[] {
   try {

@@ -56,7 +56,7 @@ test('a repair removes what carries an id of ours and is unknown, and nothing el
   });
   await gateway.volumes.delete(clusters.a, 'a.kept');
   const volume = { id: 'a.orphan', sizeBytes: 2 ** 20, parameters: {} };
-  const taken = { id: 'a.orphaned-snapshot', volume, attachedForWriting: false, parameters: {} };
+  const taken = { id: 'a.orphaned-snapshot', nonce: 'x', volume, attachedForWriting: false, parameters: {} };
   await gateway.backend.snapshots?.create(taken);
   assert.deepEqual(await outcomes(gateway), [
     'done a.orphan',

@@ -141,7 +141,8 @@ test('a copy never replaces a file that has its name, and leaves no draft', asyn
   await makeVolume(backend);
   const [pool, target] = [openPool(root), join(root, 'a.clone.img')];
   writeFileSync(target, 'in use');
-  await copyTogether(pool, [{ ...fromVolume(pool, source), target }]);
+  const copies = [{ ...fromVolume(pool, source), target, nonce: 'own' }];
+  await assert.rejects(copyTogether(pool, copies), isProblem('ALREADY_EXISTS'));
   assert.equal(readFileSync(target, 'utf8'), 'in use');
   assert.deepEqual(readdirSync(join(root, 'drafts')), []);
   writeFileSync(join(root, 'drafts', 'interrupted'), 'half');

@@ -120,7 +120,14 @@ async function assertHolds(
   assert.deepEqual(topology, [{ zone: known.zone }], id);
   const source = { kind: 'snapshot', snapshot: { id, volumeId, sizeBytes } } as const;
   const bounds = { requiredBytes: sizeBytes, limitBytes: 0 };
-  await world.storage.create({ id: 'a.probe', ...bounds, parameters: {}, capabilities: [], source });
+  await world.storage.create({
+    id: 'a.probe',
+    nonce: 'probe',
+    ...bounds,
+    parameters: {},
+    capabilities: [],
+    source,
+  });
   assert.equal(hashOf(world, 'a.probe'), hashOfContent(known.content), id);
   await world.storage.delete({ id: 'a.probe' });
 }

@@ -89,12 +89,14 @@ test('a list comes in pages, of all snapshots or those of one volume', async t =
   assertProblem(await ask(`GET /v1/snapshots?pageToken=${token}`), 409, 'ABORTED');
 });
 
-test('what failed for good and cannot be undone is not final, and is finished by a retry', async t => {
-  const { snapshots, backend } = await makeFaultyGateway(t);
+test('what failed for good and cannot be undone is not final, and is finished by a sweep', async t => {
+  const { snapshots, backend, recovery } = await makeFaultyGateway(t);
   backend.failNext('snapshot', 'after', new Problem('INTERNAL', 'broken'));
   backend.failNext('snapshot-delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
   await assert.rejects(snapshots.create(a, id, spec), isProblem('UNAVAILABLE'));
   assert.deepEqual(await snapshotsIn(backend), [id]);
+  await recovery.sweep();
+  assert.deepEqual(await snapshotsIn(backend), []);
   assert.equal((await snapshots.create(a, id, spec)).snapshot.state, 'ready');
 });
 

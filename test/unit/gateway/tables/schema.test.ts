@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { migrate } from '../../../../gateway/tables/schema.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
+import { volumeTable } from '../../../../gateway/tables/volumes.ts';
+import { emptyVolumeRecord } from '../../../../gateway/volumes/record.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
 test('the tables are made once, and found by the next start', async t => {
@@ -33,4 +35,27 @@ test('a store that a newer gateway has changed is refused with one line', async 
     migrate(engine),
     /^Error: the store has schema version 99, but this gateway knows none after \d+$/,
   );
+});
+
+test('the store of an older release gets the columns and tables that are new, and keeps its volumes', async t => {
+  const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
+  t.after(() => engine.close());
+  await migrate(engine);
+  const record = emptyVolumeRecord({
+    id: 'a.pvc-1',
+    cluster: 'a',
+    name: 'pvc-1',
+    pool: 'main',
+    spec: { capabilities: [] },
+    source: undefined,
+  });
+  await engine.transaction(async sql => {
+    await volumeTable.insert(sql, record);
+    for (const name of ['volumes', 'snapshots']) await sql.run(`alter table ${name} drop column nonce`);
+    await sql.run('drop table clock');
+    await sql.run('update schema_version set version = 1');
+  });
+  await migrate(engine);
+  assert.deepEqual(await volumeTable.find(engine.reader, record), { ...record, nonce: '' });
+  assert.deepEqual(await engine.reader.all('select * from clock'), []);
 });

@@ -1,0 +1,27 @@
+import type { Sql } from '../store.ts';
+import { integer, table, text } from './table.ts';
+
+/** When a gateway last looked at the store, by its own clock. */
+export const clockTable = table('clock', {
+  key: ['name'],
+  columns: { name: text(), seenMs: integer() },
+});
+
+const name = 'gateway';
+
+/** Notes that it is `nowMs`, and returns what was noted last; undefined when nothing was. */
+export async function noteTime(sql: Sql, nowMs: number): Promise<number | undefined> {
+  await sql.lock('clock', name);
+  const last = await clockTable.find(sql, { name });
+  await clockTable.put(sql, { name, seenMs: nowMs });
+  return last?.seenMs;
+}
+
+/** Lets everything that waits for its time wait so much longer: soft-deleted volumes, and findings that must be old. */
+export async function postpone(sql: Sql, byMs: number): Promise<void> {
+  await sql.run(
+    `update volumes set restorable_until_ms = restorable_until_ms + ? where state <> 'ready' and state = 'deleted'`,
+    byMs,
+  );
+  await sql.run('update findings set first_seen_ms = first_seen_ms + ?', byMs);
+}

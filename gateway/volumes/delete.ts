@@ -1,0 +1,82 @@
+import { preconditionProblem } from '../../src/api/problem.ts';
+import type { Intended, Operation } from '../operations/operation.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Pools } from '../pools/pools.ts';
+import type { Sql } from '../store.ts';
+import { findAttachments } from '../tables/attachments.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { removeVolume } from './record.ts';
+import { requireUnneeded } from './sources.ts';
+
+/** Deletes the volume, or lets it be restored for a time; one that is not there is fine. */
+export async function deleteVolume(
+  { pools, operations, keepDeletedMs = 0 }: ServiceOptions,
+  id: string,
+): Promise<void> {
+  /** What is not ready has nothing that anybody could want back. */
+  const canRestore = ({ state }: VolumeRecord): boolean => keepDeletedMs > 0 && state === 'ready';
+
+  async function intend(sql: Sql): Promise<Intended<VolumeRecord, void>> {
+    const known = await findVolume(sql, id);
+    if (!known) return { result: undefined };
+    const nodes = (await findAttachments(sql, id)).map(({ nodeId }) => `"${nodeId}"`);
+    if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
+    await requireUnneeded(sql, { kind: 'volume', id });
+    if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
+    return { intent: known };
+  }
+
+  await operations.run<VolumeRecord, void, void>({
+    operation: 'delete',
+    subject: undefined,
+    claims: [{ kind: 'volume', id }],
+    intend,
+    async act(volume) {
+      if (!canRestore(volume)) await deleteFrom(pools, volume);
+    },
+    async succeed(sql, { intent }) {
+      if (!canRestore(intent)) return removeVolume(sql, intent);
+      const restorableUntilMs = Date.now() + keepDeletedMs;
+      await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
+    },
+    async fail(sql, { intent: { state }, problem }) {
+      if (problem.code === 'FAILED_PRECONDITION') await volumeTable.update(sql, { id }, { state });
+    },
+  });
+}
+
+/**
+ * Removes what was made for this record: while that is in one of the states, and what was made too late for one that is
+ * gone. A record in another state stays as it is, and so does another record of the same id.
+ */
+export function undoVolume(
+  pools: Pools,
+  { id, nonce, pool }: VolumeRecord,
+  states: readonly VolumeRecord['state'][],
+): Operation<VolumeRecord | undefined, void, void> {
+  return {
+    operation: 'delete',
+    subject: { nonce },
+    claims: [{ kind: 'volume', id }],
+    async intend(sql) {
+      const found = await volumeTable.find(sql, { id });
+      const known = found?.nonce === nonce ? found : undefined;
+      if (known ? !states.includes(known.state) : nonce === '') return { result: undefined };
+      if (known) await volumeTable.update(sql, known, { state: 'deleting' });
+      return { intent: known };
+    },
+    act: () => deleteFrom(pools, { id, nonce, pool }),
+    async succeed(sql, { intent }) {
+      if (intent) await removeVolume(sql, intent);
+    },
+    // What is recorded is being deleted: a sweep goes on with it.
+    fail: async () => {},
+  };
+}
+
+async function deleteFrom(
+  pools: Pools,
+  { id, nonce, pool }: Pick<VolumeRecord, 'id' | 'nonce' | 'pool'>,
+): Promise<void> {
+  await pools.get(pool).backend.delete({ id, nonce });
+}

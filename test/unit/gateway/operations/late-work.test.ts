@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { preconditionProblem } from '../../../../src/api/problem.ts';
+import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
+import { findAttachments } from '../../../../gateway/tables/attachments.ts';
+import { volumeTable } from '../../../../gateway/tables/volumes.ts';
+import { findRecorded } from '../../../../gateway/snapshots/record.ts';
+import { createFaultyBackend } from '../faulty-backend.ts';
+import {
+  clusters,
+  endClaims,
+  makeGateway,
+  mounted,
+  openMemory,
+  volumeSpec,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+
+const { a } = clusters;
+const id = 'a.pvc-1';
+const spec = volumeSpec('pvc-1', { source: { kind: 'volume', volumeId: 'a.source' } });
+const cut = { name: 'cut', volumeId: 'a.source' };
+const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.source', nodeId: 'n1' };
+const writing = { capability: mounted, readonly: false };
+const refused = preconditionProblem('refused (injected)');
+
+/** Two gateways on one store and one storage with a source that holds "old"; the first is the one that stops. */
+async function openPair(t: TestContext) {
+  const memory = await openMemory();
+  const stopping = await makeGateway(t, { backend: createFaultyBackend(memory), leaseMs: 600_000 });
+  const other = await stopping.replica({ backend: createFaultyBackend(memory) });
+  await stopping.volumes.create(a, 'a.source', volumeSpec('source'));
+  memory.write('a.source', 0, Buffer.from('old'));
+  /** Begins work that stands still in the storage past its claim's end, and ends in ABORTED once it may go on. */
+  const stop = async (method: 'create' | 'delete' | 'snapshot', begin: () => Promise<unknown>) => {
+    const resume = stopping.backend.hold(method);
+    const ended = assert.rejects(begin(), isProblem('ABORTED'));
+    await stopping.backend.entered(method);
+    await endClaims(stopping);
+    return async () => {
+      resume();
+      await ended;
+    };
+  };
+  return { memory, stopping, other, stop };
+}
+
+const holds = (memory: MemoryBackend) => Buffer.from(memory.read(id, 0, 3)).toString();
+const listed = (memory: MemoryBackend) => Array.fromAsync(memory.list?.() ?? []);
+const taken = (memory: MemoryBackend) => Array.fromAsync(memory.snapshots?.list?.() ?? []);
+
+test('a create that others took over and ended for good leaves nothing when it goes on', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
+  other.backend.failNext('create', 'before', refused);
+  await assert.rejects(other.volumes.create(a, id, spec), isProblem('FAILED_PRECONDITION'));
+  assert.ok(other.backend.calls.includes(`delete ${id}`));
+  await resume();
+  assert.deepEqual(await listed(memory), ['a.source']);
+  memory.write('a.source', 0, Buffer.from('new'));
+  assert.equal((await other.volumes.create(a, id, spec)).created, true);
+  assert.equal(holds(memory), 'new');
+});
+
+test('what late work left and could not remove is not given to the next volume of its name', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
+  other.backend.failNext('create', 'before', refused);
+  await assert.rejects(other.volumes.create(a, id, spec), isProblem('FAILED_PRECONDITION'));
+  stopping.backend.failNext('delete', 'before', new Error('unreachable'));
+  await resume();
+  assert.deepEqual(await listed(memory), ['a.source', id]);
+  await assert.rejects(other.volumes.create(a, id, spec), isProblem('ALREADY_EXISTS'));
+  await assert.rejects(other.volumes.get(a, id), isProblem('NOT_FOUND'));
+});
+
+test('a create that others took over and finished changes nothing when it goes on', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
+  await other.volumes.create(a, id, spec);
+  memory.write(id, 0, Buffer.from('own'));
+  await resume();
+  assert.equal(holds(memory), 'own');
+  assert.equal((await other.volumes.get(a, id)).state, 'ready');
+});
+
+test('a delete that others took over and finished leaves the next volume of its name alone', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  await other.volumes.create(a, id, spec);
+  const resume = await stop('delete', () => stopping.volumes.delete(a, id));
+  await other.volumes.delete(a, id);
+  await other.volumes.create(a, id, spec);
+  memory.write(id, 0, Buffer.from('own'));
+  await resume();
+  assert.equal(holds(memory), 'own');
+});
+
+test('a snapshot that others took over and ended for good leaves nothing when it goes on', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  const resume = await stop('snapshot', () => stopping.snapshots.create(a, 'a.cut', cut));
+  other.backend.failNext('snapshot', 'before', refused);
+  await assert.rejects(other.snapshots.create(a, 'a.cut', cut), isProblem('FAILED_PRECONDITION'));
+  await resume();
+  assert.deepEqual(await taken(memory), []);
+});
+
+test('a final failure is reported once nothing is left, and is not final before', async t => {
+  const { memory, other } = await openPair(t);
+  other.backend.failNext('create', 'after', refused);
+  other.backend.failNext('delete', 'before', new Error('unreachable'));
+  await assert.rejects(other.volumes.create(a, id, spec), isProblem('UNAVAILABLE'));
+  assert.equal((await other.volumes.get(a, id)).state, 'deleting');
+  await other.recovery.sweep();
+  assert.deepEqual(await listed(memory), ['a.source']);
+  await other.volumes.create(a, id, spec);
+});
+
+test('what its caller finished meanwhile is not undone', async t => {
+  const { memory, other } = await openPair(t);
+  const { backend, engine, volumes, snapshots, attachments } = other;
+  for (const method of ['create', 'snapshot', 'attach'] as const)
+    backend.failNext(method, 'after', new Error('unreachable'));
+  await assert.rejects(volumes.create(a, id, spec));
+  await assert.rejects(snapshots.create(a, 'a.cut', cut));
+  await assert.rejects(attachments.attach(key, writing));
+  const volume = await volumeTable.find(engine.reader, { id });
+  const recorded = await findRecorded(engine.reader, { kind: 'snapshot', id: 'a.cut' });
+  const [attachment] = await findAttachments(engine.reader, 'a.source');
+  assert.ok(volume && recorded && attachment);
+  await attachments.attach(key, writing);
+  await attachments.undo(key, attachment);
+  assert.equal((await attachments.get(key)).state, 'attached');
+  await attachments.detach(key);
+  await snapshots.create(a, 'a.cut', cut);
+  await snapshots.undo('a.cut', recorded);
+  await volumes.create(a, id, spec);
+  await volumes.undo(volume);
+  assert.equal((await volumes.get(a, id)).state, 'ready');
+  assert.deepEqual([await listed(memory), await taken(memory)], [['a.source', id], ['a.cut']]);
+});
