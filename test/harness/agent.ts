@@ -8,7 +8,13 @@ import { toPublishContext } from '../../src/api/attachment.ts';
 import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubelet/kubelet.ts';
 import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
 import { cli } from './dev.ts';
-import { loopDevicesOf, makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from './machine.ts';
+import {
+  bindToItself,
+  loopDevicesOf,
+  makeTemporaryDirectory,
+  mountsBelow,
+  removeTemporaryDirectory,
+} from './machine.ts';
 
 /** The name of the driver when none is set. */
 export const driverName = 'csi.fairlead.dev';
@@ -31,6 +37,8 @@ export interface TestNode {
   readonly root: string;
   readonly socket: string;
   readonly state: string;
+  /** The command by which its agents are started; empty on the host. */
+  readonly by: readonly string[];
   /** Starts an agent, by a command such as `unshare` where one is given. */
   startAgent(settings?: Readonly<Record<string, string>>, by?: readonly string[]): AgentProcess;
   /** Starts a kubelet; it is stopped after the test. */
@@ -44,14 +52,23 @@ export type VolumeOptions = { readonly mode?: VolumeSpec['mode']; readonly sizeB
 
 const MiB = 1024 * 1024;
 
+/** Where the agents of a node run: as processes of the host, or each in a mount namespace that ends with it, as in a pod. */
+export const homes = ['host', 'pod'] as const;
+export type Home = (typeof homes)[number];
+
 /** Makes the directories of one node. */
-export function openNode(t: Pick<TestContext, 'after'>): TestNode {
+export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): TestNode {
   const dir = makeTemporaryDirectory();
   const root = join(dir, 'kubelet');
   const plugin = join(root, 'plugins', driverName);
   const state = join(dir, 'state');
   for (const path of [join(root, 'pods'), join(root, 'plugins_registry'), plugin, join(dir, 'images')])
     mkdirSync(path, { recursive: true });
+  if (home === 'pod') {
+    bindToItself(dir, 'private');
+    bindToItself(root, 'shared');
+  }
+  const nodeBy = home === 'pod' ? ['unshare', '--mount', '--propagation', 'unchanged'] : [];
   const started: { end(): Promise<void> }[] = [];
   t.after(async () => {
     for (const one of started.toReversed()) await one.end();
@@ -63,7 +80,8 @@ export function openNode(t: Pick<TestContext, 'after'>): TestNode {
     root,
     socket,
     state,
-    startAgent(settings = {}, by = []) {
+    by: nodeBy,
+    startAgent(settings = {}, by = nodeBy) {
       const all = {
         endpoint: socket,
         'node-id': 'n1',
@@ -90,7 +108,7 @@ export function openNode(t: Pick<TestContext, 'after'>): TestNode {
 export async function openRunningNode(
   t: Pick<TestContext, 'after'>,
   settings: Readonly<Record<string, string>> = {},
-  { node = openNode(t), by = [] }: { readonly node?: TestNode; readonly by?: readonly string[] } = {},
+  { node = openNode(t), by = node.by }: { readonly node?: TestNode; readonly by?: readonly string[] } = {},
 ) {
   const agent = node.startAgent(settings, by);
   const kubelet = node.startKubelet();

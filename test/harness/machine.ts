@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -22,7 +22,7 @@ export function makeTemporaryDirectory(): string {
 export function removeTemporaryDirectory(dir: string): void {
   // One that is in use goes with its last user, and one that holds a bound device node frees it.
   for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
-  for (const path of mountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
+  for (const path of allMountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
   for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
   rmSync(dir, { recursive: true, force: true });
 }
@@ -49,26 +49,43 @@ export async function connectElsewhere(
   return { device: line.toString().trim(), end };
 }
 
-/** What is mounted at or below a directory, in the order of mounting. */
+/** What tests themselves mounted, which no agent has to take away. */
+const ground = new Set<string>();
+
+/** Makes a directory a mount of its own, of this propagation; it goes with the test's directory. */
+export function bindToItself(path: string, propagation: 'private' | 'shared'): void {
+  execFileSync('mount', ['--bind', path, path]);
+  execFileSync('mount', [`--make-${propagation}`, path]);
+  ground.add(path);
+}
+
+/** What is mounted at or below a directory, in the order of mounting, but for what `bindToItself` did. */
 export function mountsBelow(dir: string): readonly string[] {
+  return allMountsBelow(dir).filter(path => !ground.has(path));
+}
+
+function allMountsBelow(dir: string): readonly string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .map(line => line.split(' ')[4] ?? '')
     .filter(path => path === dir || path.startsWith(`${dir}/`));
 }
 
-/** Loop devices whose backing file lies below a directory. */
+/** Loop devices whose file lies below a directory by its path, or in its `images` by its inode. */
 export function loopDevicesOf(dir: string): readonly string[] {
-  return readdirSync('/sys/block')
-    .filter(name => name.startsWith('loop'))
-    .filter(name => backingFileOf(name).startsWith(`${dir}/`))
-    .map(name => `/dev/${name}`);
+  const images = join(dir, 'images');
+  const names = existsSync(images) ? readdirSync(images) : [];
+  const files = new Set(names.map(name => identityOf(join(images, name))));
+  const columns = ['NAME', 'BACK-MAJ:MIN', 'BACK-INO', 'BACK-FILE'];
+  const args = ['--list', '--raw', '--noheadings', '--output', columns.join()];
+  const lines = execFileSync('losetup', args, { encoding: 'utf8' }).split('\n');
+  return lines
+    .map(line => line.replaceAll('\\x20', ' ').split(/ +/))
+    .filter(([, number, inode, file]) => files.has(`${number} ${inode}`) || file?.startsWith(`${dir}/`))
+    .map(([name = '']) => name);
 }
 
-function backingFileOf(name: string): string {
-  try {
-    return readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8');
-  } catch {
-    return '';
-  }
+function identityOf(path: string): string {
+  const { dev, ino } = statSync(path);
+  return `${(dev >> 8) & 0xfff}:${dev & 0xff} ${ino}`;
 }

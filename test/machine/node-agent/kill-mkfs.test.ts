@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertNothingLeft, openNode } from '../../harness/agent.ts';
+import { assertNothingLeft, homes, openNode } from '../../harness/agent.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { findMissing, until } from '../../harness/node-agent-bench.ts';
 import { sample } from '../../harness/sample.ts';
@@ -58,42 +58,48 @@ const moments = [
   'while a pod has its data on the volume',
 ] as const;
 
-const cases = (['ext4', 'xfs', 'btrfs'] as const).flatMap(what => moments.map(moment => ({ what, moment })));
+const cases = (['ext4', 'xfs', 'btrfs'] as const).flatMap(what =>
+  moments.flatMap(moment => homes.map(home => ({ what, moment, home }))),
+);
 
-for (const { what, moment } of sample('mkfs that outlives', cases, 2)) {
+for (const { what, moment, home } of sample('mkfs that outlives', cases, 2)) {
   const skip = noRoot || findMissing([`mkfs.${what}`]) || false;
-  test(`an mkfs.${what} that outlives its agent and goes on ${moment} harms nothing`, { skip }, async t => {
-    const node = openNode(t);
-    const mkfs = makeSlowMkfs(node.dir, what);
-    const agent = createMortalAgent(node, mkfs.commandDir);
-    t.after(() => agent.kill());
-    const life = openLife(node, 'v', what);
-    const run = async (...calls: readonly Call[]): Promise<void> => {
-      for (const call of calls) await untilDone(agent, client => call(client, life));
-    };
+  test(
+    `an mkfs.${what} that outlives its agent and goes on ${moment} harms nothing (${home})`,
+    { skip },
+    async t => {
+      const node = openNode(t, home);
+      const mkfs = makeSlowMkfs(node.dir, what);
+      const agent = createMortalAgent(node, mkfs.commandDir);
+      t.after(() => agent.kill());
+      const life = openLife(node, 'v', what);
+      const run = async (...calls: readonly Call[]): Promise<void> => {
+        for (const call of calls) await untilDone(agent, client => call(client, life));
+      };
 
-    const interrupted = stage(await agent.client(), life).catch(() => 'interrupted');
-    await mkfs.waits();
-    await agent.kill();
-    assert.equal(await interrupted, 'interrupted');
-
-    if (moment === moments[0]) mkfs.release();
-    await run(stage, publish, write);
-    mkfs.release();
-    const status = await mkfs.firstStatus();
-    if (moment === moments[1]) assert.notEqual(status, 0, 'it made a filesystem anew');
-    const runs = begun(node.dir);
-
-    for (let times = 0; times < 2; times++) {
-      await run(check, unpublish, unstage);
+      const interrupted = stage(await agent.client(), life).catch(() => 'interrupted');
+      await mkfs.waits();
       await agent.kill();
-      await run(stage, publish);
-    }
-    await run(check);
-    assert.deepEqual(begun(node.dir), runs);
-    await run(unpublish, unstage);
-    assertNothingLeft(node);
-  });
+      assert.equal(await interrupted, 'interrupted');
+
+      if (moment === moments[0]) mkfs.release();
+      await run(stage, publish, write);
+      mkfs.release();
+      const status = await mkfs.firstStatus();
+      if (moment === moments[1]) assert.notEqual(status, 0, 'it made a filesystem anew');
+      const runs = begun(node.dir);
+
+      for (let times = 0; times < 2; times++) {
+        await run(check, unpublish, unstage);
+        await agent.kill();
+        await run(stage, publish);
+      }
+      await run(check);
+      assert.deepEqual(begun(node.dir), runs);
+      await run(unpublish, unstage);
+      assertNothingLeft(node);
+    },
+  );
 }
 
 /** The runs of mkfs on a device. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertNothingLeft, openNode } from '../../harness/agent.ts';
+import { assertNothingLeft, homes, openNode } from '../../harness/agent.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { findMissing } from '../../harness/node-agent-bench.ts';
 import { sample } from '../../harness/sample.ts';
@@ -89,14 +89,14 @@ const killed: readonly Killed[] = [
 const cases = (Object.keys(sizes) as What[]).flatMap(what =>
   killed
     .filter(({ call }) => call !== expand || !['ext4', 'directory'].includes(what))
-    .map(one => ({ what, one })),
+    .flatMap(one => homes.map(home => ({ what, one, home }))),
 );
 
-for (const { what, one } of sample('killed at any step', cases, 4)) {
+for (const { what, one, home } of sample('killed at any step', cases, 4)) {
   const needed = ['xfs', 'btrfs'].includes(what) ? [`mkfs.${what}`] : [];
   const skip = noRoot || findMissing(needed) || false;
-  test(`killed at any step of ${one.name}, ${what}: nothing is lost`, { skip }, async t => {
-    const node = openNode(t);
+  test(`killed at any step of ${one.name}, ${what}, in the ${home}: nothing is lost`, { skip }, async t => {
+    const node = openNode(t, home);
     const agent = createMortalAgent(node);
     t.after(() => agent.kill());
     let step = 0;

@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
@@ -29,7 +29,9 @@ export function createMortalAgent(node: TestNode, commandDir = ''): MortalAgent 
     };
     const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
     const env = { ...process.env, PATH: `${commandDir}:${process.env['PATH']}` };
-    const child = fork(program, argv, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env });
+    const [execPath = process.execPath, ...execArgv] = [...node.by, process.execPath];
+    const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc'];
+    const child = fork(program, argv, { stdio, env, execPath, execArgv });
     await once(child, 'message');
     return { child, client: connectCsi(`unix://${node.socket}`) };
   }

@@ -1,16 +1,29 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertNothingLeft, driverName, openNode, openRunningNode } from '../../harness/agent.ts';
-import { mountsBelow, testAsRoot as test } from '../../harness/machine.ts';
+import {
+  assertNothingLeft,
+  driverName,
+  homes,
+  openNode,
+  openRunningNode,
+  type TestNode,
+} from '../../harness/agent.ts';
+import { mountsBelow, testAsRoot } from '../../harness/machine.ts';
 import { isFull } from '../../harness/sample.ts';
 import type { Kubelet } from '../../fakes/kubelet/kubelet.ts';
 import type { Pod } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 
-test('two pods on one volume see the same files, and the volume stays until both have ended', async t => {
-  const { node, kubelet } = await openRunningNode(t);
+/** Runs with agents on the host, and with each in a mount namespace that ends with it, as in a pod. */
+function test(title: string, work: (t: TestContext, node: TestNode) => Promise<void>): void {
+  for (const home of homes) testAsRoot(`${title} (${home})`, t => work(t, openNode(t, home)));
+}
+
+test('two pods on one volume see the same files, and the volume stays until both have ended', async (t, node) => {
+  const { kubelet } = await openRunningNode(t, {}, { node });
   const volume = node.makeVolume('shared');
   const raw = node.makeVolume('shared-raw', { mode: 'Block' });
   await Promise.all(['pod-1', 'pod-2'].map(uid => kubelet.runPod({ uid, volumes: [volume, raw] })));
@@ -25,8 +38,8 @@ test('two pods on one volume see the same files, and the volume stays until both
   assertNothingLeft(node);
 });
 
-test('a kubelet that was killed finds its volumes by their directories, and takes away those of lost pods', async t => {
-  const { node, kubelet: before } = await openRunningNode(t);
+test('a kubelet that was killed finds its volumes by their directories, and takes away those of lost pods', async (t, node) => {
+  const { kubelet: before } = await openRunningNode(t, {}, { node });
   const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
   const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
   await Promise.all([before.runPod(kept), before.runPod(lost)]);
@@ -45,8 +58,8 @@ test('a kubelet that was killed finds its volumes by their directories, and take
   assertNothingLeft(node);
 });
 
-test('an agent that is asked to end serves on until the last volume is taken away, and then ends', async t => {
-  const { node, agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': '60s' });
+test('an agent that is asked to end serves on until the last volume is taken away, and then ends', async (t, node) => {
+  const { agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': '60s' }, { node });
   const volumes = [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })];
   await Promise.all(volumes.map(volume => kubelet.runPod({ uid: volume.name, volumes: [volume] })));
   let hasEnded = false;
@@ -61,8 +74,7 @@ test('an agent that is asked to end serves on until the last volume is taken awa
   assertNothingLeft(node);
 });
 
-test('an agent ends with its grace though a volume is still in use, and a second signal does not wait', async t => {
-  const node = openNode(t);
+test('an agent ends with its grace though a volume is still in use, and a second signal does not wait', async (t, node) => {
   for (const [grace, signals] of [
     ['300ms', 1],
     ['60s', 2],
@@ -81,9 +93,9 @@ test('an agent ends with its grace though a volume is still in use, and a second
 /** How often the agent ends. */
 const ends = isFull ? 100 : 20;
 
-test('killed or upgraded again and again, the agent is registered every time, disturbs no pod, and leaves nothing', async t => {
-  const running = await openRunningNode(t);
-  const { node, kubelet, drain } = running;
+test('killed or upgraded again and again, the agent is registered every time, disturbs no pod, and leaves nothing', async (t, node) => {
+  const running = await openRunningNode(t, {}, { node });
+  const { kubelet, drain } = running;
   const kept = { uid: 'kept', volumes: [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })] };
   const volumes = ['x', 'y', 'z'].map(name => node.makeVolume(name));
   let underWay: Promise<void> = Promise.resolve();

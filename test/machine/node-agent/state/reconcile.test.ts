@@ -2,37 +2,42 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { assertNothingLeft, driverName, openNode, type TestNode } from '../../../harness/agent.ts';
+import { assertNothingLeft, driverName, homes, openNode, type TestNode } from '../../../harness/agent.ts';
 import { loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
 
-test('an agent whose volumes were taken away while it was down works as ever', { skip: noRoot }, async t => {
-  const node = openNode(t);
-  const settings = { 'metrics-listen': '127.0.0.1:0' };
-  const first = node.startAgent(settings);
-  const kubelet = node.startKubelet();
-  await kubelet.plugins.registered(driverName);
-  const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
-  const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
-  await Promise.all([kubelet.runPod(kept), kubelet.runPod(lost)]);
-  kubelet.stop();
-  await first.end('SIGKILL');
-  await takeAway(node);
+for (const home of homes)
+  test(
+    `an agent whose volumes were taken away while it was down works as ever (${home})`,
+    { skip: noRoot },
+    async t => {
+      const node = openNode(t, home);
+      const settings = { 'metrics-listen': '127.0.0.1:0' };
+      const first = node.startAgent(settings);
+      const kubelet = node.startKubelet();
+      await kubelet.plugins.registered(driverName);
+      const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
+      const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
+      await Promise.all([kubelet.runPod(kept), kubelet.runPod(lost)]);
+      kubelet.stop();
+      await first.end('SIGKILL');
+      await takeAway(node);
 
-  const idle = node.startAgent({ ...settings, 'shutdown-grace': '600s' });
-  const text = await (await fetch(`http://${(await idle.ready)['metrics']}/metrics`)).text();
-  assert.match(text, /^fairlead_node_records 0$/m);
-  assert.doesNotMatch(text, /^fairlead_node_volume_healthy\{/m);
-  assert.match(idle.stderr(), /"count":4,"msg":"volumes are recorded that are not here any more/);
-  await idle.end('SIGTERM');
+      const idle = node.startAgent({ ...settings, 'shutdown-grace': '600s' });
+      const text = await (await fetch(`http://${(await idle.ready)['metrics']}/metrics`)).text();
+      assert.match(text, /^fairlead_node_records 0$/m);
+      assert.doesNotMatch(text, /^fairlead_node_volume_healthy\{/m);
+      assert.match(idle.stderr(), /"count":4,"msg":"volumes are recorded that are not here any more/);
+      await idle.end('SIGTERM');
 
-  node.startAgent(settings);
-  const after = node.startKubelet();
-  await after.plugins.registered(driverName);
-  await after.reconstruct([kept]);
-  assert.deepEqual(after.failures, []);
-  await after.drain();
-  assertNothingLeft(node);
-});
+      node.startAgent(settings);
+      const after = node.startKubelet();
+      await after.plugins.registered(driverName);
+      await after.reconstruct([kept]);
+      assert.deepEqual(after.failures, []);
+      await after.drain();
+      assertNothingLeft(node);
+    },
+  );
 
 /**
  * As a reboot does: mounts and devices go, directories stay. A device that anything else has open, such as udev or
