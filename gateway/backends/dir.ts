@@ -16,6 +16,7 @@ import {
   createOwnerMark,
   fileProblem,
   filesystemFaults,
+  guardDirectory,
   ignore,
   isId,
   readFault,
@@ -62,6 +63,7 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
   const release = nfs ? undefined : await lockDirectory(root, 'the directory', vacateTimeoutMs);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
   void emptyTrash(root, () => true).catch(() => {});
+  const find = createFind(root);
   return {
     name: 'dir',
     accessModes,
@@ -69,10 +71,10 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     areShares: true,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters: z.strictObject({}),
-    ...createVolumes(root, protocol),
+    ...createVolumes(root, protocol, find),
     async attach({ id }, { capability }) {
       requireFilesystem(capability, protocol);
-      const path = await findVolume(root, id);
+      const path = await find(id);
       if (path === undefined) throw preconditionProblem(`the directory of volume "${id}" is missing`);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
@@ -103,11 +105,12 @@ function requireFilesystem({ fsType }: Capability, protocol: string): void {
 function createVolumes(
   root: string,
   protocol: string,
+  find: ReturnType<typeof createFind>,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
     async create({ id, nonce, requiredBytes, capabilities }) {
       for (const capability of capabilities) requireFilesystem(capability, protocol);
-      const path = await findVolume(root, id);
+      const path = await find(id);
       const made = join(root, id);
       // An empty directory is what an unfinished create left; one that holds another's data is never given to a new volume.
       const holdsData = path !== undefined && (await readdir(path)).length > 0;
@@ -127,13 +130,13 @@ function createVolumes(
     },
 
     async expand({ id, sizeBytes }, { requiredBytes }) {
-      if ((await findVolume(root, id)) === undefined)
+      if ((await find(id)) === undefined)
         throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
       return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
     },
 
     async delete({ id, nonce }) {
-      const path = await findVolume(root, id);
+      const path = await find(id);
       const isOwn = !isAnothers(join(root, id), nonce);
       if (path !== undefined && isOwn) {
         await requireUnmounted(path, id);
@@ -153,12 +156,16 @@ function createVolumes(
 }
 
 /**
- * The path of a volume's directory, right below the root; undefined when it is missing. INVALID_ARGUMENT for what is no
- * volume's id, FAILED_PRECONDITION for what is no directory, such as a symbolic link.
+ * Finds the path of a volume's directory, right below the root; undefined when it is missing. INVALID_ARGUMENT for what is
+ * no volume's id, FAILED_PRECONDITION for what is no directory, such as a symbolic link.
  */
-async function findVolume(root: string, id: string): Promise<string | undefined> {
-  const path = join(root, requireId(id, 'volume'));
-  return (await hasDirectory(path)) ? path : undefined;
+function createFind(root: string): (id: string) => Promise<string | undefined> {
+  const requireInPlace = guardDirectory(root);
+  return async id => {
+    const path = join(root, requireId(id, 'volume'));
+    requireInPlace();
+    return (await hasDirectory(path)) ? path : undefined;
+  };
 }
 
 /** FAILED_PRECONDITION while this machine has the directory or a part of it mounted; others' mounts it cannot see. */

@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
+import { identityOf } from '../../src/lib/directories.ts';
 import type { Engine, Sql, SqlRow } from '../store.ts';
 
 /** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
@@ -79,9 +80,10 @@ function connect(path: string, readOnly: boolean): Connection {
       database.exec('pragma journal_mode = wal; pragma synchronous = full; begin immediate; commit');
       for (const file of [...files, `${path}-shm`]) chmodSync(file, 0o600);
     }
-    const opened = files.map(identify);
+    // Opened here a second time, a file would lose SQLite's locks when it is closed.
+    const opened = files.map(identityOf);
     const requireInPlace = (): void => {
-      if (files.some((file, index) => identify(file) !== opened[index]))
+      if (files.some((file, index) => identityOf(file) !== opened[index]))
         throw new Problem('UNAVAILABLE', 'the file of the store was removed, moved or replaced');
     };
     const statements = new Map<string, StatementSync>();
@@ -103,12 +105,6 @@ function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch {}
-}
-
-/** Differs for each file; an opened file keeps its own from any other. Never opened here: to close it would free SQLite's locks. */
-function identify(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
 }
 
 function createSql({ prepare }: Connection): Sql {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
@@ -14,6 +15,12 @@ export async function makeDirectories(path: string): Promise<void> {
   }
   // Fails, with the path, where a file was taken for a directory above.
   await readdir(path);
+}
+
+/** Differs for each file or directory that is there; undefined where there is none. Nothing is opened. */
+export function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { VolumeRef } from '../../backend.ts';
-import { ignore, isId, requireId } from '../local/files.ts';
+import { guardDirectory, ignore, isId, requireId } from '../local/files.ts';
 import { isAnothers, unmark } from '../local/marks.ts';
 
 /** What lies in a pool's directory: the images of its volumes, their snapshots, and copies that are being made. */
@@ -39,9 +39,13 @@ export function openPool(root: string): ImagePool {
 function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: string) {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const fd = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const requireInPlace = guardDirectory(directory);
   let syncing: Promise<void> | undefined;
   /** Always right below the directory; INVALID_ARGUMENT for what is no id. */
-  const pathOf = (id: string): string => join(directory, requireId(id, noun) + suffix);
+  const pathOf = (id: string): string => {
+    requireInPlace();
+    return join(directory, requireId(id, noun) + suffix);
+  };
   /** Makes the directory's entries durable; calls at about the same time share one fsync. */
   const sync = (): Promise<void> =>
     (syncing ??= new Promise(setImmediate).then(() => {
@@ -55,6 +59,7 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
     sizeOf: async (id: string): Promise<number | undefined> =>
       (await lstat(pathOf(id)).catch(ignore('ENOENT')))?.size,
     async *list(): AsyncGenerator<string> {
+      requireInPlace();
       const names = (await readdir(directory)).filter(name => name.endsWith(suffix));
       yield* names.map(name => name.slice(0, -suffix.length)).filter(isId);
     },

@@ -3,6 +3,7 @@ import { access, open, readFile, rename, statfs, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { clusterOf } from '../../../src/api/ids.ts';
 import { invalidProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
+import { identityOf } from '../../../src/lib/directories.ts';
 import type { ExecResult } from '../../../src/lib/exec.ts';
 import type { HealthEntry, OwnerMark } from '../../backend.ts';
 
@@ -61,6 +62,18 @@ export async function syncDirectory(path: string, mode?: number): Promise<void> 
   await using directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (mode !== undefined) await directory.chmod(mode);
   await directory.sync();
+}
+
+/**
+ * What it gives throws UNAVAILABLE once the directory was moved or mounted over: what is missing at the path then is not
+ * known to be gone.
+ */
+export function guardDirectory(path: string): () => void {
+  const opened = identityOf(path);
+  return () => {
+    if (identityOf(path) !== opened)
+      throw unavailableProblem(`"${path}" is no longer the directory that was opened`);
+  };
 }
 
 /** The owner's mark in a directory, in a file that no volume's id can name. */

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
@@ -22,6 +31,7 @@ const hostileIds = [
   'a.x/..',
   'a.x/y',
   '/etc/passwd',
+  '.owner',
   '.trash',
   '.trash/a.x',
   'drafts',
@@ -56,6 +66,21 @@ const kinds = [
 
 for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
   describe(`the backend ${name}`, () => {
+    test('what is missing where the pool was moved away or mounted over is not reported as deleted', async t => {
+      const { root, backend } = await open(t);
+      const volume = await makeVolume(backend);
+      renameSync(root, `${root}.moved`);
+      for (const mountPoint of [false, true]) {
+        if (mountPoint) mkdirSync(root);
+        await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
+        await assert.rejects(backend.create(newVolume({ id: 'a.other' })), isProblem('UNAVAILABLE'));
+      }
+      assert.deepEqual(readdirSync(root), []);
+      rmdirSync(root);
+      renameSync(`${root}.moved`, root);
+      await backend.delete(volume);
+    });
+
     testBackend(async t => {
       const { root, backend } = await open(t);
       return {
