@@ -154,7 +154,7 @@ async function unmountTop({ host, unmounting }: Unmounter, path: string, count: 
   const run = (...force: readonly string[]) =>
     runInDirectory(host, path, {
       command: 'umount',
-      args: [...asGiven, '--internal-only', ...force, '--', path],
+      args: [...asGiven, '--internal-only', ...options, ...force, '--', path],
     });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
     const error = await run(...(tries > 0 ? ['--force'] : [])).then(() => undefined, asProblem);
