@@ -56,7 +56,7 @@ export const attachmentResourceSchema = z
     volumeId,
     nodeId,
     state: attachmentState,
-    readonly: z.boolean(),
+    readonly: z.boolean().describe('As asked; true as well where the access mode is for readers only.'),
     attachment: attachmentSchema.optional(),
   })
   .meta({ id: 'AttachmentResource', description: 'A volume on a node; `attachment` once it is attached.' });
