@@ -30,6 +30,8 @@ const closeGraceMs = 3_000;
 const sweepEveryMs = 15_000;
 /** How often the configuration's files are looked at, in milliseconds; a key that was removed is refused after this time. */
 const readAgainEveryMs = 2_000;
+/** Of a header that is there twice the first one counts otherwise; two of `host` are refused so. */
+const serverOptions = { joinDuplicateHeaders: true };
 /** Longer than a client keeps an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
 
@@ -64,7 +66,8 @@ export async function startGateway(
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];
-  const pages = metricsListen && (await startObservability({ listen: metricsListen, engine, pools, log }));
+  const pages =
+    metricsListen && (await startObservability({ listen: metricsListen, engine, ...configuration, log }));
   opened.defer(() => pages?.close());
   const observe = pages?.observe;
   const app = createApp({ pools, ...services, admin, authenticate, version, log, publicDocs, observe });
@@ -103,8 +106,12 @@ async function listen(
 ): Promise<Server> {
   const server = (
     certificate
-      ? createAdaptorServer({ fetch, createServer: createTlsServer, serverOptions: certificate.first })
-      : createAdaptorServer({ fetch, createServer })
+      ? createAdaptorServer({
+          fetch,
+          createServer: createTlsServer,
+          serverOptions: { ...serverOptions, ...certificate.first },
+        })
+      : createAdaptorServer({ fetch, createServer, serverOptions })
   ) as Server;
   server.keepAliveTimeout = keepAliveTimeout;
   await once(server.listen(port, host), 'listening');

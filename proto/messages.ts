@@ -32,6 +32,13 @@ function moduleOf({ proto, services: names }: Bundle): string {
   return `// Generated from proto/${proto}. Do not edit.
 import protobuf from 'protobufjs/minimal.js';
 const { Reader, Writer, util } = protobuf;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Text, or an error for what is no UTF-8 (a reader of protobufjs replaces and cuts), or has a NUL, which no name and no path has. */
+const textOf = r => {
+  const text = utf8.decode(r.bytes());
+  if (text.includes('\\0')) throw new Error('text has a NUL');
+  return text;
+};
 /** The messages by their full names. */
 const messages = {
 ${entries.join('\n')}
@@ -51,7 +58,9 @@ function codeOf(type: protobuf.Type): string {
     fromObject: converter.fromObject(type),
     toObject: converter.toObject(type),
   };
-  const lines = Object.entries(functions).map(([name, code]) => `  ${name}: ${code.toString()},`);
+  const lines = Object.entries(functions).map(
+    ([name, code]) => `  ${name}: ${code.toString().replaceAll('r.string()', 'textOf(r)')},`,
+  );
   return `{
 const types = [${type.fieldsArray.map(field => referenceTo(field.resolvedType)).join(', ')}];
 Object.assign(messages[${JSON.stringify(nameOf(type))}], {

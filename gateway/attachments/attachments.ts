@@ -131,6 +131,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       detachFrom(key, attachmentId),
 
     async get({ cluster, volumeId, nodeId }: AttachmentKey): Promise<AttachmentResource> {
+      requireOwn(cluster, { kind: 'volume', id: volumeId });
       const volume = await findVolume(engine.reader, volumeId);
       const key = { volumeId, cluster: cluster.name, nodeId };
       const found = await attachmentTable.find(engine.reader, key);

@@ -36,8 +36,8 @@ export type HandleOptions = { readonly show: Handle | undefined; readonly log: L
 const maxWaitS = 60;
 const defaultWaitS = 30;
 
-/** What a text has in which an object may have a key that is the way to its prototype, escaped or not. */
-const mayNameProto = /__proto__|\\u/;
+/** What a text has in which a key may be the way to a prototype, escaped or not, or characters that are none. */
+const mayHide = /__proto__|\\u/;
 
 /**
  * The route of an operation: reads the path, the query and the body by the row's schemas, waits for as long as the
@@ -64,12 +64,23 @@ export function readWaitMs(prefer: string | undefined): number {
 }
 
 async function readRequest(c: Context<Env>, { query, body }: Operation): Promise<object> {
+  requireEncoded(c.req.url);
   const ids = c.req.param();
   return {
     ...(query && readBy(query, c.req.query(), 'query')),
     ...ids,
     ...(body && { body: readBy(body, parseJson(await readBody(c)), 'body') }),
   };
+}
+
+/** Ids and values that cannot be decoded would be taken as they are written. */
+function requireEncoded(url: string): void {
+  if (!url.includes('%')) return;
+  try {
+    decodeURIComponent(url);
+  } catch (error) {
+    throw invalidProblem('the URL has what is not percent-encoded UTF-8', error);
+  }
 }
 
 const limitBody = bodyLimit({
@@ -79,28 +90,43 @@ const limitBody = bodyLimit({
   },
 });
 
+/** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 async function readBody(c: Context<Env>): Promise<string> {
   const { headers } = c.req.raw;
   const length = headers.get('content-length');
   // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
   if (!isSmall) await limitBody(c, async () => {});
-  return c.req.text();
+  try {
+    return utf8.decode(await c.req.arrayBuffer());
+  } catch (error) {
+    throw (error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+      ? invalidProblem('body: not UTF-8', error)
+      : error;
+  }
 }
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text, mayNameProto.test(text) ? requireOwnKey : undefined);
+    return JSON.parse(text, mayHide.test(text) ? requirePlain : undefined);
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw invalidProblem('body: not JSON', error);
   }
 }
 
-/** A schema would drop such a key, wherever it is, instead of reporting it. */
-function requireOwnKey(key: string, value: unknown): unknown {
+/** A schema would drop such a key, wherever it is, and a store or a tool would cut or replace such text. */
+function requirePlain(key: string, value: unknown): unknown {
   if (key === '__proto__') throw invalidProblem('body: "__proto__" is not known');
+  if (!isPlain(key) || (typeof value === 'string' && !isPlain(value)))
+    throw invalidProblem('body: has text with a NUL or half of a surrogate pair');
   return value;
+}
+
+function isPlain(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
 }
 
 function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {

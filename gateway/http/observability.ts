@@ -23,6 +23,8 @@ type ObservabilityOptions = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly engine: Engine;
   readonly pools: Pools;
+  /** What is wrong with key files now. */
+  readonly keyFaults: () => readonly unknown[];
   readonly log: Log;
 };
 
@@ -32,7 +34,8 @@ const storeTimeoutMs = 2_000;
  * Serves `/healthz` (200 while the process answers), `/readyz` (200 while its store does, too) and `/metrics`, whose
  * labels are routes, statuses and pools: no id, and no name of a cluster.
  */
-export async function startObservability({ listen, engine, pools, log }: ObservabilityOptions) {
+export async function startObservability({ listen, log, ...shown }: ObservabilityOptions) {
+  const { engine, pools, keyFaults } = shown;
   const [outcomes, durations] = [createCounter(), createHistogram()];
   const readMetrics = async (): Promise<string> => {
     const reserved = pools
@@ -41,6 +44,11 @@ export async function startObservability({ listen, engine, pools, log }: Observa
     const rows: readonly Row[] = [
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
       ['fairlead_gateway_pool_reserved_bytes', 'What is reserved of a pool.', await Promise.all(reserved)],
+      [
+        'fairlead_gateway_key_faults',
+        'Faults in key files, for which tokens are refused.',
+        keyFaults().length,
+      ],
     ];
     return renderMetrics([
       durations.show('fairlead_gateway_request_duration_seconds', 'How long requests took.'),

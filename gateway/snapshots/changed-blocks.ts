@@ -5,7 +5,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
+import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
 import { toKnownSnapshot } from './record.ts';
 
 type Query = { readonly base: string | undefined; readonly offset: number; readonly limit: number };
@@ -13,6 +13,7 @@ type Query = { readonly base: string | undefined; readonly offset: number; reado
 /** Makes what lists the blocks of a cluster's snapshots that hold data, or that differ. */
 export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   async function requireReadySnapshot(cluster: Cluster, id: string): Promise<SnapshotRecord> {
+    requireOwn(cluster, { kind: 'snapshot', id });
     const snapshot = await snapshotTable.find(engine.reader, { id });
     if (snapshot?.cluster !== cluster.name || snapshot.state === 'creating')
       throw notFoundProblem({ kind: 'snapshot', id });

@@ -3,7 +3,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
+import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
 import { createRecorded } from './create.ts';
 import { deleteRecorded, undoRecorded } from './delete.ts';
 import { findRecorded, type Recorded, toGroup, toSnapshot } from './record.ts';
@@ -13,6 +13,7 @@ export function createSnapshots(options: ServiceOptions) {
   const { reader } = options.engine;
   return {
     async get(cluster: Cluster, id: string): Promise<Snapshot> {
+      requireOwn(cluster, { kind: 'snapshot', id });
       return show({ cluster, id }, await snapshotTable.find(reader, { id }));
     },
 
@@ -52,6 +53,7 @@ export function createSnapshots(options: ServiceOptions) {
 export function createGroups(options: ServiceOptions) {
   return {
     async get(cluster: Cluster, id: string): Promise<Group> {
+      requireOwn(cluster, { kind: 'group', id });
       const found = await findRecorded(options.engine.reader, { kind: 'group', id });
       if (found?.subject.cluster !== cluster.name) throw notFoundProblem({ kind: 'group', id });
       return toGroup(found);

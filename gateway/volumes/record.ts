@@ -9,7 +9,7 @@ import type { AttachmentRecord } from '../tables/attachments.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
+import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
 import { chooseTopologies, meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
 import { readAll, readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
@@ -145,6 +145,8 @@ export function toKnownVolume({ id, sizeBytes, spec, segments }: VolumeRecord): 
 
 /** The cluster's volume, in whatever state; NOT_FOUND when it has none with this id. */
 export async function requireVolume(sql: Reader, cluster: Cluster, id: string): Promise<VolumeRecord> {
+  // First, so that another's volume costs no more time than one that is nowhere.
+  requireOwn(cluster, { kind: 'volume', id });
   const volume = await findVolume(sql, id);
   if (volume?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
   return volume;

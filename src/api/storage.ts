@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byteLength, mapByteLength, maxIdBytes, maxMapBytes } from './ids.ts';
+import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern } from './ids.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from './topology.ts';
 
 /** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
@@ -52,7 +52,9 @@ export const text = (example: string) => nonEmpty.meta({ examples: [example] });
 
 /** The name that a caller chose for something. */
 export const nameOf = (example: string) =>
-  text(example).refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
+  text(example)
+    .regex(namePattern, 'has control characters')
+    .refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
 
 /** The id of a volume. */
 export const volumeId = text('east.pvc-1');

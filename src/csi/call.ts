@@ -9,7 +9,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { maxIdBytes } from '../api/ids.ts';
-import { asProblem, callerGone, problemTable, type Problem } from '../api/problem.ts';
+import { asProblem, callerGone, invalidProblem, problemTable, type Problem } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
 
 /** What a handler knows of its call beside the request. */
@@ -58,7 +58,7 @@ export function toGrpcHandler(
   return async (call, callback) => {
     const opened = openCall(edge, call, unaryTimeoutMs);
     try {
-      callback(null, await handler(call.request, opened));
+      callback(null, await handler(opened.read(), opened));
       opened.end('OK');
     } catch (error) {
       callback(opened.fail(error));
@@ -72,7 +72,7 @@ export function toGrpcStream(edge: Edge, handler: Streaming<unknown, unknown>) {
     const opened = openCall(edge, call, streamTimeoutMs);
     const { signal } = opened;
     try {
-      for await (const response of handler(call.request, opened)) {
+      for await (const response of handler(opened.read(), opened)) {
         signal.throwIfAborted();
         if (!call.write(response)) await once(call, 'drain', { signal });
       }
@@ -99,16 +99,26 @@ function openCall(
   if (call.cancelled) cancel();
   const deadlineMs = Number(call.getDeadline());
   const requestId = randomUUID().slice(-12);
+  let request: unknown;
   const describe = () => ({
     rpc,
     requestId,
-    ...volumeOf(call.request),
+    ...volumeOf(request),
     durationMs: Math.round(performance.now() - startMs),
   });
   return {
     deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
     requestId,
     signal: abort.signal,
+    /** The request; INVALID_ARGUMENT for bytes that are none. */
+    read(): unknown {
+      try {
+        request = (call.request as () => unknown)();
+        return request;
+      } catch (error) {
+        throw invalidProblem('the request is malformed, or has text that is not UTF-8 or has a NUL', error);
+      }
+    },
     end(code: 'OK' | 'CANCELLED') {
       ended?.(code);
       if (code === 'OK') log.debug('answered', describe());
@@ -128,7 +138,7 @@ function openCall(
 
 /** The volume that a request names, as a field of a log line; no good id has more characters than that. */
 function volumeOf(request: unknown): { readonly volumeId?: string } {
-  const { volume_id: volumeId } = request as { readonly volume_id?: unknown };
+  const { volume_id: volumeId } = (request ?? {}) as { readonly volume_id?: unknown };
   if (typeof volumeId !== 'string' || volumeId === '') return {};
   return { volumeId: volumeId.slice(0, maxIdBytes) };
 }

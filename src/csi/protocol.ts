@@ -76,7 +76,8 @@ function toDefinition(messages: Messages, service: string, methods: readonly Met
       requestStream,
       responseStream,
       requestSerialize: asked.serialize,
-      requestDeserialize: asked.deserialize,
+      // Read where a problem can be answered: a request that cannot be read is not INTERNAL.
+      requestDeserialize: (bytes: Uint8Array) => () => asked.deserialize(bytes),
       responseSerialize: answered.serialize,
       responseDeserialize: answered.deserialize,
     };

@@ -1,5 +1,5 @@
 import { invalidProblem, Problem } from '../api/problem.ts';
-import { byteLength, mapByteLength, maxIdBytes, maxMapBytes } from '../api/ids.ts';
+import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern } from '../api/ids.ts';
 import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
 import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
@@ -13,13 +13,11 @@ export function readId(value: string, field: string): string {
   return readShort(value, field, maxIdBytes);
 }
 
-/** Control characters, which no name may have, except white space (CSI spec, "CreateVolume"). */
-const controlCharacters = /[^\P{Cc}\t\n\r]/u;
-
 /** The name that the caller chose for something: an id without control characters. */
 export function readName(value: string): string {
-  if (controlCharacters.test(value)) throw invalidProblem('name has control characters');
-  return readId(value, 'name');
+  const name = readId(value, 'name');
+  if (!namePattern.test(name)) throw invalidProblem('name has control characters');
+  return name;
 }
 
 /** A node's id, of at most 256 bytes; `''` where none is given. */

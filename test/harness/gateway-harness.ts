@@ -190,7 +190,9 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
       const response = await app.request(path, {
         method,
         headers: { authorization: `Bearer ${token}`, ...headers },
-        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        ...(body !== undefined && {
+          body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
+        }),
       });
       const text = await response.text();
       return {

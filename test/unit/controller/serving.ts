@@ -28,7 +28,11 @@ export const everything: Capabilities = { ...offered, features: [...features] };
 export type Asked = readonly [name: string, input: Readonly<Record<string, unknown>>];
 
 /** A controller of cluster "a" on a socket, and what it asked of the API. */
-export type Served = { readonly csi: CsiClient; readonly asked: readonly Asked[] };
+export type Served = {
+  readonly csi: CsiClient;
+  readonly asked: readonly Asked[];
+  readonly socketPath: string;
+};
 
 /** Serves a controller in front of a client that is a plain object; `client` overrides single answers. */
 export async function serveController(
@@ -52,12 +56,12 @@ export async function serveController(
     cluster: 'a',
     advertised: storage.advertised ?? advertisedByDefault,
   };
-  const { csi } = await serveCsi(t, {
+  const { csi, socketPath } = await serveCsi(t, {
     controller: createController(options),
     groups: createGroupController(options),
     metadata: createSnapshotMetadata(options),
   });
-  return { csi, asked };
+  return { csi, asked, socketPath };
 }
 
 /** Calls an RPC by its name; what a stream sends comes as a list, and everything as plain data. */

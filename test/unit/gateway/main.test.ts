@@ -138,6 +138,7 @@ test('the gateway tells how it is on a port of its own, and names no volume and 
     requestsLine('PUT', 201),
     requestsLine('GET', 401),
     'fairlead_gateway_pool_reserved_bytes{pool="images"} 1048576',
+    'fairlead_gateway_key_faults 0',
   ])
     assert.ok(text.split('\n').includes(line), text);
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
@@ -148,6 +149,26 @@ test('the gateway tells how it is on a port of its own, and names no volume and 
   assert.deepEqual([status, reason], [503, 'store: the file of the store was removed, moved or replaced\n']);
   await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), isProblem('UNAVAILABLE'));
   assert.equal(existsSync(join(directory, 'images', 'a.secretive.img')), true);
+});
+
+test('a request of which the host or the token is there twice is refused, and so is a path of raw bytes', async t => {
+  const { running } = await start(t, prepare(t));
+  const { hostname, port, host } = new URL(urlOf(running));
+  const authorization = `Authorization: Bearer ${await signer.sign()}`;
+  const rows = [
+    ['GET /v1/volumes', [`Host: ${host}`, authorization], 200],
+    ['GET /v1/volumes', [`Host: ${host}`, 'Host: elsewhere', authorization], 400],
+    ['GET /v1/volumes', [`Host: ${host}`, `Host: ${host}`, authorization], 400],
+    ['GET /v1/volumes', [`Host: ${host}`, authorization, 'Authorization: Bearer x.y.z'], 401],
+    ['GET /v1/nodes/\xE9', [`Host: ${host}`, authorization], 400],
+  ] as const;
+  for (const [route, headers, status] of rows) {
+    const socket = connect(Number(port), hostname);
+    socket.setEncoding('latin1');
+    socket.write([`${route} HTTP/1.1`, ...headers, 'Connection: close', '', ''].join('\r\n'), 'latin1');
+    const answer = (await Array.fromAsync(socket)).join('');
+    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), headers.join(', '));
+  }
 });
 
 test('a body that is not read, of a bad token or too long, holds up no other request', async t => {

@@ -53,7 +53,7 @@ const ownerRoutes = allOperations
 for (const { route, body } of ownerRoutes) {
   test(`${route} with another cluster's id answers as for one that is nowhere, and changes nothing`, async t => {
     const gateway = await makeGateway(t);
-    const { ask, backend } = gateway;
+    const { ask, backend, engine } = gateway;
     await prepareForeign(gateway);
     const look = async (): Promise<unknown> => {
       const kinds = ['volumes', 'snapshots', 'groups'];
@@ -62,11 +62,17 @@ for (const { route, body } of ownerRoutes) {
     };
     const before = await look();
     const calls = backend.calls.length;
+    const asked = [t.mock.method(engine.reader, 'all'), t.mock.method(engine, 'transaction')];
     const foreign = await ask(route.replace('ID', 'b.pvc-1'), { body });
     const nowhere = await ask(route.replace('ID', 'b.never'), { body });
     assert.equal(foreign.status, nowhere.status);
     assert.equal(String(foreign.body['detail']).replace('pvc-1', 'never'), String(nowhere.body['detail']));
     assert.ok(foreign.status === 404 || foreign.status === 204);
+    // What the store is not asked for takes no more time for what is there.
+    assert.deepEqual(
+      asked.map(({ mock }) => mock.callCount()),
+      [0, 0],
+    );
     assert.deepEqual(await look(), before);
     assert.equal(backend.calls.length, calls);
   });
