@@ -42,7 +42,7 @@ export const gatewaySettings = {
     optional: true,
   },
   'keep-deleted': {
-    doc: 'how long a deleted volume keeps its data and what it reserves, so that it can be restored; 0s: not at all',
+    doc: 'how long a deleted volume keeps its data and what it reserves, so that it can be restored, while a gateway runs; 0s: not at all',
     parse: durationMs,
     default: '0s',
   },

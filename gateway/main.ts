@@ -59,9 +59,10 @@ export async function startGateway(
   opened.defer(() => configuration.close());
   const { pools } = configuration;
   await requireKnownPools(engine.reader, pools);
-  const operations = createOperations({ engine, leaseMs: config['claim-lease'], checkpoint });
+  const leaseMs = config['claim-lease'];
+  const operations = createOperations({ engine, leaseMs, checkpoint });
   const services = createServices({ engine, pools, operations, keepDeletedMs: config['keep-deleted'] });
-  const recovery = createRecovery({ engine, services, log });
+  const recovery = createRecovery({ engine, services, log, leaseMs });
   const admin = createAdmin({ engine, pools, operations, recovery });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';

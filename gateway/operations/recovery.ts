@@ -7,14 +7,18 @@ import { findAttachments } from '../tables/attachments.ts';
 import { listUnfinished, type Resource } from '../tables/claims.ts';
 import { groupTable } from '../tables/groups.ts';
 import { findMembers, snapshotTable } from '../tables/snapshots.ts';
-import { expireSoftDeleted, volumeTable } from '../tables/volumes.ts';
+import { volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import { createClock } from './clock.ts';
+import { defaultLeaseMs } from './operation.ts';
 
 /** What is needed to find and to finish work. */
 export type RecoveryOptions = {
   readonly engine: Engine;
   readonly services: Services;
   readonly log: Log;
+  /** As the operations have it. */
+  readonly leaseMs?: number | undefined;
 };
 
 /** What was begun: `create` asks again as the cluster would, `undo` leaves alone what is more than begun. */
@@ -26,7 +30,8 @@ const concurrency = 4;
 export type Recovery = ReturnType<typeof createRecovery>;
 
 /** Makes the recovery. It makes the same calls that a cluster would make again, so it follows the same rules. */
-export function createRecovery({ engine, services, log }: RecoveryOptions) {
+export function createRecovery({ engine, services, log, leaseMs = defaultLeaseMs }: RecoveryOptions) {
+  const look = createClock({ engine, log, leaseMs });
   const { volumes, changes, attachments, snapshots, groups } = services;
   const { reader } = engine;
 
@@ -101,7 +106,7 @@ export function createRecovery({ engine, services, log }: RecoveryOptions) {
     /** Goes once over everything that is unfinished and not claimed; returns how many resources that were. */
     async sweep(): Promise<number> {
       const nowMs = Date.now();
-      await engine.transaction(sql => expireSoftDeleted(sql, nowMs));
+      await look(nowMs);
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const) {
         const ids = await listUnfinished(reader, kind, nowMs);

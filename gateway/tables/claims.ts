@@ -38,6 +38,14 @@ export async function renewClaim(
   await sql.run(renewing, untilMs, kind, id, owner);
 }
 
+/**
+ * No claim holds longer than until `untilMs`, whatever it says: it was made by a clock that was ahead. A holder that is
+ * alive renews its own.
+ */
+export async function limitClaims(sql: Sql, untilMs: number): Promise<void> {
+  await sql.run('update claims set until_ms = ? where until_ms > ?', untilMs, untilMs);
+}
+
 /** Frees the resource. False when the claim is the owner's no more. */
 export async function releaseClaim(sql: Sql, { kind, id }: Resource, owner: string): Promise<boolean> {
   return (await sql.run('delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner)) > 0;

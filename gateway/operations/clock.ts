@@ -1,0 +1,42 @@
+import type { Log } from '../../src/lib/log.ts';
+import type { Engine } from '../store.ts';
+import { limitClaims } from '../tables/claims.ts';
+import { noteTime, postpone } from '../tables/clock.ts';
+import { expireSoftDeleted } from '../tables/volumes.ts';
+
+/** How far a clock may be from what the store was told last, in milliseconds. */
+const toleranceMs = 60_000;
+
+/** What a clock is compared with, and how long claims hold. */
+type ClockOptions = { readonly engine: Engine; readonly log: Log; readonly leaseMs: number };
+
+/**
+ * Makes what ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
+ * gateway looked at the store, or that a clock left out, counts for neither.
+ */
+export function createClock({ engine, log, leaseMs }: ClockOptions): (nowMs: number) => Promise<void> {
+  let lookedMs: number | undefined;
+  return async nowMs => {
+    const elapsedMs = lookedMs === undefined ? 0 : performance.now() - lookedMs;
+    const { aheadMs, behindMs } = await engine.transaction(async sql => {
+      const seenMs = (await noteTime(sql, nowMs)) ?? nowMs;
+      const skew = { aheadMs: nowMs - seenMs - elapsedMs, behindMs: seenMs - nowMs };
+      if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs));
+      await limitClaims(sql, nowMs + leaseMs);
+      await expireSoftDeleted(sql, nowMs);
+      return skew;
+    });
+    lookedMs = performance.now();
+    if (aheadMs > toleranceMs)
+      log.warn(
+        'no gateway looked at the store for long, or the clock went ahead: what is deleted is kept longer',
+        {
+          durationMs: Math.round(aheadMs),
+        },
+      );
+    if (behindMs > toleranceMs)
+      log.warn('the clock is behind that of the gateway that last looked at the store', {
+        durationMs: behindMs,
+      });
+  };
+}

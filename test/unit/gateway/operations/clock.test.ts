@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import {
+  clusters,
+  makeGateway,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { makeFaultyGateway } from '../faulty-gateway.ts';
+
+const { a } = clusters;
+const id = 'a.pvc-1';
+const day = 86_400_000;
+const startMs = Date.UTC(2030, 0, 1);
+
+/** A gateway with a volume that was deleted and can be restored for 90 seconds, at `startMs`. */
+async function openDeleted(t: TestContext) {
+  t.mock.timers.enable({ apis: ['Date'], now: startMs });
+  const gateway = await makeGateway(t, { backend: await openMemory(), keepDeletedMs: 90_000 });
+  await gateway.recovery.sweep();
+  await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
+  await gateway.volumes.delete(a, id);
+  /** What the storage has once a gateway has looked around at this time. */
+  const volumesAt = async (ms: number, { recovery, backend }: Gateway = gateway) => {
+    t.mock.timers.setTime(startMs + ms);
+    await recovery.sweep();
+    return Array.fromAsync(backend.list?.() ?? []);
+  };
+  return { gateway, volumesAt };
+}
+
+test('a clock that goes ahead deletes nothing: what was deleted is kept as long as was said', async t => {
+  const { gateway, volumesAt } = await openDeleted(t);
+  assert.deepEqual(await volumesAt(30 * day), [id]);
+  assert.match(gateway.logLines.join('\n'), /^warn .*the clock went ahead/m);
+  assert.deepEqual(await volumesAt(30 * day + 50_000), [id]);
+  assert.deepEqual(await volumesAt(30 * day + 100_000), []);
+});
+
+test('time in which no gateway ran is none in which a volume could be restored', async t => {
+  const { gateway, volumesAt } = await openDeleted(t);
+  assert.deepEqual(await volumesAt(30 * day, await gateway.replica()), [id]);
+});
+
+test('a clock that goes back is told, and what was deleted is kept', async t => {
+  const { gateway, volumesAt } = await openDeleted(t);
+  assert.deepEqual(await volumesAt(-day), [id]);
+  assert.match(gateway.logLines.join('\n'), /^warn the clock is behind/m);
+});
+
+test('a claim that a clock ahead has made ends within one lease of the next sweep', async t => {
+  const { backend, engine, volumes, recovery } = await makeFaultyGateway(t, { names: [] });
+  const release = backend.hold('create');
+  const creating = volumes.create(a, id, volumeSpec('pvc-1'));
+  await backend.entered('create');
+  await engine.transaction(sql => sql.run('update claims set until_ms = ?', Date.now() + 30 * day));
+  await recovery.sweep();
+  const [claim] = await engine.reader.all('select until_ms from claims');
+  release();
+  await creating;
+  assert.ok(Number(claim?.['until_ms']) <= Date.now() + 15_000);
+});
