@@ -1,6 +1,16 @@
 import { advertisedSetting, driverNameSetting } from '../src/csi/identity.ts';
-import { absolutePath, choice, durationMs, hostPort, integer, text, unixSocket } from '../src/lib/parsers.ts';
+import {
+  absolutePath,
+  choice,
+  durationMs,
+  hostPort,
+  integer,
+  list,
+  text,
+  unixSocket,
+} from '../src/lib/parsers.ts';
 import { logLevelSetting, type SettingsOf, type SettingsTable } from '../src/lib/settings.ts';
+import { protocols } from '../src/api/attachment.ts';
 import { filesystems } from './filesystems/index.ts';
 import { parseTopology } from './plugin/topology.ts';
 
@@ -31,6 +41,16 @@ export const nodeSettings = {
     doc: 'the directory below which all staging and target paths lie; / allows any path (development only)',
     parse: absolutePath,
     default: '/var/lib/kubelet',
+  },
+  protocols: {
+    doc: 'the attach protocols that this node takes, in a list with commas',
+    parse: list(choice(...protocols)),
+    default: protocols.join(','),
+  },
+  'local-roots': {
+    doc: 'the directories below which volumes over loop and bind lie, in a list with commas or line by line; without it there are none',
+    parse: list(absolutePath),
+    optional: true,
   },
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,

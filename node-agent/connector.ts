@@ -4,7 +4,10 @@ import type { Host } from './host.ts';
 import type { Mount } from '../src/lib/linux/mountinfo.ts';
 
 /** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
-export type Connector<P extends Protocol> = DeviceConnector<P> | ShareConnector<P>;
+export type Connector<P extends Protocol> = (DeviceConnector<P> | ShareConnector<P>) & {
+  /** The attachment's `path` is one of this machine, which the node must allow; what is used has exactly this path, or is refused. */
+  readonly isLocal?: true;
+};
 
 /** Brings a volume as a block device. `connect` and `disconnect`, run again at any point, end in the same state. */
 export interface DeviceConnector<P extends Protocol> {

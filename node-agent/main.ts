@@ -21,6 +21,7 @@ import type { Registration } from './plugin/registration.ts';
 import { createSurvey, report, type Survey } from './plugin/preflight.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
+import { openTrust, whyRefused, type Trust } from './volumes/trust.ts';
 
 /** The start, with kubelet's first calls, is not held up by the survey's report, in milliseconds. */
 const reportAfterMs = 1_000;
@@ -38,9 +39,11 @@ export async function startNodeAgent(
   for (const directory of [config['state-dir'], recordsDirectory]) await host.makeDirectory(directory);
   // Not the state directory itself: sockets may lie there, and whoever binds one locks their directory.
   await lockDirectory(recordsDirectory, 'state directory');
-  const survey = createSurvey(host);
-  const shared: Shared = { log, agent: await openAgent(config, { host, log, metrics }), metrics, survey };
-  const { records } = shared.agent;
+  const trust = await readTrust(config, host);
+  const survey = createSurvey(host, protocol => whyRefused(trust, protocol));
+  const agent = await openAgent(config, { host, log, metrics, trust });
+  const shared: Shared = { log, agent, metrics, survey };
+  const { records } = agent;
   await using started = new AsyncDisposableStack();
   const server = await serveNode(config, shared);
   started.defer(() => server.close());
@@ -68,10 +71,16 @@ type Shared = {
   readonly metrics: Metrics | undefined;
   readonly survey: Survey;
 };
-type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host };
+type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host; readonly trust: Trust };
+
+/** Which attachments this node takes. */
+function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
+  const { protocols, 'local-roots': roots = [], 'state-dir': state, 'kubelet-dir': kubelet } = config;
+  return openTrust({ protocols, roots, own: [state, kubelet] }, host);
+}
 
 /** What the work on volumes shares, with what an earlier agent recorded. */
-async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): Promise<Agent> {
+async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Opening): Promise<Agent> {
   const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
   const base = {
     named: config['kubelet-dir'],
@@ -82,6 +91,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics }: Opening): P
     host,
     records,
     base,
+    trust,
     defaultFilesystem: filesystemsByName[config['default-fs']],
     observePhase: metrics?.observePhase,
     cache: createCache(),

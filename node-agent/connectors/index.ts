@@ -8,8 +8,8 @@ import { nfs } from './nfs.ts';
 
 /** Every attach protocol's connector; the compiler names one that is missing. */
 const connectors: { readonly [P in Protocol]: Connector<P> } = {
-  loop,
-  bind,
+  loop: { ...loop, isLocal: true },
+  bind: { ...bind, isLocal: true },
   nfs,
   nbd: lazily(async () => (await import('./nbd.ts')).nbd),
   iscsi: lazily(async () => (await import('./iscsi.ts')).iscsi),
@@ -36,7 +36,7 @@ const needs: { readonly [P in Protocol]: Needs } = {
 };
 
 /** An attach protocol, and why this node cannot use it; no reason where it can. */
-export type ProtocolState = { readonly protocol: Protocol; readonly reason?: string };
+export type ProtocolState = { readonly protocol: Protocol; readonly reason?: string | undefined };
 
 /** Which attach protocols work on this node, by what is installed and what the kernel has or can load; changes nothing. */
 export async function surveyProtocols(host: Host): Promise<readonly ProtocolState[]> {

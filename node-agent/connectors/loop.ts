@@ -27,8 +27,10 @@ export const loop: DeviceConnector<'loop'> = {
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const { path } = attachment;
   const known = (await devicesOf(path, host)).map(({ name }) => name);
+  const before = await namesWithFile(host);
   const name = onlyDisk(known, path) ?? (await attach(attachment, host));
-  const isNew = known.length === 0;
+  // What a link led to meanwhile may have had a device before, which is its owner's.
+  const isNew = known.length === 0 && !before.includes(name);
   await requireNoLink(path, { name, isNew }, host);
   const device = await fitDisk(name, { attachment, identity: path, rescan }, host);
   if (isNew) await setProof(device.number, path, host);
@@ -58,8 +60,7 @@ async function requireNoLink(
   const backing = await readBacking(`/sys/block/${name}`, host);
   if (backing === path) return;
   if (backing === undefined) throw unavailableProblem(`loop device "/dev/${name}" was there and is gone`);
-  const line = { command: 'realpath', args: ['--canonicalize-existing', '--', path] };
-  const real = (await runToEnd(host, line)).stdout.replace(/\n$/, '');
+  const real = await readReal(path, host);
   if (real === path && !isNew) return;
   if (isNew) await host.run('losetup', ['--detach', `/dev/${name}`]);
   throw real === path
@@ -133,10 +134,20 @@ async function devicesOf(path: string, host: Host) {
   const result = await runIfInstalled(host, line);
   if (!result) return [];
   if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
-  return [...result.stdout.matchAll(/^\/dev\/(\S+) +(\d+:\d+)/gm)].map(([, name = '', number = '']) => ({
-    name,
-    number,
-  }));
+  const found = [...result.stdout.matchAll(/^\/dev\/(\S+) +(\d+:\d+)/gm)].map(
+    ([, name = '', number = '']) => ({ name, number }),
+  );
+  // losetup follows links: what one leads to is another's.
+  for (const { name } of found)
+    if ((await readBacking(`/sys/block/${name}`, host)) !== path && (await readReal(path, host)) !== path)
+      return [];
+  return found;
+}
+
+/** The path without symbolic links; empty where nothing is there. */
+async function readReal(path: string, host: Host): Promise<string> {
+  const line = { command: 'realpath', args: ['--canonicalize-existing', '--', path] };
+  return (await runToEnd(host, line)).stdout.replace(/\n$/, '');
 }
 
 /** Only a device that has a file has a size: asking each of the others too would cost more than all else here. */

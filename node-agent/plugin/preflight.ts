@@ -1,3 +1,4 @@
+import type { Protocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { surveyProtocols, type ProtocolState } from '../connectors/index.ts';
@@ -7,13 +8,15 @@ import { isInstalled } from '../host/prerequisites.ts';
 /** What this node can attach; it is found out when it is first asked for, once, and again after a failure. */
 export type Survey = ReturnType<typeof createSurvey>;
 
-/** A survey that nobody has asked for yet. */
-export function createSurvey(host: Host) {
+/** A survey that nobody has asked for yet; `whyRefused` says why the node takes a protocol in no case. */
+export function createSurvey(host: Host, whyRefused: (protocol: Protocol) => string | undefined) {
   let known: readonly ProtocolState[] = [];
   let asked: Promise<readonly ProtocolState[]> | undefined;
   const look = async (): Promise<readonly ProtocolState[]> => {
     try {
-      return (known = await surveyProtocols(remembering(host)));
+      const states = await surveyProtocols(remembering(host));
+      known = states.map(({ protocol, reason }) => ({ protocol, reason: whyRefused(protocol) ?? reason }));
+      return known;
     } catch (error) {
       asked = undefined;
       throw error;

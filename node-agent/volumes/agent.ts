@@ -6,6 +6,7 @@ import type { Watch } from '../host/stuck-commands.ts';
 import type { Cache } from '../state/cache.ts';
 import type { Records } from '../state/records.ts';
 import type { Base } from './target-path.ts';
+import type { Trust } from './trust.ts';
 
 /** What the work on every volume shares. */
 export type Agent = {
@@ -15,6 +16,7 @@ export type Agent = {
   readonly watch: Watch;
   readonly unmounting: Unmounting;
   readonly base: Base;
+  readonly trust: Trust;
   /** What a blank volume is formatted with when no filesystem is asked for. */
   readonly defaultFilesystem: Filesystem;
   /** Measures the phases of its work; undefined where nobody does. */

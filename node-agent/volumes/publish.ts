@@ -13,6 +13,7 @@ import { showsGoneDevice } from './device.ts';
 import { findUses, foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
 import { inDirectory, inspectPath, removeLeftover, requireUsable } from './target-path.ts';
+import { requireTrusted } from './trust.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -37,6 +38,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const { host } = agent;
   const { targetPath, readonly } = request;
   const record = requireStaged(agent, request);
+  requireTrusted(agent.trust, record.attachment);
   const volume = volumeOf(agent, record);
   const mounts = await host.mounts();
   const state = await inspectPath(agent, { field: 'target_path', path: targetPath }, mounts);

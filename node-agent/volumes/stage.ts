@@ -16,6 +16,7 @@ import { findUses, foreignProblem, isAsAsked, isTurnedReadonly, requireNotForeig
 import { isHeldByOther, requireOwnDevice, requireOwnReach } from './one-device.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
 import { inDirectory, inspectPath, requireUsable } from './target-path.ts';
+import { requireTrusted } from './trust.ts';
 
 /** A volume, how to reach it, and where and how it shall be staged. */
 export type StageRequest = Pick<
@@ -32,6 +33,7 @@ type Call = { readonly secrets: Secrets; readonly isMissing: boolean };
  */
 export async function stage(agent: Agent, request: StageRequest, secrets: Secrets = {}): Promise<void> {
   const { host, records } = agent;
+  requireTrusted(agent.trust, request.attachment);
   const known = records.get(request.volumeId);
   const record = toRecord(request, known);
   const volume = volumeOf(agent, record);

@@ -66,6 +66,9 @@ type FieldsOf<T extends Fields> = {
 /** The name of an attach protocol. */
 export type Protocol = keyof typeof attachmentFields;
 
+/** The names of all attach protocols. */
+export const protocols = Object.keys(attachmentFields) as readonly Protocol[];
+
 type ReachOf<P extends Protocol> = { readonly protocol: P } & FieldsOf<(typeof attachmentFields)[P]>;
 
 /** How a node reaches a volume over protocol `P`. */

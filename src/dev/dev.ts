@@ -29,7 +29,8 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   const { dir, topology, 'node-id': nodeId } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(requireVacant));
-  const { keyFile, configFile } = await enroll(dir, await poolsOf(config));
+  const pools = await poolsOf(config);
+  const { keyFile, configFile } = await enroll(dir, pools);
   const children: Child[] = [];
   let closing = false;
   await using opened = new AsyncDisposableStack();
@@ -62,6 +63,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
       'node-id': nodeId,
       'state-dir': join(dir, 'node'),
       'kubelet-dir': config['kubelet-dir'],
+      'local-roots': rootsOf(pools),
       'shutdown-grace': '0s',
       'default-fs': config['default-fs'],
       topology: topology?.text,
@@ -89,6 +91,12 @@ async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<
       ...(topology && { topology: topology.segments }),
     },
   };
+}
+
+/** The directories of pools on this machine, as the node agent's setting. */
+export function rootsOf(pools: PoolSettings): string {
+  const roots = Object.values(pools).map(pool => pool?.['dir']);
+  return roots.map(root => (typeof root === 'string' ? `${root}\n` : '')).join('');
 }
 
 /** Writes `gateway.yaml` with pools, a cluster and operators, and private keys (mode 0600) that are missing. */

@@ -58,6 +58,16 @@ export function choice<const T extends string>(...words: readonly T[]): (value: 
   };
 }
 
+/** A list with commas, or with one on each line, where what is listed has commas in it; empty lines say nothing. */
+export function list<T>(parse: (value: string) => T): (value: string) => readonly T[] {
+  return value =>
+    value
+      .split(value.includes('\n') ? '\n' : ',')
+      .map(part => part.trim())
+      .filter(part => part !== '')
+      .map(part => parse(part));
+}
+
 /** An http or https address without a query; given back without a slash at its end. */
 export function httpUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;

@@ -87,6 +87,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
         'node-id': 'n1',
         'state-dir': state,
         'kubelet-dir': root,
+        'local-roots': ['images', 'directories', 'dev/images'].map(name => join(dir, name)).join(),
         'registration-dir': join(root, 'plugins_registry'),
         'shutdown-grace': '0s',
         ...settings,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { poll } from '../../src/lib/concurrency.ts';
-import { toPublishContext, type AttachmentOf } from '../../src/api/attachment.ts';
+import { protocols, toPublishContext, type AttachmentOf } from '../../src/api/attachment.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { UnaryCall } from '../../src/csi/call.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
@@ -123,6 +123,7 @@ export async function startAgent({ host, directory }: Bench): Promise<Agent> {
     host,
     records: await openRecords(`${directory}/state/volumes`, host),
     base: { named: directory, real: directory },
+    trust: { protocols, roots: [directory, `${directory}-disk`], never: [] },
     defaultFilesystem: ext4,
     cache: createCache(),
     watch: createWatch(),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
-import { devCluster, enroll, registerNodes } from '../../src/dev/dev.ts';
+import { devCluster, enroll, registerNodes, rootsOf } from '../../src/dev/dev.ts';
 
 /** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
 export type Trio = {
@@ -53,6 +53,7 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
       'node-id': nodeId,
       'state-dir': join(dir, `${nodeId}-state`),
       'kubelet-dir': join(dir, nodeId),
+      'local-roots': rootsOf({ pool }),
     });
   }
   await registerNodes(gateway, keyFile, { nodeIds, topology });

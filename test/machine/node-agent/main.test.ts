@@ -23,6 +23,7 @@ test('an endpoint and a node id are all that the agent needs', () => {
     'node-id': 'n1',
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
+    protocols: ['loop', 'bind', 'nfs', 'nbd', 'iscsi', 'nvme-tcp', 'device'],
     'driver-name': 'csi.fairlead.dev',
     'plugin-capabilities': ['group-snapshots', 'changed-blocks'],
     'default-fs': 'ext4',
@@ -41,6 +42,8 @@ const bad = [
   ['--max-volumes', '-1', '"-1" is not a whole number from 0 to 1000000'],
   ['--topology', 'zone', '"zone" is not key=value'],
   ['--kubelet-dir', 'x', '"x" is not an absolute path'],
+  ['--protocols', 'nfs,tape', '"tape" is not one of loop, bind, nfs, nbd, iscsi, nvme-tcp, device'],
+  ['--local-roots', '/srv,x', '"x" is not an absolute path'],
 ] as const;
 
 for (const [flag, value, fault] of bad)
@@ -60,7 +63,7 @@ test('node id, limit and topology come from files, the agent serves both service
     FAIRLEAD_PLUGIN_CAPABILITIES: 'topology',
   };
   const socket = `${directory}/csi.sock`;
-  const paths = ['--state-dir', `${directory}/state`, '--kubelet-dir', directory];
+  const paths = ['--state-dir', `${directory}/state`, '--kubelet-dir', '/', '--local-roots', directory];
   const { values, faults } = read(['--endpoint', `unix://${socket}`, ...paths], env);
   assert.ok(values, String(faults));
   const running = await startNodeAgent(values, silentLog);

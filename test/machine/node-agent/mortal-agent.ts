@@ -26,6 +26,7 @@ export function createMortalAgent(node: TestNode, commandDir = ''): MortalAgent 
       'node-id': 'n1',
       'state-dir': node.state,
       'kubelet-dir': node.root,
+      'local-roots': `${node.dir}/images,${node.dir}/directories`,
     };
     const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
     const env = { ...process.env, PATH: `${commandDir}:${process.env['PATH']}` };

@@ -20,7 +20,8 @@ export async function serveBench(
     endpoint: `unix://${directory}/csi.sock`,
     'node-id': 'n1',
     'state-dir': `${directory}/state`,
-    'kubelet-dir': directory,
+    'kubelet-dir': '/',
+    'local-roots': directory,
     'command-timeout': '2s',
     ...settings,
   };

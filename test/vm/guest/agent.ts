@@ -39,7 +39,8 @@ export async function startGuestNode(t: TestContext, settings: Readonly<Record<s
     endpoint,
     'node-id': 'n1',
     'state-dir': `${directory}/state`,
-    'kubelet-dir': directory,
+    'kubelet-dir': '/',
+    'local-roots': directory,
     'command-timeout': '110s',
     ...settings,
   };

@@ -10,6 +10,9 @@ import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
 
+/** A node that takes every protocol that works. */
+const takesAll = () => undefined;
+
 function openMachine(capabilities: string, tools: readonly string[] = baseTools): SysfsHost {
   const host = createSysfsHost();
   for (const tool of tools) host.put(`/usr/bin/${tool}`, '');
@@ -25,7 +28,7 @@ async function logOf(host: SysfsHost): Promise<readonly string[]> {
     (text: string, { detail }: LogFields = {}): void =>
       void lines.push(`${level}: ${text}${detail === undefined ? '' : `: ${detail}`}`);
   const log: Log = { ...silentLog, info: line('info'), warn: line('warn') };
-  await report({ host, survey: createSurvey(host), log });
+  await report({ host, survey: createSurvey(host, takesAll), log });
   return lines;
 }
 
@@ -52,14 +55,22 @@ test('tools that every volume needs, and the capability to mount, are missed alo
 
 /** The reason why a protocol does not work; undefined when it does. */
 async function reasonFor(protocol: string, host: SysfsHost): Promise<string | undefined> {
-  const states = await createSurvey(host).ask();
+  const states = await createSurvey(host, takesAll).ask();
   return states.find(state => state.protocol === protocol)?.reason;
 }
 
 test('every protocol is looked at, and on this machine too, with no command run', async () => {
-  const states = await createSurvey(createMachine({ timeoutMs: 1 })).ask();
+  const states = await createSurvey(createMachine({ timeoutMs: 1 }), takesAll).ask();
   const protocols = states.map(({ protocol }) => protocol);
   assert.deepEqual(protocols, Object.keys(attachmentFields));
+});
+
+test('a protocol that works and that the node does not take has that for its reason', async () => {
+  const host = openMachine('000001ffffffffff');
+  const survey = createSurvey(host, protocol => (protocol === 'bind' ? 'it is not taken' : undefined));
+  const reasons = Object.fromEntries((await survey.ask()).map(({ protocol, reason }) => [protocol, reason]));
+  assert.equal(reasons['bind'], 'it is not taken');
+  assert.match(reasons['nfs'] ?? '', /is not installed/);
 });
 
 test('a protocol does not work without its tool, its module, or its service, and each is named', async () => {
@@ -107,7 +118,7 @@ test('the lists of modules are read once for all protocols and all who ask, and 
     if (isBroken) throw new Error('not now');
     return readText(path);
   };
-  const survey = createSurvey(host);
+  const survey = createSurvey(host, takesAll);
   for (const asked of [survey.ask(), survey.ask()]) await assert.rejects(asked, /not now/);
   assert.deepEqual([reads, survey.known], [1, []]);
   isBroken = false;
