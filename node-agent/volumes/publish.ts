@@ -2,18 +2,16 @@ import { dirname } from 'node:path';
 import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
-import type { Host } from '../host.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import type { Target, VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import type { Source } from './carrier.ts';
 import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
-import { showsGoneDevice } from './device.ts';
 import { findUses, foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
 import { inDirectory, inspectPath, removeLeftover, requireUsable } from './target-path.ts';
-import { requireTrusted } from './trust.ts';
+import { isBelowRoot, requireTrusted } from './trust.ts';
 
 /** A staged volume, and where and how it shall be published. */
 export type PublishRequest = {
@@ -68,7 +66,7 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
     const carrier = record && carrierOf(agent, record);
     for (const mount of mountsAt(before, targetPath))
       if (carrier) await requireNotForeign(carrier, mount, volumeId);
-      else await requireAbandoned(mount, volumeId, host);
+      else await requireAbandoned(agent, mount, volumeId);
     state = await inspectPath(agent, given, await unmountAll(agent, targetPath));
   }
   await removeLeftover(host, state);
@@ -99,10 +97,14 @@ function requireNotOthers(
     throw preconditionProblem(`target_path "${targetPath}" is in use for volume "${holder}"`);
 }
 
-/** Without a record only what is plainly left behind is taken down: a loop device, or a device that is gone. */
-async function requireAbandoned(mount: Mount, volumeId: string, host: Host): Promise<void> {
-  const isLoop = (await deviceNumberOf(mount, host))?.startsWith('7:') === true;
-  if (!isLoop && !(await showsGoneDevice(mount, host))) throw foreignProblem(mount, volumeId);
+/** Without a record only what is provably left behind is taken down: the loop device of a volume's file that no record names. */
+async function requireAbandoned(agent: Agent, mount: Mount, volumeId: string): Promise<void> {
+  const { host, records, trust } = agent;
+  const number = await deviceNumberOf(mount, host);
+  const backing = await host.readText(`/sys/dev/block/${number}/loop/backing_file`);
+  const path = backing?.replace(/\n$/, '').replace(/ \(deleted\)$/, '') ?? '';
+  const isRecorded = records.all().some(({ attachment }) => 'path' in attachment && attachment.path === path);
+  if (isRecorded || !isBelowRoot(trust, path)) throw foreignProblem(mount, volumeId);
 }
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
