@@ -21,6 +21,7 @@ import type { Registration } from './plugin/registration.ts';
 import { createSurvey, report, type Survey } from './plugin/preflight.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
+import { requireCarrier } from './volumes/carriers/index.ts';
 import { openTrust, whyRefused, type Trust } from './volumes/trust.ts';
 
 /** The start, with kubelet's first calls, is not held up by the survey's report, in milliseconds. */
@@ -81,7 +82,10 @@ function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
 
 /** What the work on volumes shares, with what an earlier agent recorded. */
 async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Opening): Promise<Agent> {
-  const records = await openRecords(`${config['state-dir']}/volumes`, host, log);
+  const records = await openRecords(`${config['state-dir']}/volumes`, host, {
+    log,
+    requireSound: requireCarrier,
+  });
   const base = {
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
 import type { Connection, Device } from '../connector.ts';
 import type { Host } from '../host.ts';
+import { findRecordFault, recordMembers, type Check } from './record-faults.ts';
 
 /** What may have been done for a volume, written before the first side effect; what is mounted now, mountinfo says. */
 export type VolumeRecord = {
@@ -47,10 +48,16 @@ export type Records = Awaited<ReturnType<typeof openRecords>>;
 
 const formatVersion = 2;
 
+/** The compiler names a member that is not checked. */
+const members: Readonly<Record<Exclude<keyof VolumeRecord, 'isLeaving'>, Check>> = recordMembers;
+
+/** Where damage is logged, and what throws for a record of what no volume can be. */
+type Opening = { readonly log?: Log; readonly requireSound?: (record: VolumeRecord) => void };
+
 /** Reads all records of a directory, which is made if missing; a file that is none is logged and left as it is. */
-export async function openRecords(directory: string, host: Host, log: Log = silentLog) {
+export async function openRecords(directory: string, host: Host, opening: Opening = {}) {
   await host.makeDirectory(directory);
-  const { records, damaged } = await readAll(directory, host, log);
+  const { records, damaged } = await readAll(directory, host, opening);
   const fileOf = (volumeId: string): string => `${directory}/${fileNameOf(volumeId)}`;
   const all = (): readonly VolumeRecord[] => [...records.values()];
   const here = (): readonly VolumeRecord[] => all().filter(({ isDown }) => !isDown);
@@ -105,7 +112,7 @@ export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string
 }
 
 /** The records by volume, and what is wrong with a file, by its path. */
-async function readAll(directory: string, host: Host, log: Log) {
+async function readAll(directory: string, host: Host, { log = silentLog, requireSound }: Opening) {
   const records = new Map<string, VolumeRecord>();
   const damaged = new Map<string, string>();
   for (const name of await host.list(directory)) {
@@ -114,7 +121,7 @@ async function readAll(directory: string, host: Host, log: Log) {
     if (isFile && name.endsWith('.json.tmp')) await host.removeFile(path);
     else if (!isFile || !name.endsWith('.json')) log.warn('this is no record of a volume', { path });
     else {
-      const record = readRecord((await host.readText(path)) ?? '');
+      const record = readRecord(name, (await host.readText(path)) ?? '', requireSound);
       if (typeof record !== 'string') records.set(record.volumeId, record);
       else {
         damaged.set(path, record);
@@ -145,14 +152,23 @@ function fileNameOf(volumeId: string): string {
 /** What a file holds; the digest tells a record that was damaged from one that was written. */
 type Stored = { readonly version: number; readonly digest: string; readonly record: VolumeRecord };
 
-/** The record, or what is wrong with it. */
-function readRecord(text: string): VolumeRecord | string {
+/** The record that a file holds, or what is wrong with it. */
+function readRecord(
+  name: string,
+  text: string,
+  requireSound: Opening['requireSound'],
+): VolumeRecord | string {
   try {
-    const { version, digest, record } = JSON.parse(text) as Stored;
+    const { version, digest, record }: Partial<Stored> = Object(JSON.parse(text));
     if (version !== formatVersion) return `it has version ${String(version)}`;
-    return digest === digestOf(record) ? record : 'it does not have its digest';
-  } catch {
-    return 'it is not JSON';
+    if (record === undefined || digest !== digestOf(record)) return 'it does not have its digest';
+    const fault = findRecordFault(record, members);
+    if (fault !== undefined) return fault;
+    if (fileNameOf(record.volumeId) !== name) return 'it is that of another volume';
+    requireSound?.(record);
+    return record;
+  } catch (error) {
+    return error instanceof Problem ? error.detail : 'it is not JSON';
   }
 }
 

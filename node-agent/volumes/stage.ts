@@ -186,10 +186,14 @@ async function requireUnused({ agent, record, carrier }: Volume, mounts: readonl
   }
 }
 
-function toRecord({ attachment, ...request }: StageRequest, known: VolumeRecord | undefined): VolumeRecord {
+function toRecord(request: StageRequest, known: VolumeRecord | undefined): VolumeRecord {
+  const { volumeId, stagingPath, capability, formatOptions, attachment } = request;
   const isSameAttachment = known?.attachment.attachmentId === attachment.attachmentId;
   return {
-    ...request,
+    volumeId,
+    stagingPath,
+    capability,
+    formatOptions,
     attachment: { ...attachment, readonly: attachment.readonly || isReaderOnly(request.capability) },
     targets: isSameAttachment ? known.targets : [],
     ...(isSameAttachment && { formatting: known.formatting }),

@@ -18,9 +18,18 @@ export function volumeOf(agent: Agent, record: VolumeRecord): Volume {
 /** What a volume is on this node, by its attachment and its capability; INVALID_ARGUMENT for a share as a block volume. */
 export function carrierOf(agent: Agent, record: VolumeRecord): Carrier {
   const connector = connectorFor(record.attachment);
-  const isBlock = record.capability.accessType === 'block';
-  if (connector.kind === 'device')
-    return (isBlock ? createRawDevice : createFilesystem)({ agent, record, connector });
-  if (!isBlock) return createShare({ agent, record, connector });
-  throw invalidProblem(`a volume over ${record.attachment.protocol} is a share, which has no block device`);
+  requireCarrier(record);
+  if (connector.kind === 'share') return createShare({ agent, record, connector });
+  return (isBlock(record) ? createRawDevice : createFilesystem)({ agent, record, connector });
+}
+
+/** INVALID_ARGUMENT for a share as a block volume. */
+export function requireCarrier(record: VolumeRecord): void {
+  const { attachment } = record;
+  if (isBlock(record) && connectorFor(attachment).kind === 'share')
+    throw invalidProblem(`a volume over ${attachment.protocol} is a share, which has no block device`);
+}
+
+function isBlock({ capability }: VolumeRecord): boolean {
+  return capability.accessType === 'block';
 }

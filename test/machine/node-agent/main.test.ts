@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { nodeSettings } from '../../../node-agent/config.ts';
@@ -7,7 +8,8 @@ import { connectCsi } from '../../../src/csi/client.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { openNode } from '../../harness/agent.ts';
-import { openRealBench } from '../../harness/node-agent-bench.ts';
+import { block, openRealBench } from '../../harness/node-agent-bench.ts';
+import { toExport } from '../../harness/node-agent-share-bench.ts';
 
 function read(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return readSettings(nodeSettings, { argv, env });
@@ -93,4 +95,30 @@ test("kubelet's directory may be a file never, and missing with a warning", asyn
   const early = node.startAgent({ 'kubelet-dir': `${node.dir}/later` });
   await early.ready;
   assert.match(early.stderr(), /"path":"[^"]*\/later","msg":"kubelet's directory is not there;/);
+});
+
+test('a record of what no volume can be keeps no agent from its start, and is told', async t => {
+  const node = openNode(t);
+  const earlier = node.startAgent();
+  await earlier.ready;
+  await earlier.end();
+  const record = {
+    volumeId: 'c.v',
+    stagingPath: `${node.root}/v`,
+    capability: block,
+    attachment: toExport('/v'),
+    targets: [],
+  };
+  const stored = { version: 2, digest: hash('sha256', JSON.stringify(record)), record };
+  writeFileSync(
+    `${node.state}/volumes/c_v-${hash('sha256', 'c.v').slice(0, 16)}.json`,
+    JSON.stringify(stored),
+  );
+  const agent = node.startAgent();
+  await agent.ready;
+  assert.match(agent.stderr(), /is a share, which has no block device.*the record of a volume is damaged/);
+  const client = connectCsi(`unix://${node.socket}`);
+  t.after(() => client.close());
+  const request = { volume_id: 'c.v', staging_target_path: record.stagingPath };
+  await assert.rejects(client.node.NodeUnstageVolume(request), { code: 'FAILED_PRECONDITION' });
 });

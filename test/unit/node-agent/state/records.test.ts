@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openRecords, type VolumeRecord } from '../../../../node-agent/state/records.ts';
+import { requireCarrier } from '../../../../node-agent/volumes/carriers/index.ts';
+import { hash } from 'node:crypto';
 import { silentLog, type LogFields } from '../../../../src/lib/log.ts';
-import { openFakeBench, requestFor } from '../../../harness/node-agent-bench.ts';
+import { block, openFakeBench, requestFor } from '../../../harness/node-agent-bench.ts';
+import { toExport } from '../../../harness/node-agent-share-bench.ts';
 
 const directory = '/bench/state/volumes';
 
@@ -22,7 +25,7 @@ async function open() {
   });
   const lines: unknown[] = [];
   const log = { ...silentLog, warn: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
-  const reopen = () => openRecords(directory, host, log);
+  const reopen = () => openRecords(directory, host, { log, requireSound: requireCarrier });
   return { host, records: await reopen(), recordOf, reopen, lines };
 }
 
@@ -48,7 +51,8 @@ const damages: readonly (readonly [damage: (text: string) => string, fault: stri
   [() => '[]', 'it has version undefined'],
   [text => text.replace('"version":2', '"version":1'), 'it has version 1'],
   [text => text.replace('"path":"/pods/v"', '"path":"/pods/w"'), 'it does not have its digest'],
-  [() => '{"version":2}', 'it is not JSON'],
+  [() => '{"version":2}', 'it does not have its digest'],
+  [() => 'null', 'it has version undefined'],
 ];
 
 for (const [damage, fault] of damages)
@@ -65,6 +69,51 @@ for (const [damage, fault] of damages)
     assert.equal(again.get('c.other'), undefined);
     assert.equal(again.damagedCount, 1);
     assert.deepEqual(lines, [['the record of a volume is damaged', { path, detail: fault }]]);
+  });
+
+/** What a file with a digest of its own may hold, and what is said of it. */
+const wrongRecords: readonly (readonly [change: object, fault: string])[] = [
+  [{ volumeId: 'c.other' }, 'it is that of another volume'],
+  [{ volumeId: 7 }, 'its volumeId cannot be right'],
+  [{ stagingPath: '/' }, 'its stagingPath cannot be right'],
+  [{ stagingPath: 'stage/v' }, 'its stagingPath cannot be right'],
+  [{ stagingPath: '/stage/../../etc' }, 'its stagingPath cannot be right'],
+  [{ targets: [{ path: '/', readonly: true }] }, 'its targets cannot be right'],
+  [{ targets: [{ path: '/pods/v' }] }, 'its targets cannot be right'],
+  [{ targets: undefined }, 'its targets cannot be right'],
+  [
+    { capability: { accessType: 'tape', accessMode: 'SINGLE_NODE_WRITER' } },
+    'its capability cannot be right',
+  ],
+  [{ capability: { accessType: 'mount', accessMode: 'ANY' } }, 'its capability cannot be right'],
+  [{ attachment: null }, 'its attachment cannot be right'],
+  [{ attachment: { ...toExport('/v'), protocol: 'tape' } }, 'has the unknown protocol "tape"'],
+  [{ attachment: { ...toExport('/v'), port: 7 } }, 'has the unknown fields "port"'],
+  [{ attachment: { ...toExport('/v'), path: undefined } }, 'has no path'],
+  [{ attachment: { ...toExport('/v'), sizeBytes: '1' } }, 'its attachment cannot be right'],
+  [{ attachment: toExport('/v'), capability: block }, 'is a share, which has no block device'],
+  [{ device: { path: '/dev/sda' } }, 'its device cannot be right'],
+  [{ formatting: {} }, 'its formatting cannot be right'],
+  [{ formatOptions: { 'fs.label': 7 } }, 'its formatOptions cannot be right'],
+  [{ isDown: false }, 'its isDown cannot be right'],
+  [{ type: 'tape' }, 'its type cannot be right'],
+];
+
+for (const [change, fault] of wrongRecords)
+  test(`a record of what no volume can be is damaged: ${JSON.stringify(change)}`, async () => {
+    const { host, records, recordOf, reopen, lines } = await open();
+    await records.put(recordOf('c.v'));
+    const path = `${directory}/${(await host.list(directory))[0]}`;
+    const record = JSON.parse(JSON.stringify({ ...recordOf('c.v'), ...change })) as object;
+    host.state.texts.set(
+      path,
+      JSON.stringify({ version: 2, digest: hash('sha256', JSON.stringify(record)), record }),
+    );
+    const again = await reopen();
+    assert.throws(() => again.get('c.v'), { code: 'FAILED_PRECONDITION' });
+    assert.deepEqual(again.all(), []);
+    assert.equal(lines.length, 1);
+    assert.ok(JSON.stringify(lines).replaceAll('\\"', '"').includes(fault), JSON.stringify(lines));
   });
 
 test('a draft that a crash left is removed', async () => {

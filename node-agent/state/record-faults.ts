@@ -1,0 +1,95 @@
+import { normalize } from 'node:path/posix';
+import { fromPublishContext, toPublishContext, type Attachment } from '../../src/api/attachment.ts';
+import { asProblem } from '../../src/api/problem.ts';
+
+/** True for what a member may be. */
+export type Check = (value: unknown) => boolean;
+
+const isText: Check = value => typeof value === 'string' && value !== '';
+const isBytes: Check = value => Number.isSafeInteger(value) && Number(value) >= 0;
+const isFlag: Check = value => typeof value === 'boolean';
+const isTrue: Check = value => value === true;
+/** As the kernel shows it; no volume is ever at `/`. */
+const isPath: Check = value =>
+  typeof value === 'string' && /^\/.*[^/]$/s.test(value) && normalize(value) === value;
+const like =
+  (pattern: RegExp): Check =>
+  value =>
+    typeof value === 'string' && pattern.test(value);
+const optional =
+  (check: Check): Check =>
+  value =>
+    value === undefined || check(value);
+const listOf =
+  (check: Check): Check =>
+  value =>
+    Array.isArray(value) && value.every(check);
+const objectOf =
+  (members: Readonly<Record<string, Check>>): Check =>
+  value =>
+    isObject(value) && findWrong(value, members) === undefined;
+
+const accessMode =
+  /^(SINGLE_NODE_((SINGLE_|MULTI_)?WRITER|READER_ONLY)|MULTI_NODE_((SINGLE|MULTI)_WRITER|READER_ONLY))$/;
+
+/** What each member of a record may be. */
+export const recordMembers = {
+  volumeId: isText,
+  attachment: isObject,
+  stagingPath: isPath,
+  capability: objectOf({
+    accessType: like(/^(mount|block)$/),
+    accessMode: like(accessMode),
+    fsType: optional(isText),
+    mountFlags: optional(listOf(isText)),
+  }),
+  targets: listOf(objectOf({ path: isPath, readonly: isFlag })),
+  formatOptions: optional(value => isObject(value) && Object.values(value).every(isText)),
+  device: optional(
+    objectOf({
+      path: isPath,
+      number: like(/^\d+:\d+$/),
+      sizeBytes: isBytes,
+      readonly: isFlag,
+      identity: isText,
+      diskseq: optional(isText),
+    }),
+  ),
+  connection: optional(objectOf({ path: isPath, number: like(/^\d+:\d+$/), use: isText })),
+  formatting: optional(objectOf({ attachmentId: isText, identity: isText, sizeBytes: isBytes })),
+  isDown: optional(isTrue),
+} as const;
+
+/** What is wrong with what a file holds as a record, which may be anything; undefined for a record of a volume. */
+export function findRecordFault(
+  record: unknown,
+  members: Readonly<Record<string, Check>>,
+): string | undefined {
+  if (!isObject(record)) return 'it is no record';
+  const wrong = findWrong(record, members);
+  if (wrong !== undefined) return `its ${wrong} cannot be right`;
+  return findAttachmentFault(record['attachment'] as Attachment);
+}
+
+/** Read as it came with the call, so that both are checked by the same rules. */
+function findAttachmentFault(attachment: Attachment): string | undefined {
+  try {
+    const read = Object.entries(fromPublishContext(toPublishContext(attachment)));
+    const kept: Readonly<Record<string, unknown>> = attachment;
+    const isSame = read.every(([key, value]) => JSON.stringify(value) === JSON.stringify(kept[key]));
+    return isSame ? undefined : 'its attachment cannot be right';
+  } catch (error) {
+    return `its attachment: ${asProblem(error).detail}`;
+  }
+}
+
+/** The name of the first member that is unknown, missing or not as it must be. */
+function findWrong(value: object, checks: Readonly<Record<string, Check>>): string | undefined {
+  const found: Readonly<Record<string, unknown>> = { ...value };
+  const unknown = Object.keys(found).find(name => !Object.hasOwn(checks, name));
+  return unknown ?? Object.keys(checks).find(name => checks[name]?.(found[name]) !== true);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
