@@ -125,7 +125,7 @@ async function assertWhole(client: StorageClient, directory: string): Promise<vo
   assert.deepEqual(new Set([both, ...snapshots].map(({ state }) => state)), new Set(['ready']));
   assert.deepEqual(
     readdirSync(join(directory, 'images/snapshots')).sort(),
-    ids.map(id => `${id}.snap`),
+    ids.flatMap(id => [`.${id}.snap.made`, `${id}.snap`]).sort(),
   );
   assert.deepEqual(readdirSync(join(directory, 'images/drafts')), []);
 }
