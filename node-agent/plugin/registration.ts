@@ -1,4 +1,6 @@
-import { join } from 'node:path';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Server, Socket } from 'node:net';
+import { dirname, join } from 'node:path';
 import type { RegistrationHandlers } from '../../src/csi/generated/pluginregistration/Registration.ts';
 import { loadRegistration } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer } from '../../src/csi/server.ts';
@@ -49,8 +51,12 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
   const { directory, driverName, endpoint, log, lookMs = 2_000 } = options;
   const socketPath = join(directory, `${driverName}-reg.sock`);
   const { standing, notify, end } = createStanding(options, () => void socket.renew());
+  const hearing = watchUnheard(directory, log);
   const handlers: Handlers<RegistrationHandlers> = {
-    GetInfo: async () => ({ type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] }),
+    async GetInfo() {
+      hearing.end();
+      return { type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] };
+    },
     async NotifyRegistrationStatus(said) {
       notify(said);
       return {};
@@ -63,6 +69,7 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
     standing,
     async close() {
       end();
+      hearing.end();
       await looking.close();
       await socket.close();
     },
@@ -126,6 +133,36 @@ function createStanding(
     },
     end: () => clearTimeout(timer),
   };
+}
+
+/** Every socket that a server of this process accepts. */
+const accepted = 'net.server.socket';
+
+/**
+ * Warns once when somebody sends something to the registration socket and ends, and no request is heard: the HTTP/2 below
+ * Node's refuses the socket's path as `:authority`, which kubelet says before 1.29, and shows nobody that it does.
+ */
+function watchUnheard(directory: string, log: Log): { end(): void } {
+  let isHeard = false;
+  const watch = (message: unknown): void => {
+    const { socket } = message as { readonly socket: Socket & { readonly server?: Server } };
+    const address = socket.server?.address();
+    if (typeof address !== 'string' || dirname(address) !== directory) return;
+    socket.once('close', () => {
+      if (isHeard || socket.bytesRead === 0) return;
+      end();
+      log.warn(
+        'kubelet connects and no request of it can be read, as before Kubernetes 1.29: leave --registration-dir out and register with node-driver-registrar',
+        { path: directory },
+      );
+    });
+  };
+  const end = (): void => {
+    isHeard = true;
+    unsubscribe(accepted, watch);
+  };
+  subscribe(accepted, watch);
+  return { end };
 }
 
 /** Doubled with every refusal, and spread, so that a cluster's nodes do not ask all at once. */

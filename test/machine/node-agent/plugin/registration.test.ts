@@ -13,6 +13,7 @@ import { silentLog, type Log } from '../../../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../harness/machine.ts';
 import { until } from '../../../harness/node-agent-bench.ts';
 import { watchPlugins, type WatcherOptions } from '../../../fakes/kubelet/plugin-watcher.ts';
+import { probe } from '../../../fakes/kubelet/bare-call.ts';
 import { askInfo, notify } from '../../../fakes/kubelet/registration-client.ts';
 
 const driverName = 'csi.test';
@@ -41,6 +42,26 @@ test('a kubelet that does not ask is logged once, and one that has asked is not'
   await until(() => late.standing.status === 'registered');
   logged.length = 0;
   await pause(150);
+  assert.deepEqual(logged, []);
+});
+
+test('a kubelet before 1.29, whose requests are not heard, leads to one line that names the way', async t => {
+  const { registerDriver, socket, logged } = await openRegistry(t);
+  await registerDriver({ patienceMs: 60_000 });
+  assert.equal(await isSocketAnswered(socket), true);
+  for (let round = 0; round < 2; round++)
+    assert.equal(await probe(socket, { ':authority': socket }), 'refused');
+  await until(() => logged.length > 0);
+  assert.match(logged.join('\n'), /^kubelet connects and [^\n]*1\.29[^\n]*node-driver-registrar[^\n]*$/);
+  await askInfo(socket);
+});
+
+test('a kubelet that is heard leads to no such line', async t => {
+  const { registerDriver, socket, logged } = await openRegistry(t);
+  await registerDriver({ patienceMs: 60_000 });
+  await askInfo(socket);
+  assert.equal(await probe(socket, { ':authority': socket }), 'refused');
+  await askInfo(socket);
   assert.deepEqual(logged, []);
 });
 
