@@ -86,7 +86,7 @@ async function detach(name: string, host: Host): Promise<void> {
   const isThere = async () => (await readUse()) === use;
   const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
   const result = await runToEnd(host, line);
-  // One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure.
+  // One that goes by itself meanwhile, with its last user after an earlier detach, is no failure.
   if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
   // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
   await waitUntilGone(`"/dev/${name}"`, isThere);

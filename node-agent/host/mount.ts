@@ -48,7 +48,10 @@ export type Mounting = {
   shows(mount: Mount): Promise<boolean>;
 };
 
-/** Whoever resolves a path once more, as for a helper or for /run/mount/utab, may be led elsewhere. */
+/**
+ * Whoever resolves a path once more, as for a helper or for /run/mount/utab, may be led elsewhere. (So does `umount
+ * --detach-loop`: without it umount finds no device, and fails after the unmount.)
+ */
 const asGiven = ['--no-canonicalize', '--no-mtab'];
 
 /**
@@ -122,15 +125,11 @@ export type Unmounting = {
 };
 
 /**
- * Unmounts all that is at the path, with more options for umount, and returns what is mounted then; a mount below it is a
- * `Problem`, and stays. What hangs is unmounted by force, what is refused never is.
+ * Unmounts all that is at the path, and returns what is mounted then; a mount below it is a `Problem`, and stays. What
+ * hangs is unmounted by force, what is refused never is.
  */
-export function unmountAll(
-  agent: Unmounter,
-  path: string,
-  options: readonly string[] = [],
-): Promise<readonly Mount[]> {
-  return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
+export function unmountAll(agent: Unmounter, path: string): Promise<readonly Mount[]> {
+  return inPhase(agent, 'unmount', () => unmountEach(agent, path));
 }
 
 type Unmounter = {
@@ -139,7 +138,7 @@ type Unmounter = {
   readonly observePhase?: ObservePhase | undefined;
 };
 
-async function unmountEach(agent: Unmounter, path: string, options: readonly string[]) {
+async function unmountEach(agent: Unmounter, path: string) {
   const { host } = agent;
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
@@ -148,21 +147,17 @@ async function unmountEach(agent: Unmounter, path: string, options: readonly str
     const count = mountsAt(mounts, path).length;
     if (count === 0) return mounts;
     if (count >= before) throw unavailableProblem(`"${path}" is still mounted after it was unmounted`);
-    await unmountTop(agent, path, { options, count });
+    await unmountTop(agent, path, count);
     before = count;
   }
 }
 
 /** Takes the topmost mount off: as usual, by force what hangs, and lazily what does not come off even so. */
-async function unmountTop(
-  { host, unmounting }: Unmounter,
-  path: string,
-  { options, count }: { readonly options: readonly string[]; readonly count: number },
-): Promise<void> {
+async function unmountTop({ host, unmounting }: Unmounter, path: string, count: number): Promise<void> {
   const run = (...force: readonly string[]) =>
     runInDirectory(host, path, {
       command: 'umount',
-      args: [...asGiven, '--internal-only', ...options, ...force, '--', path],
+      args: [...asGiven, '--internal-only', ...force, '--', path],
     });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
     const error = await run(...(tries > 0 ? ['--force'] : [])).then(() => undefined, asProblem);
