@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { limitConnections, mostConnections } from '../../../../gateway/http/connections.ts';
+
+test('of too many connections the one is closed that has been idle longest, never one with a request', async t => {
+  const { open, answers } = await serve(t, 3);
+  const busy = await open();
+  busy.write('GET /busy HTTP/1.1\r\nhost: x\r\n\r\n');
+  const served = await answers();
+  const [silent, half] = [await open(), await open()];
+  half.write('GET / HTTP/1.1\r\nhost:');
+  const newer = await open();
+  await once(silent, 'close');
+  const newest = await open();
+  await once(half, 'close');
+  served.end('good');
+  assert.match(String((await once(busy, 'data'))[0]), /200 OK/);
+  assert.deepEqual(
+    [newer, newest].map(socket => socket.destroyed),
+    [false, false],
+  );
+});
+
+test('where no connection is idle the new one is closed', async t => {
+  const { open, answers } = await serve(t, 1);
+  const busy = await open();
+  busy.write('GET /busy HTTP/1.1\r\nhost: x\r\n\r\n');
+  const served = await answers();
+  await once(await open(), 'close');
+  served.end('good');
+  assert.match(String((await once(busy, 'data'))[0]), /200 OK/);
+});
+
+test('connections get half of the descriptors, and no more than are ever needed', () => {
+  assert.equal(mostConnections(limits('128')), 64);
+  assert.ok(mostConnections(limits('1000000')) <= 1_024);
+  assert.ok(mostConnections() > 0);
+});
+
+/** What Linux tells of the limits of a process. */
+function limits(soft: string): string {
+  return `Max open files            ${soft}      524288      files`;
+}
+
+/** A server on which each request waits for its answer. */
+async function serve(t: TestContext, most: number) {
+  const asked: ServerResponse[] = [];
+  const server = createServer((_, response) => {
+    asked.push(response);
+    server.emit('asked');
+  });
+  limitConnections(server, most);
+  const sockets: Socket[] = [];
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    async open(): Promise<Socket> {
+      const accepted = once(server, 'connection');
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      sockets.push(socket);
+      socket.on('error', () => {}).resume();
+      await accepted;
+      return socket;
+    },
+    async answers(): Promise<ServerResponse> {
+      if (asked.length === 0) await once(server, 'asked');
+      return asked.shift() ?? assert.fail();
+    },
+  };
+}
