@@ -16,6 +16,7 @@ import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { openCertificate, type Certificate } from './http/certificate.ts';
 import { startObservability } from './http/observability.ts';
+import { limitConnections, mostConnections, requestLimits } from './http/connections.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { own } from './pools/owner.ts';
@@ -23,6 +24,7 @@ import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
 import { migrate } from './tables/schema.ts';
+import { createTurns } from './tenancy/turns.ts';
 
 /** How long work that runs may take to end when the gateway ends, in milliseconds. */
 const closeGraceMs = 3_000;
@@ -30,10 +32,10 @@ const closeGraceMs = 3_000;
 const sweepEveryMs = 15_000;
 /** How often the configuration's files are looked at, in milliseconds; a key that was removed is refused after this time. */
 const readAgainEveryMs = 2_000;
-/** Of a header that is there twice the first one counts otherwise; two of `host` are refused so. */
-const serverOptions = { joinDuplicateHeaders: true };
 /** Longer than a client keeps an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
+/** Of a header that is there twice the first one counts otherwise; two of `host` are refused so. */
+const serverOptions = { ...requestLimits, keepAliveTimeout, joinDuplicateHeaders: true };
 
 /** What tests put in: other backends, and what is called at each step of an operation. */
 export type GatewayOptions = {
@@ -61,9 +63,16 @@ export async function startGateway(
   await requireKnownPools(engine.reader, pools);
   const leaseMs = config['claim-lease'];
   const operations = createOperations({ engine, leaseMs, checkpoint });
-  const services = createServices({ engine, pools, operations, keepDeletedMs: config['keep-deleted'] });
+  const turns = createTurns();
+  const services = createServices({
+    engine,
+    pools,
+    operations,
+    turns,
+    keepDeletedMs: config['keep-deleted'],
+  });
   const recovery = createRecovery({ engine, services, log, leaseMs });
-  const admin = createAdmin({ engine, pools, operations, recovery });
+  const admin = createAdmin({ engine, pools, operations, recovery, turns });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];
@@ -71,7 +80,17 @@ export async function startGateway(
     metricsListen && (await startObservability({ listen: metricsListen, engine, ...configuration, log }));
   opened.defer(() => pages?.close());
   const observe = pages?.observe;
-  const app = createApp({ pools, ...services, admin, authenticate, version, log, publicDocs, observe });
+  const app = createApp({
+    pools,
+    ...services,
+    turns,
+    admin,
+    authenticate,
+    version,
+    log,
+    publicDocs,
+    observe,
+  });
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
   const repeated = [
@@ -114,7 +133,7 @@ async function listen(
         })
       : createAdaptorServer({ fetch, createServer, serverOptions })
   ) as Server;
-  server.keepAliveTimeout = keepAliveTimeout;
+  limitConnections(server, mostConnections());
   await once(server.listen(port, host), 'listening');
   return server;
 }

@@ -1,6 +1,7 @@
 import type { DeletedVolume } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
+import { readInPieces } from '../tables/paging.ts';
 import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { audit } from './audit.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
@@ -35,7 +36,11 @@ export function createAdmin(options: AdminOptions): Admin {
     async listDeletedVolumes({ limit, pageToken = '' }) {
       // The first condition lets the index of what is unfinished be used.
       const page = "and state <> 'ready' and id > ? order by id limit ?";
-      const found = await volumeTable.select(reader, { state: 'deleted' }, page, pageToken, limit + 1);
+      const found = await readInPieces({ afterId: pageToken, limit: limit + 1 }, (afterId, count) =>
+        options.turns.take('operator', () =>
+          volumeTable.select(reader, { state: 'deleted' }, page, afterId, count),
+        ),
+      );
       const volumes = found.slice(0, limit).map(toDeletedVolume);
       const last = volumes.at(-1);
       return { volumes, ...(found.length > limit && last && { nextPageToken: last.id }) };

@@ -3,7 +3,9 @@ import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { readInventory, type InventoryRow } from '../tables/inventory.ts';
+import { readInPieces } from '../tables/paging.ts';
 import type { Engine } from '../store.ts';
+import type { Turns } from '../tenancy/turns.ts';
 
 /** All findings. `foreign` are the pools whose storage has something of which nothing is in the store. */
 export type Audit = { readonly findings: readonly Finding[]; readonly foreign: ReadonlySet<string> };
@@ -12,36 +14,55 @@ export type Audit = { readonly findings: readonly Finding[]; readonly foreign: R
 export type AuditOptions = {
   readonly engine: Engine;
   readonly pools: Pools;
+  readonly turns: Turns;
   readonly stuckAfterMs: number;
 };
 
 type Kind = Finding['kind'];
+type Inventory = ReadonlyMap<string, InventoryRow>;
+type There = Map<string, ReadonlySet<string> | undefined>;
+type Compared = {
+  readonly kind: Kind;
+  readonly before: Inventory;
+  readonly there: There;
+  readonly after: Inventory;
+};
+/** After so many ids of the storage others have their turn. */
+const idsPerTurn = 1_000;
+
 type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
 
 /**
  * Compares the storage with the store and changes neither; only when something was first found is noted. What is made
  * or removed meanwhile is no finding: a row is there before the storage begins to create something, and until it is deleted.
  */
-export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Promise<Audit> {
+export async function audit(options: AuditOptions): Promise<Audit> {
+  const { engine, pools, turns, stuckAfterMs } = options;
   const seen: Seen[] = [];
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
   for (const kind of ['volume', 'snapshot'] as const) {
-    const before = await readInventory(engine.reader, kind);
-    const there = new Map<string, ReadonlySet<string> | undefined>();
-    for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind));
-    const after = await readInventory(engine.reader, kind);
-    for (const [pool, ids = []] of there) {
-      const isKnown = (id: string): boolean => [before, after].some(rows => rows.get(id)?.pool === pool);
-      const unknown = [...ids].filter(id => !isKnown(id));
-      if (unknown.length > 0) unknownIn.add(pool);
-      if ([...ids].some(isKnown)) knownIn.add(pool);
-      for (const id of unknown)
-        seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+    const before = await readStore(options, kind);
+    const there: There = new Map();
+    for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind, turns));
+    const after = await readStore(options, kind);
+    await turns.work('operator', compare({ kind, before, there, after }));
+  }
+  function* compare({ kind, before, there, after }: Compared): Generator<void, void> {
+    for (const [pool, ids = []] of there)
+      for (const id of ids) {
+        yield;
+        const isKnown = [before, after].some(rows => rows.get(id)?.pool === pool);
+        (isKnown ? knownIn : unknownIn).add(pool);
+        if (!isKnown)
+          seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+      }
+    for (const row of after.values()) {
+      yield;
+      seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
     }
-    for (const row of after.values()) seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
   }
   const nowMs = Date.now();
-  const noted = await engine.transaction(sql => recordFindings(sql, seen, nowMs));
+  const noted = await recordFindings(engine, seen, nowMs);
   const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => {
     const ageMs = Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs));
     return { pool, kind, id, problem, ageMs, detail };
@@ -53,9 +74,35 @@ export async function audit({ engine, pools, stuckAfterMs }: AuditOptions): Prom
 }
 
 /** What the storage has, or undefined when it does not list that. */
-async function readThere(backend: Backend, kind: Kind): Promise<ReadonlySet<string> | undefined> {
+async function readThere(
+  backend: Backend,
+  kind: Kind,
+  turns: Turns,
+): Promise<ReadonlySet<string> | undefined> {
   const list = kind === 'volume' ? backend.list : backend.snapshots?.list;
-  return list && new Set(await Array.fromAsync(list.call(kind === 'volume' ? backend : backend.snapshots)));
+  if (!list) return undefined;
+  const ids = new Set<string>();
+  for await (const id of list.call(kind === 'volume' ? backend : backend.snapshots)) {
+    ids.add(id);
+    if (ids.size % idsPerTurn === 0) await turns.take('operator', async () => {});
+  }
+  return ids;
+}
+
+/** What the store has, by its id. */
+async function readStore(
+  { engine, turns }: Pick<AuditOptions, 'engine' | 'turns'>,
+  kind: Kind,
+): Promise<Inventory> {
+  const rows = new Map<string, InventoryRow>();
+  await readInPieces({ afterId: '', limit: Infinity }, (afterId, limit) =>
+    turns.take('operator', async () => {
+      const piece = await readInventory(engine.reader, kind, { afterId, limit });
+      for (const row of piece) rows.set(row.id, row);
+      return piece;
+    }),
+  );
+  return rows;
 }
 
 /** Only what the store said before and after the storage was asked counts. */

@@ -9,11 +9,13 @@ import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts'
 import { handle, type Handle } from './handle.ts';
 import { requireAnyOffers } from '../pools/features.ts';
 import type { ObserveRequest } from './observability.ts';
+import type { Turns } from '../tenancy/turns.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
 /** What the app serves; `publicDocs` serves the API's description without a token. */
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticate;
+  readonly turns: Turns;
   readonly log: Log;
   readonly publicDocs: boolean;
   readonly observe?: ObserveRequest | undefined;
@@ -57,7 +59,7 @@ function routeOperations(app: Hono<Env>, deps: AppDeps): void {
       if (needed) requireAnyOffers(deps.pools, needed);
       return handlers[operation.id](request);
     };
-    app.on(operation.method, path, handle(operation, run, { show, log: deps.log }));
+    app.on(operation.method, path, handle(operation, run, { ...deps, show }));
   }
 }
 

@@ -8,11 +8,13 @@ import {
   type Output,
   type Request,
 } from '../../src/api/operations.ts';
-import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, invalidProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import type { Load, Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
+import { parseShort, readLong, shortBody } from './body.ts';
 import { logProblem, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -31,29 +33,32 @@ export type Made<T> = { readonly value: T; readonly created: boolean };
 export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 /** `show` gives what an operation works on as it is now, for the answer while the work goes on. */
-export type HandleOptions = { readonly show: Handle | undefined; readonly log: Log };
+export type HandleOptions = {
+  readonly show: Handle | undefined;
+  readonly log: Log;
+  readonly turns: Turns;
+};
 
 const maxWaitS = 60;
 const defaultWaitS = 30;
-
-/** What a text has in which a key may be the way to a prototype, escaped or not, or characters that are none. */
-const mayHide = /__proto__|\\u/;
 
 /**
  * The route of an operation: reads the path, the query and the body by the row's schemas, waits for as long as the
  * caller prefers where the row has 202, and answers with the status that the row has for the outcome.
  */
-export function handle(operation: NamedOperation, run: Handle, { show, log }: HandleOptions): Route<Env> {
+export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): Route<Env> {
+  const { show, log, turns } = options;
   return async c => {
     const caller = c.get('caller');
     if ((caller === 'operator') !== (operation.tag === 'admin')) throw routeProblem(c);
-    const request = { ...(await readRequest(c, operation)), cluster: caller };
+    using _ = enter(c, turns, { requests: 1, bytes: 0 });
+    const request = { ...(await readRequest(c, operation, turns)), cluster: caller };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
     const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));
     if (outcome) return answer(c, operation, outcome.value);
     work.catch((error: unknown) => logProblem(c, asProblem(error), log));
-    return answerAccepted(c, show && show(request));
+    return await answerAccepted(c, show && show(request));
   };
 }
 
@@ -63,13 +68,23 @@ export function readWaitMs(prefer: string | undefined): number {
   return Math.min(seconds === undefined ? defaultWaitS : Number(seconds), maxWaitS) * 1_000;
 }
 
-async function readRequest(c: Context<Env>, { query, body }: Operation): Promise<object> {
+/** Counts what the caller has in flight; one that has too much is told when to come again. */
+function enter(c: Context<Env>, turns: Turns, load: Load): Disposable {
+  try {
+    return turns.enter(c.get('caller'), load);
+  } catch (error) {
+    c.header('retry-after', '1');
+    throw error;
+  }
+}
+
+async function readRequest(c: Context<Env>, { query, body }: Operation, turns: Turns): Promise<object> {
   requireEncoded(c.req.url);
   const ids = c.req.param();
   return {
     ...(query && readBy(query, c.req.query(), 'query')),
     ...ids,
-    ...(body && { body: readBy(body, parseJson(await readBody(c)), 'body') }),
+    ...(body && { body: await readBody(c, body, turns) }),
   };
 }
 
@@ -90,15 +105,22 @@ const limitBody = bodyLimit({
   },
 });
 
-/** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-async function readBody(c: Context<Env>): Promise<string> {
+async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promise<unknown> {
   const { headers } = c.req.raw;
   const length = headers.get('content-length');
   // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
+  using _ = enter(c, turns, { requests: 0, bytes: isSmall ? Number(length) : maxBodyBytes });
   if (!isSmall) await limitBody(c, async () => {});
+  const text = await readText(c);
+  if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');
+  return turns.work(c.get('caller'), readLong(schema, text));
+}
+
+/** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+async function readText(c: Context<Env>): Promise<string> {
   try {
     return utf8.decode(await c.req.arrayBuffer());
   } catch (error) {
@@ -106,27 +128,6 @@ async function readBody(c: Context<Env>): Promise<string> {
       ? invalidProblem('body: not UTF-8', error)
       : error;
   }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text, mayHide.test(text) ? requirePlain : undefined);
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw invalidProblem('body: not JSON', error);
-  }
-}
-
-/** A schema would drop such a key, wherever it is, and a store or a tool would cut or replace such text. */
-function requirePlain(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw invalidProblem('body: "__proto__" is not known');
-  if (!isPlain(key) || (typeof value === 'string' && !isPlain(value)))
-    throw invalidProblem('body: has text with a NUL or half of a surrogate pair');
-  return value;
-}
-
-function isPlain(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
 }
 
 function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {

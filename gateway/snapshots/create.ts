@@ -14,7 +14,7 @@ import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
-import { meets, readRequirement, type Requirement } from '../volumes/placement.ts';
+import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
 import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
@@ -74,8 +74,13 @@ export async function createRecorded(
   });
 }
 
-async function plan({ engine, pools }: ServiceOptions, cluster: Cluster, asked: Asked): Promise<Planned> {
-  const requirement = readRequirement(asked.topology);
+async function plan(
+  { engine, pools, turns }: ServiceOptions,
+  cluster: Cluster,
+  asked: Asked,
+): Promise<Planned> {
+  const placing = asked.topology && requirementSteps(asked.topology);
+  const requirement = placing ? await turns.work(cluster, placing) : anywhere;
   const bytesOf = new Map<string, number>();
   let spaces: Planned['spaces'];
   for (const id of asked.volumeIds) {

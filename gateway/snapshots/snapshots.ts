@@ -1,6 +1,6 @@
 import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
+import { fromPageToken, pageOf, type PageQuery, readInPieces } from '../tables/paging.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
@@ -26,14 +26,18 @@ export function createSnapshots(options: ServiceOptions) {
 
     /** Those that are created, of one volume or of all. */
     async list(
-      { name: cluster }: Cluster,
+      cluster: Cluster,
       { limit, pageToken, volumeId }: PageQuery & { readonly volumeId?: string | undefined },
     ): Promise<SnapshotPage> {
-      const afterId = fromPageToken(cluster, pageToken, 'snapshots');
-      const same = { cluster, ...(volumeId !== undefined && { volumeId }) };
+      const afterId = fromPageToken(cluster.name, pageToken, 'snapshots');
+      const same = { cluster: cluster.name, ...(volumeId !== undefined && { volumeId }) };
       const created = "and id > ? and state in ('processing', 'ready') order by id limit ?";
-      const records = await snapshotTable.select(reader, same, created, afterId, limit + 1);
-      const { entries, ...rest } = pageOf(records.map(toSnapshot), limit, 'snapshots');
+      const snapshots = await readInPieces({ afterId, limit: limit + 1 }, (after, count) =>
+        options.turns.take(cluster, async () =>
+          (await snapshotTable.select(reader, same, created, after, count)).map(toSnapshot),
+        ),
+      );
+      const { entries, ...rest } = pageOf(snapshots, limit, 'snapshots');
       return { snapshots: entries, ...rest };
     },
 

@@ -20,6 +20,8 @@ type Connection = {
 const busyTimeoutMs = 5_000;
 /** Most transactions that share one commit. */
 const batchCap = 256;
+/** No transaction joins a commit that has been open for longer, in milliseconds: nothing else runs meanwhile. */
+const batchMs = 4;
 /** After so many reads timers and requests have their turn, however fast more reads are asked for. */
 const readsPerTurn = 64;
 
@@ -41,7 +43,7 @@ export function openSqlite(path: string): Engine {
     while (queue.length > 0) {
       // Before each commit: who asks again as soon as it is answered would let no timer and no request have its turn.
       await new Promise(setImmediate);
-      await commitTogether(writer, queue.splice(0, batchCap));
+      await commitTogether(writer, queue);
     }
     draining = undefined;
   }
@@ -126,17 +128,27 @@ function orUnavailable<T>(query: () => T): T {
 
 async function commitTogether(
   { database, prepare, requireInPlace }: Connection,
-  batch: readonly Pending[],
+  queue: Pending[],
 ): Promise<void> {
   const settle: (() => void)[] = [];
+  const batch: Pending[] = [];
+  const most = Math.min(queue.length, batchCap);
+  const endMs = performance.now() + batchMs;
   try {
     requireInPlace();
     prepare('begin immediate').run();
-    for (const { run } of batch) settle.push(await run(batch.length === 1));
+    while (batch.length < most && (batch.length === 0 || performance.now() < endMs)) {
+      const [pending] = queue.splice(0, 1);
+      if (!pending) break;
+      batch.push(pending);
+      settle.push(await pending.run(most === 1));
+    }
     if (database.isTransaction) prepare('commit').run();
     requireInPlace();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
+    // None has begun when the transaction could not.
+    if (batch.length === 0) batch.push(...queue.splice(0, most));
     for (const { reject } of batch) reject(unavailableProblem(error));
     return;
   }

@@ -1,5 +1,5 @@
 import type { Finding } from '../../src/api/admin.ts';
-import type { Sql } from '../store.ts';
+import type { Engine } from '../store.ts';
 import { integer, table, text, type RecordOf } from './table.ts';
 
 const columns = {
@@ -13,20 +13,31 @@ const columns = {
 /** What an audit found wrong with one resource, as far as findings differ by it. */
 export type FindingKey = Omit<RecordOf<typeof columns>, 'firstSeenMs'>;
 
+/** What is committed together; more would hold up others for long. */
+const changesPerCommit = 100;
+
 /** What the last audit found. */
 export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'problem'], columns });
 
 /** Records what is found now, removes what is not found any more, and returns when each was first found. */
 export async function recordFindings<T extends FindingKey>(
-  sql: Sql,
+  { reader, transaction }: Pick<Engine, 'reader' | 'transaction'>,
   found: readonly T[],
   nowMs: number,
 ): Promise<readonly (T & { readonly firstSeenMs: number })[]> {
-  const known = new Map((await findingTable.select(sql, {})).map(record => [keyOf(record), record]));
+  const known = new Map((await findingTable.select(reader, {})).map(record => [keyOf(record), record]));
   const current = new Set(found.map(keyOf));
-  for (const [key, record] of known) if (!current.has(key)) await findingTable.remove(sql, record);
   const dated = found.map(one => ({ ...one, firstSeenMs: known.get(keyOf(one))?.firstSeenMs ?? nowMs }));
-  for (const one of dated) await findingTable.insert(sql, one);
+  const changes = [
+    ...known.entries().flatMap(([key, gone]) => (current.has(key) ? [] : [{ gone }])),
+    ...dated.flatMap(one => (known.has(keyOf(one)) ? [] : [{ one }])),
+  ];
+  for (let done = 0; done < changes.length; done += changesPerCommit)
+    await transaction(async sql => {
+      for (const change of changes.slice(done, done + changesPerCommit))
+        if ('gone' in change) await findingTable.remove(sql, change.gone);
+        else await findingTable.insert(sql, change.one);
+    });
   return dated;
 }
 

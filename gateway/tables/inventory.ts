@@ -19,13 +19,14 @@ const queries: Readonly<Record<InventoryRow['kind'], string>> = {
   snapshot: 'select id, pool, state, created_at_ms, null as pending, null as attaching from snapshots',
 };
 
-/** Every resource of the kind, in any state, by its id. */
+/** So many resources of the kind, in any state, whose ids come after `afterId`, by id. */
 export async function readInventory(
   sql: Reader,
   kind: InventoryRow['kind'],
-): Promise<ReadonlyMap<string, InventoryRow>> {
-  const rows = await sql.all(queries[kind]);
-  return new Map(rows.map(row => [String(row.id), toInventoryRow(kind, row)]));
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+): Promise<readonly InventoryRow[]> {
+  const rows = await sql.all(`${queries[kind]} where id > ? order by id limit ?`, afterId, limit);
+  return rows.map(row => toInventoryRow(kind, row));
 }
 
 function toInventoryRow(kind: InventoryRow['kind'], row: SqlRow): InventoryRow {

@@ -11,6 +11,9 @@ export type ListName = 'volumes' | 'snapshots' | 'health';
 /** A page ends before its text passes this many characters; half of what one answer may have, in bytes. */
 const pageTextCap = maxBodyBytes / 4;
 
+/** How many rows are read at a time; they are the work of a few milliseconds. */
+const pieceSize = 100;
+
 /** The id after which the page begins; the first begins after none. ABORTED when this list of this cluster gave no such token. */
 export function fromPageToken(cluster: string, pageToken: string | undefined, list: ListName): string {
   if (pageToken === undefined) return '';
@@ -18,6 +21,20 @@ export function fromPageToken(cluster: string, pageToken: string | undefined, li
   if (given !== list || clusterOf(afterId) !== cluster)
     throw new Problem('ABORTED', 'the page token is not one that this list gave; begin anew');
   return afterId;
+}
+
+/** At most so many rows by id, read a few at a time: `read` is to be one piece of work. */
+export async function readInPieces<T extends { readonly id: string }>(
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+  read: (afterId: string, limit: number) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const rows: T[] = [];
+  for (;;) {
+    const asked = Math.min(limit - rows.length, pieceSize);
+    const piece = await read(rows.at(-1)?.id ?? afterId, asked);
+    rows.push(...piece);
+    if (piece.length < asked || rows.length >= limit) return rows;
+  }
 }
 
 /** As many of the entries as one page may hold; a token for the rest when there are more. */

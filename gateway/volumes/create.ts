@@ -13,7 +13,7 @@ import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { undoVolume } from './delete.ts';
-import { isOneOf, readRequirement } from './placement.ts';
+import { anywhere, choiceSteps, isOneOf, requirementSteps } from './placement.ts';
 import {
   type Asked,
   changeVolume,
@@ -41,10 +41,13 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
   const resource: Resource = { kind: 'volume', id };
   requireOwnNew(cluster, resource);
   if (spec.source) requireOwn(cluster, toResource(spec.source));
-  const requirement = readRequirement(spec.topology);
+  const placing = spec.topology && requirementSteps(spec.topology);
+  const requirement = placing ? await options.turns.work(cluster, placing) : anywhere;
   const choice = await choosePoolFor(options, asked);
   const { pool } = choice;
-  const asNew = newVolumeRecord(asked, choice, requirement);
+  const { topologies: known } = pool.backend;
+  const choosing = spec.topology && known && choiceSteps(known, requirement);
+  const asNew = newVolumeRecord(asked, choice, choosing && (await options.turns.work(cluster, choosing)));
   const spaces = await measureSpaces(pool);
   const created = await options.operations.run<Creating, CreatedVolume, Created>({
     operation: 'create',

@@ -2,7 +2,7 @@ import { asProblem } from '../../src/api/problem.ts';
 import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
-import { fromPageToken, type PageQuery, toPageToken } from '../tables/paging.ts';
+import { fromPageToken, type PageQuery, readInPieces, toPageToken } from '../tables/paging.ts';
 import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireVolume, toKnownVolume } from './record.ts';
@@ -12,7 +12,11 @@ const scanSize = 1_000;
 const concurrency = 16;
 
 /** Makes what reports what is wrong with a cluster's volumes, as the storage reports it now. */
-export function createVolumesHealth({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
+export function createVolumesHealth({
+  engine,
+  pools,
+  turns,
+}: Pick<ServiceOptions, 'engine' | 'pools' | 'turns'>) {
   /** A volume that is being created or deleted is neither well nor ill, and one in a pool that reports nothing is well. */
   async function ask(volume: VolumeRecord): Promise<Health> {
     const { backend } = pools.get(volume.pool);
@@ -31,9 +35,13 @@ export function createVolumesHealth({ engine, pools }: Pick<ServiceOptions, 'eng
     },
 
     /** Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail. */
-    async list({ name: cluster }: Cluster, { limit, pageToken }: PageQuery): Promise<HealthPage> {
-      const afterId = fromPageToken(cluster, pageToken, 'health');
-      const records = await listVolumes(engine.reader, { cluster, afterId, limit: scanSize });
+    async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<HealthPage> {
+      const afterId = fromPageToken(cluster.name, pageToken, 'health');
+      const records = await readInPieces({ afterId, limit: scanSize }, (after, count) =>
+        turns.take(cluster, () =>
+          listVolumes(engine.reader, { cluster: cluster.name, afterId: after, limit: count }),
+        ),
+      );
       const ill: Health[] = [];
       const failures: unknown[] = [];
       for (let done = 0; done < records.length; done += concurrency) {

@@ -10,15 +10,32 @@ export type Requirement = {
   readonly preferred: readonly Segments[];
 };
 
+/** What is reached from anywhere meets it. */
+export const anywhere: Requirement = { requisite: [], preferred: [] };
+
 /** What is asked, without empty values and terms. INVALID_ARGUMENT when what is preferred is not requisite. */
-export function readRequirement({ requisite = [], preferred = [] }: TopologyRequirement = {}): Requirement {
-  const asked = { requisite: speaking(requisite), preferred: speaking(preferred) };
-  const known = new Set(asked.requisite.map(segmentsText));
-  const stray = asked.preferred.find(term => !known.has(segmentsText(term)));
-  if (stray && known.size > 0)
-    throw invalidProblem(
-      `body.topology.preferred: "${formatSegments(stray)}" is none of the requisite terms`,
-    );
+export function readRequirement(asked?: TopologyRequirement): Requirement {
+  return finish(requirementSteps(asked));
+}
+
+/** The same as steps, of which each looks at one term: there may be thousands. */
+export function* requirementSteps({ requisite = [], preferred = [] }: TopologyRequirement = {}): Generator<
+  void,
+  Requirement
+> {
+  const asked = { requisite: yield* speaking(requisite), preferred: yield* speaking(preferred) };
+  const known = new Set<string>();
+  for (const term of asked.requisite) {
+    yield;
+    known.add(segmentsText(term));
+  }
+  for (const term of asked.preferred) {
+    yield;
+    if (known.size > 0 && !known.has(segmentsText(term)))
+      throw invalidProblem(
+        `body.topology.preferred: "${formatSegments(term)}" is none of the requisite terms`,
+      );
+  }
   return asked;
 }
 
@@ -34,10 +51,20 @@ export function meets(segments: Segments | undefined, { requisite }: Requirement
  * the requisite terms in theirs, or without such terms all others in the storage's own order.
  */
 export function chooseTopologies(topologies: readonly Segments[], asked: Requirement): readonly Segments[] {
-  const inOrder = [...asked.preferred, ...asked.requisite].flatMap(term =>
-    topologies.filter(segments => meetsTerm(segments, term)),
-  );
-  return [...new Set(asked.requisite.length === 0 ? [...inOrder, ...topologies] : inOrder)];
+  return finish(choiceSteps(topologies, asked));
+}
+
+/** The same as steps, of which each looks at one term. */
+export function* choiceSteps(
+  topologies: readonly Segments[],
+  { requisite, preferred }: Requirement,
+): Generator<void, readonly Segments[]> {
+  const chosen = new Set<Segments>();
+  for (const term of [...preferred, ...requisite]) {
+    yield;
+    for (const segments of topologies) if (meetsTerm(segments, term)) chosen.add(segments);
+  }
+  return requisite.length === 0 ? [...chosen.union(new Set(topologies))] : [...chosen];
 }
 
 /** True when it is one of the topologies. */
@@ -45,6 +72,18 @@ export function isOneOf(segments: Segments, topologies: readonly Segments[]): bo
   return topologies.some(other => sameJson(segments, other));
 }
 
-function speaking(terms: readonly Segments[]): readonly Segments[] {
-  return terms.map(withoutEmpty).filter(term => Object.keys(term).length > 0);
+function* speaking(terms: readonly Segments[]): Generator<void, readonly Segments[]> {
+  const some: Segments[] = [];
+  for (const term of terms.values().map(withoutEmpty)) {
+    yield;
+    if (Object.keys(term).length > 0) some.push(term);
+  }
+  return some;
+}
+
+function finish<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 }

@@ -1,5 +1,5 @@
 import { preconditionProblem, Problem } from '../../src/api/problem.ts';
-import { formatSegments } from '../../src/api/topology.ts';
+import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Volume, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { KnownVolume } from '../backend.ts';
@@ -10,20 +10,20 @@ import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
-import { chooseTopologies, meets, type Requirement } from './placement.ts';
+import { meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
 import { readAll, readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
 
 /** What a cluster asks for under an id. */
 export type Asked = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
 
-/** A volume as it is recorded at first; INVALID_ARGUMENT names all that its pool does not take. */
+/** A volume as it is recorded at first, to be in one of the topologies; INVALID_ARGUMENT names all that its pool does not take. */
 export function newVolumeRecord(
   { cluster, id, spec }: Asked,
   { pool, own }: Choice,
-  requirement: Requirement,
+  topologies: readonly Segments[] | undefined,
 ): VolumeRecord {
-  const { name, topology, source, ...rest } = spec;
+  const { name, topology: _, source, ...rest } = spec;
   const { mutableParameters, ofBackend } = readAll({
     range: () => requireRange(spec),
     capabilities: () => requireCapabilities(pool, spec.capabilities),
@@ -34,8 +34,6 @@ export function newVolumeRecord(
     ...ofBackend,
     ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
   };
-  const { topologies: known } = pool.backend;
-  const topologies = topology && known && chooseTopologies(known, requirement);
   const recorded = { ...rest, parameters, mutableParameters, ...(topologies && { topologies }) };
   return emptyVolumeRecord({ id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source });
 }

@@ -4,7 +4,7 @@ import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from 
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { attachmentTable, findAttachments } from '../tables/attachments.ts';
-import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
+import { fromPageToken, pageOf, type PageQuery, readInPieces } from '../tables/paging.ts';
 import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { createVolume } from './create.ts';
@@ -14,10 +14,20 @@ import { readAll, readMutableParameters, requireCapabilities } from './validate.
 
 /** Makes the volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
 export function createVolumes(options: ServiceOptions) {
-  const { engine, pools } = options;
+  const { engine, pools, turns } = options;
 
   const show = async (record: VolumeRecord): Promise<Volume> =>
     toVolume(record, await findAttachments(engine.reader, record.id));
+
+  async function showSome(query: Parameters<typeof listVolumes>[1]): Promise<readonly Volume[]> {
+    const records = await listVolumes(engine.reader, query);
+    const [first, last] = [records[0], records.at(-1)];
+    if (!first || !last) return [];
+    const between = 'and volume_id between ? and ? order by volume_id, node_id';
+    const attachments = await attachmentTable.select(engine.reader, {}, between, first.id, last.id);
+    const byVolume = Map.groupBy(attachments, ({ volumeId }) => volumeId);
+    return records.map(record => toVolume(record, byVolume.get(record.id) ?? []));
+  }
 
   return {
     get: async (cluster: Cluster, id: string): Promise<Volume> =>
@@ -31,14 +41,9 @@ export function createVolumes(options: ServiceOptions) {
 
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<VolumePage> {
       const afterId = fromPageToken(cluster.name, pageToken, 'volumes');
-      const query = { cluster: cluster.name, afterId, limit: limit + 1 };
-      const records = await listVolumes(engine.reader, query);
-      const [first, last] = [records[0], records.at(-1)];
-      if (!first || !last) return { volumes: [] };
-      const between = 'and volume_id between ? and ? order by volume_id, node_id';
-      const attachments = await attachmentTable.select(engine.reader, {}, between, first.id, last.id);
-      const byVolume = Map.groupBy(attachments, ({ volumeId }) => volumeId);
-      const volumes = records.map(record => toVolume(record, byVolume.get(record.id) ?? []));
+      const volumes = await readInPieces({ afterId, limit: limit + 1 }, (after, count) =>
+        turns.take(cluster, () => showSome({ cluster: cluster.name, afterId: after, limit: count })),
+      );
       const { entries, ...rest } = pageOf(volumes, limit, 'volumes');
       return { volumes: entries, ...rest };
     },

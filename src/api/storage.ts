@@ -42,7 +42,7 @@ export type Feature = keyof typeof featureMeanings;
 export const features = Object.keys(featureMeanings) as readonly Feature[];
 
 /** Most terms of a requirement: a cluster may name each of its nodes. */
-const maxTerms = 8_192;
+export const maxTerms = 8_192;
 const tooManyBytes = `must have at most ${maxMapBytes} bytes`;
 
 const nonEmpty = z.string().min(1);

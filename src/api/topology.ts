@@ -30,9 +30,10 @@ export function isReachable(topology: Segments, from: Segments): boolean {
 
 /** True when both have a key in common, and the same value for each key that they have in common. */
 export function meetsTerm(topology: Segments, term: Segments): boolean {
-  const wanted = byLowerKey(term);
-  const shared = Object.entries(topology).filter(([key]) => wanted.has(key.toLowerCase()));
-  return shared.length > 0 && shared.every(([key, value]) => wanted.get(key.toLowerCase()) === value);
+  const shared = Object.entries(topology)
+    .map(([key, value]) => [value, valueOf(term, key)])
+    .filter(([, wanted]) => wanted !== undefined);
+  return shared.length > 0 && shared.every(([value, wanted]) => value === wanted);
 }
 
 /** The segments for people: `zone=a,rack=r1`. */
@@ -55,6 +56,14 @@ export function parseSegments(text: string): Segments {
   );
   if (byLowerKey(segments).size < parts.length) throw new Error('has a key twice');
   return segments;
+}
+
+/** The value for the key, however that is spelled; looked up thousands of times. */
+function valueOf(segments: Segments, key: string): string | undefined {
+  if (Object.hasOwn(segments, key)) return segments[key];
+  const lower = key.toLowerCase();
+  for (const other in segments) if (other.toLowerCase() === lower) return segments[other];
+  return undefined;
 }
 
 function byLowerKey(segments: Segments): ReadonlyMap<string, string> {

@@ -6,6 +6,7 @@ import { cloneBench } from './clone.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
+import { fairnessBench } from './fairness.ts';
 import { memoryBench } from './memory.ts';
 import { scaleBench } from './scale.ts';
 import { startupBench } from './startup.ts';
@@ -15,6 +16,7 @@ const benches: readonly Bench[] = [
   cycleBench,
   createBench,
   memoryBench,
+  fairnessBench,
   cloneBench,
   scaleBench,
 ];

@@ -27,6 +27,7 @@ import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { createOperations, type Operations, type Step } from '../../gateway/operations/operation.ts';
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
 import type { Cluster } from '../../gateway/tenancy/cluster.ts';
+import { createTurns, type Turns } from '../../gateway/tenancy/turns.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
@@ -108,6 +109,7 @@ export type Gateway<B = Backend> = Services & {
   /** That of its one pool, or of the first. */
   readonly backend: B;
   readonly pools: Pools;
+  readonly turns: Turns;
   readonly recovery: Recovery;
   readonly operations: Operations;
   readonly logLines: readonly string[];
@@ -159,15 +161,23 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   await migrate(engine);
   const { log, lines } = createMemoryLog();
   const operations = createOperations({ engine, leaseMs: options.leaseMs, checkpoint: options.checkpoint });
-  const services = createServices({ engine, pools, operations, keepDeletedMs: options.keepDeletedMs ?? 0 });
+  const turns = createTurns();
+  const services = createServices({
+    engine,
+    pools,
+    operations,
+    turns,
+    keepDeletedMs: options.keepDeletedMs ?? 0,
+  });
   const recovery = createRecovery({ engine, services, log, leaseMs: options.leaseMs });
-  const admin = createAdmin({ engine, pools, operations, recovery });
+  const admin = createAdmin({ engine, pools, operations, recovery, turns });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');
   const app = createApp({
     pools,
     ...services,
+    turns,
     admin,
     authenticate,
     version: '1.2.3',
@@ -180,6 +190,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     backend,
     replica: (others = {}) => makeGateway(t, { ...options, backend, store, ...others }),
     pools,
+    turns,
     operations,
     ...services,
     recovery,

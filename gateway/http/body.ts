@@ -1,0 +1,147 @@
+import type { z } from 'zod';
+import { invalidProblem, Problem } from '../../src/api/problem.ts';
+import { maxTerms, segmentsSchema } from '../../src/api/storage.ts';
+import { readBy } from '../volumes/validate.ts';
+
+/** A text of so many characters is read at once; nearly all are shorter. */
+export const shortBody = 4_096;
+
+/** Most entries of one object, and how deep values may lie in a long body: no schema has as many. */
+const mostKeys = 1_024;
+const mostDepth = 16;
+
+/** What a text has in which a key may be the way to a prototype, escaped or not, or characters that are none. */
+const mayHide = /__proto__|\\u/;
+
+type Source = { readonly text: string; at: number };
+
+/** What the text says as JSON, or INVALID_ARGUMENT. */
+export function parseShort(text: string): unknown {
+  try {
+    return JSON.parse(text, mayHide.test(text) ? requirePlain : undefined);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw notJsonProblem(error);
+  }
+}
+
+/** Reads a body by its schema, as steps of which each takes less than a few milliseconds. */
+export function* readLong(schema: z.ZodType, text: string): Generator<void, unknown> {
+  const source = { text, at: 0 };
+  const value = yield* parseValue(source, 0);
+  if (peek(source) !== '') throw notJsonProblem();
+  const lists = Object.entries(topologyOf(value)).filter(([, terms]) => Array.isArray(terms));
+  if (lists.length === 0) return readBy(schema, value, 'body');
+  const empty = Object.fromEntries(lists.map(([name]) => [name, []]));
+  const read = readBy(schema, { ...(value as object), topology: { ...topologyOf(value), ...empty } }, 'body');
+  for (const [name, terms] of lists) {
+    const good: unknown[] = [];
+    for (const term of terms as readonly unknown[]) {
+      yield;
+      good.push(readBy(segmentsSchema, term, `body.topology.${name}.${good.length}`));
+    }
+    topologyOf(read)[name] = good;
+  }
+  return read;
+}
+
+/** What has lists that may be long, in a body that is read or not; nothing else has. */
+function topologyOf(body: unknown): Record<string, unknown> {
+  const { topology } = (body ?? {}) as { readonly topology?: Record<string, unknown> };
+  return topology ?? {};
+}
+
+function* parseValue(source: Source, depth: number): Generator<void, unknown> {
+  yield;
+  if (depth > mostDepth) throw invalidProblem('body: nested too deeply');
+  const opening = peek(source);
+  if (opening === '[') return yield* parseList(source, depth + 1);
+  if (opening === '{') return yield* parseObject(source, depth + 1);
+  return parseScalar(source);
+}
+
+function* parseList(source: Source, depth: number): Generator<void, readonly unknown[]> {
+  const list: unknown[] = [];
+  while (hasMore(source, list.length, ']')) {
+    if (list.length === maxTerms) throw invalidProblem(`body: a list of more than ${maxTerms}`);
+    list.push(requirePlain('', yield* parseValue(source, depth)));
+  }
+  return list;
+}
+
+function* parseObject(source: Source, depth: number): Generator<void, object> {
+  const object: Record<string, unknown> = {};
+  for (let count = 0; hasMore(source, count, '}'); count++) {
+    if (count === mostKeys) throw invalidProblem(`body: an object of more than ${mostKeys} entries`);
+    const key = peek(source) === '"' ? String(parseScalar(source)) : undefined;
+    if (key === undefined || peek(source) !== ':') throw notJsonProblem();
+    source.at++;
+    object[key] = requirePlain(key, yield* parseValue(source, depth));
+  }
+  return object;
+}
+
+/** Goes to the next entry of a list or an object, or past its end. */
+function hasMore(source: Source, count: number, end: ']' | '}'): boolean {
+  if (count === 0) source.at++;
+  const found = peek(source);
+  if (found === end) source.at++;
+  else if (count > 0) {
+    if (found !== ',') throw notJsonProblem();
+    source.at++;
+  }
+  return found !== end;
+}
+
+/** The next character that is no white space; none at the end. */
+function peek(source: Source): string {
+  const space = /[ \t\n\r]*/y;
+  space.lastIndex = source.at;
+  space.test(source.text);
+  source.at = space.lastIndex;
+  return source.text.charAt(source.at);
+}
+
+function parseScalar(source: Source): unknown {
+  const { text, at } = source;
+  const end = text[at] === '"' ? endOfString(text, at) : endOfWord(text, at);
+  source.at = end;
+  try {
+    return JSON.parse(text.slice(at, end));
+  } catch (error) {
+    throw notJsonProblem(error);
+  }
+}
+
+function endOfWord(text: string, at: number): number {
+  const word = /[\w.+-]*/y;
+  word.lastIndex = at;
+  word.test(text);
+  return word.lastIndex;
+}
+
+function endOfString(text: string, at: number): number {
+  for (let quote = at; ;) {
+    quote = text.indexOf('"', quote + 1);
+    if (quote < 0) throw notJsonProblem();
+    let before = quote;
+    while (text[before - 1] === '\\') before--;
+    if ((quote - before) % 2 === 0) return quote + 1;
+  }
+}
+
+/** A schema would drop such a key, wherever it is, and a store or a tool would cut or replace such text. */
+function requirePlain(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw invalidProblem('body: "__proto__" is not known');
+  if (!isPlain(key) || (typeof value === 'string' && !isPlain(value)))
+    throw invalidProblem('body: has text with a NUL or half of a surrogate pair');
+  return value;
+}
+
+function isPlain(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+function notJsonProblem(cause?: unknown): Problem {
+  return invalidProblem('body: not JSON', cause);
+}

@@ -1,0 +1,122 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createClient, type StorageClient } from '../../src/api/client.ts';
+import { cli } from '../harness/dev.ts';
+import { createSigner, volumeSpec, type Signer } from '../harness/gateway-harness.ts';
+import { median, timed, type Bench, type Figure } from './figure.ts';
+import { inDirectory } from './setting.ts';
+
+const rounds = 100;
+const volumes = 1_000;
+const concurrency = 10;
+const deadlineMs = 60_000;
+const quiet = 'quiet';
+const noisy = 'noisy';
+
+/** What a cluster waits for while another keeps the gateway busy. */
+export const fairnessBench: Bench = {
+  name: 'fairness',
+  doc: 'PUT and DELETE of a volume by one cluster while another has ten requests under way all the time, beside the same alone',
+  run: () => inDirectory(measureFairness),
+};
+
+/** One request of the noisy cluster, whatever comes of it. */
+type Noise = () => Promise<unknown>;
+
+async function measureFairness(dir: string): Promise<readonly Figure[]> {
+  const signers = { quiet: await createSigner(quiet), noisy: await createSigner(noisy) };
+  const gateway = await startGateway(dir, signers);
+  const clientOf = (name: keyof typeof signers): StorageClient =>
+    createClient({ url: gateway.url, token: () => signers[name].sign() });
+  const [calm, loud] = [clientOf(quiet), clientOf(noisy)];
+  for (let index = 0; index < volumes; index++)
+    await loud.createVolume({ volumeId: `${noisy}.${index}`, body: volumeSpec(String(index)) }, call());
+  const noises = noisesOf({ loud, url: gateway.url, token: await signers.noisy.sign() });
+  const alone = await measure(calm);
+  const figures: Figure[] = [];
+  for (const [name, noise] of Object.entries(noises))
+    figures.push({
+      name: `PUT + DELETE beside ${name}`,
+      value: await beside(noise, () => measure(calm)),
+      unit: 'ms',
+      floor: { name: 'the same alone', value: alone },
+      target: '≤ 2×',
+    });
+  await Promise.all([calm.close(), loud.close()]);
+  gateway.child.kill('SIGTERM');
+  await once(gateway.child, 'exit');
+  return figures;
+}
+
+function noisesOf({ loud, url, token }: { loud: StorageClient; url: string; token: string }) {
+  const requisite = Array.from({ length: 8_192 }, (_, index) => ({
+    'csi.fairlead.dev/zone': `zone-${index}`,
+    'kubernetes.io/hostname': `node-${index}`,
+  }));
+  const topology = JSON.stringify({
+    ...volumeSpec('where'),
+    topology: { requisite, preferred: requisite },
+  });
+  const put = (authorization: string, body: string): Promise<unknown> =>
+    fetch(`${url}/v1/volumes/${noisy}.where`, { method: 'PUT', headers: { authorization }, body }).then(
+      answer => answer.text(),
+      () => {},
+    );
+  let created = 0;
+  return {
+    'lists of 1000 volumes': () => loud.listVolumes({}, call()),
+    'topologies of 16384 terms': () => put(`Bearer ${token}`, topology),
+    'bodies of 2 MB without a token': () => put('', 'x'.repeat(2_000_000)),
+    creates: () =>
+      loud.createVolume({ volumeId: `${noisy}.n${created++}`, body: volumeSpec(`n${created - 1}`) }, call()),
+  } as const satisfies Readonly<Record<string, Noise>>;
+}
+
+/** Measures while so many requests are under way. */
+async function beside(noise: Noise, work: () => Promise<number>): Promise<number> {
+  const noiseIs = { over: false };
+  const makers = Array.from({ length: concurrency }, async () => {
+    while (!noiseIs.over) await noise().catch(() => {});
+  });
+  const value = await work();
+  noiseIs.over = true;
+  await Promise.all(makers);
+  return value;
+}
+
+async function measure(client: StorageClient): Promise<number> {
+  const samples: number[] = [];
+  for (let round = 0; round < rounds; round++)
+    samples.push(
+      await timed(async () => {
+        await client.createVolume({ volumeId: `${quiet}.one`, body: volumeSpec('one') }, call());
+        await client.deleteVolume({ volumeId: `${quiet}.one` }, call());
+      }),
+    );
+  return median(samples);
+}
+
+async function startGateway(dir: string, signers: Readonly<Record<string, Signer>>) {
+  mkdirSync(dir, { recursive: true });
+  for (const [name, { publicJwk }] of Object.entries(signers))
+    writeFileSync(join(dir, `${name}.json`), JSON.stringify({ keys: [publicJwk] }));
+  const clusters = Object.fromEntries(
+    Object.keys(signers).map(name => [name, { keys: join(dir, `${name}.json`) }]),
+  );
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, JSON.stringify({ pools: { main: { backend: 'memory' } }, clusters }));
+  const flags = ['--config', config, '--store', join(dir, 'store.sqlite'), '--listen', '127.0.0.1:0'];
+  const child = spawn(process.execPath, [cli, 'gateway', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const { promise: url, resolve } = Promise.withResolvers<string>();
+  child.stderr.on('data', text => {
+    const found = /http:\/\/[\w.:]+/.exec(String(text))?.[0];
+    if (found !== undefined) resolve(found);
+  });
+  return { child, url: await url };
+}
+
+function call(): { readonly deadlineMs: number } {
+  return { deadlineMs: Date.now() + deadlineMs };
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { z } from 'zod';
+import { readLong } from '../../../../gateway/http/body.ts';
+import { volumeSpecSchema } from '../../../../src/api/volume.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { makeGateway, volumeSpec } from '../../../harness/gateway-harness.ts';
+
+const any = z.unknown();
+const terms = Array.from({ length: 8_192 }, (_, index) => ({ zone: `zone-${index}` }));
+
+test('a long body says what JSON says, in many steps', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 8 }), text => {
+      if (text.includes('__proto__')) return;
+      assert.deepEqual(read(any, ` ${text}\n`).value, JSON.parse(text));
+      assert.deepEqual(read(any, JSON.stringify(JSON.parse(text), null, 2)).value, JSON.parse(text));
+    }),
+  );
+  assert.ok(read(any, JSON.stringify(terms)).steps > 2 * terms.length);
+});
+
+test('a long body that is not JSON, or is what no schema has, is INVALID_ARGUMENT', () => {
+  const bad = [
+    '',
+    '{',
+    '[1,]',
+    '{"a":1,}',
+    '{"a"}',
+    '{a:1}',
+    '[1 2]',
+    '"a',
+    '"a\\"',
+    'nul',
+    '[]]',
+    '"\u0001"',
+  ];
+  const strange = ['{"a":{"__proto__":1}}', '['.repeat(100_000), JSON.stringify(Array(8_193).fill(0))];
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 1_025 }, (_, key) => [key, 0])));
+  for (const text of [...bad, ...strange, many])
+    assert.throws(() => read(any, text), isProblem('INVALID_ARGUMENT'), text.slice(0, 20));
+});
+
+test('each of thousands of terms is a step, and the schema still decides', () => {
+  const body = { ...volumeSpec('v'), topology: { requisite: terms, preferred: terms } };
+  const { value, steps } = read(volumeSpecSchema, JSON.stringify(body));
+  assert.deepEqual(value, body);
+  assert.ok(steps > 16_384);
+  const bad = { ...body, topology: { requisite: [...terms.slice(1), { zone: '?' }] } };
+  assert.throws(() => read(volumeSpecSchema, JSON.stringify(bad)), {
+    detail: /^body\.topology\.requisite\.8191\.zone: /,
+  });
+});
+
+test('a volume may name thousands of terms', async t => {
+  const { ask } = await makeGateway(t);
+  const body = { ...volumeSpec('v'), topology: { requisite: terms, preferred: terms } };
+  const { status } = await ask('PUT /v1/volumes/a.v', { body });
+  assert.equal(status, 201);
+});
+
+test('while the gateway reads a long body, another cluster is answered', async t => {
+  const { ask } = await makeGateway(t);
+  const order: string[] = [];
+  const body = { ...volumeSpec('v'), topology: { requisite: terms, preferred: terms } };
+  const long = ask('PUT /v1/volumes/a.v', { body }).then(() => order.push('long'));
+  const short = ask('PUT /v1/volumes/b.v', { as: 'b', body: volumeSpec('v') }).then(() =>
+    order.push('short'),
+  );
+  await Promise.all([long, short]);
+  assert.deepEqual(order, ['short', 'long']);
+});
+
+test('who has too much in flight is told when to come again', async t => {
+  const { ask, turns } = await makeGateway(t);
+  const held = turns.enter(
+    { name: 'a', acceptAnyNode: false, pools: undefined },
+    { requests: 256, bytes: 0 },
+  );
+  const { status, headers, body } = await ask('GET /v1/volumes');
+  assert.deepEqual([status, body['code'], headers.get('retry-after')], [503, 'UNAVAILABLE', '1']);
+  assert.equal((await ask('GET /v1/volumes', { as: 'b' })).status, 200);
+  held[Symbol.dispose]();
+  assert.equal((await ask('GET /v1/volumes')).status, 200);
+});
+
+function read(schema: z.ZodType, text: string): { readonly value: unknown; readonly steps: number } {
+  const reading = readLong(schema, text);
+  for (let steps = 0; ; steps++) {
+    const step = reading.next();
+    if (step.done) return { value: step.value, steps };
+  }
+}

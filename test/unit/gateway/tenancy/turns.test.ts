@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTurns } from '../../../../gateway/tenancy/turns.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { clusters } from '../../../harness/gateway-harness.ts';
+
+const { a, b } = clusters;
+
+test('callers have their turns one after another, however much one asks for', async () => {
+  const turns = createTurns();
+  turns.enter(a, { requests: 1, bytes: 0 });
+  turns.enter(b, { requests: 1, bytes: 0 });
+  const order: string[] = [];
+  const take = (caller: typeof a | typeof b, what: string): Promise<unknown> =>
+    turns.take(caller, async () => order.push(what));
+  await Promise.all([...[1, 2, 3, 4].map(n => take(a, `a${n}`)), ...[1, 2].map(n => take(b, `b${n}`))]);
+  assert.deepEqual(order.slice(0, 2), ['a1', 'b1']);
+  assert.ok(order.indexOf('b2') < order.indexOf('a3'), order.join());
+  assert.deepEqual(
+    order.filter(what => what.startsWith('a')),
+    ['a1', 'a2', 'a3', 'a4'],
+  );
+});
+
+test('between two slices of long work the event loop goes on', async () => {
+  const turns = createTurns();
+  const seen = { end: false };
+  let slices = 0;
+  const work = turns
+    .work(
+      a,
+      stepsUntil(() => slices > 3),
+    )
+    .finally(() => (seen.end = true));
+  while (!seen.end) {
+    await new Promise(setImmediate);
+    slices++;
+  }
+  assert.equal(await work, 'done');
+});
+
+test('a caller that has too much in flight is refused, and no other, until some of it is over', () => {
+  const turns = createTurns();
+  const one = { requests: 1, bytes: 0 };
+  const held = Array.from({ length: 256 }, () => turns.enter(a, one));
+  assert.throws(() => turns.enter(a, one), isProblem('UNAVAILABLE'));
+  turns.enter(b, one);
+  held.pop()?.[Symbol.dispose]();
+  turns.enter(a, one);
+  assert.throws(() => turns.enter(b, { requests: 0, bytes: 2 ** 24 + 1 }), isProblem('UNAVAILABLE'));
+  for (const each of held) each[Symbol.dispose]();
+});
+
+test('all callers together are refused what is too much for the machine', () => {
+  const turns = createTurns();
+  const bytes = 2 ** 24;
+  const held = ['c1', 'c2', 'c3', 'c4'].map(name => turns.enter({ ...a, name }, { requests: 0, bytes }));
+  assert.throws(() => turns.enter(b, { requests: 0, bytes: 1 }), isProblem('UNAVAILABLE'));
+  for (const each of held) each[Symbol.dispose]();
+  turns.enter(b, { requests: 0, bytes })[Symbol.dispose]();
+});
+
+function* stepsUntil(isOver: () => boolean): Generator<void, string> {
+  while (!isOver()) yield;
+  return 'done';
+}
