@@ -1,4 +1,4 @@
-import type { Node, NodeSpec } from '../../src/api/node.ts';
+import { nodeId as nodeIdSchema, type Node, type NodeSpec } from '../../src/api/node.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { Engine, Reader } from '../store.ts';
@@ -12,7 +12,6 @@ export function createNodes(engine: Engine) {
   return {
     /** Records what the cluster reports of the node, instead of what it reported before. */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
-      requireNodeId(nodeId);
       const node = { cluster, nodeId, spec };
       const created = await engine.transaction(
         async sql => !(await nodeTable.update(sql, node, { spec })) && nodeTable.insert(sql, node),
@@ -42,8 +41,7 @@ export function createNodes(engine: Engine) {
 
 /** INVALID_ARGUMENT for what cannot name a node: empty, over 256 bytes, or with control characters. */
 export function requireNodeId(nodeId: string): void {
-  const { length } = new TextEncoder().encode(nodeId);
-  if (length === 0 || length > 256 || /\p{Cc}/u.test(nodeId))
+  if (!nodeIdSchema.safeParse(nodeId).success)
     throw invalidProblem('a node id has 1 to 256 bytes and no control characters');
 }
 

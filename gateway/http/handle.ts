@@ -11,6 +11,7 @@ import {
 import { asProblem, invalidProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
+import { requireNodeId } from '../attachments/nodes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import type { Load, Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
@@ -81,6 +82,7 @@ function enter(c: Context<Env>, turns: Turns, load: Load): Disposable {
 async function readRequest(c: Context<Env>, { query, body }: Operation, turns: Turns): Promise<object> {
   requireEncoded(c.req.url);
   const ids = c.req.param();
+  if ('nodeId' in ids) requireNodeId(ids['nodeId']);
   return {
     ...(query && readBy(query, c.req.query(), 'query')),
     ...ids,

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { poolName, sizeBytes, text, volumeId } from './storage.ts';
 
-const milliseconds = z.coerce.number<number>().int().nonnegative();
-
-const stuckAfterMs = milliseconds
-  .default(600_000)
-  .describe('Work that is not done after so many milliseconds is stuck.');
+const toStuckAfter = (milliseconds: z.ZodNumber | z.ZodCoercedNumber<number>) =>
+  milliseconds
+    .int()
+    .nonnegative()
+    .default(600_000)
+    .describe('Work that is not done after so many milliseconds is stuck.');
 
 /** What an audit takes. */
-export const auditQuery = z.object({ stuckAfterMs });
+export const auditQuery = z.object({ stuckAfterMs: toStuckAfter(z.coerce.number<number>()) });
 
 /** Something that the storage and the store do not agree on. */
 export const findingSchema = z
@@ -36,8 +37,10 @@ export const auditSchema = z.object({ findings: z.array(findingSchema), total })
 export const repairSpecSchema = z
   .strictObject({
     dryRun: z.boolean().default(true).describe('True: it only shows what it would do.'),
-    stuckAfterMs,
-    safetyAgeMs: milliseconds
+    stuckAfterMs: toStuckAfter(z.number()),
+    safetyAgeMs: z
+      .int()
+      .nonnegative()
       .default(3_600_000)
       .describe('For so long audits must have seen what is unknown before it is removed.'),
   })

@@ -5,12 +5,15 @@ export const maxIdBytes = 128;
 export const maxMapBytes = 4_096;
 
 const encoder = new TextEncoder();
+const nul = '\\u0000';
 const lastControls = '\\u001F\\u007F-\\u009F';
 const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Names that stand in an id as they are. */
 export const plainPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 /** A name without control characters but white space (CSI spec, "CreateVolume"). */
 export const namePattern = new RegExp(`^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-${lastControls}]+$`);
+/** Any text; no NUL is in it. */
+export const textPattern = new RegExp(`^[^${nul}]*$`);
 /** A node's id, of at most 256 bytes: without control characters. */
 export const nodeIdPattern = new RegExp(`^[^\\u0000-${lastControls}]+$`);
 /** What an id looks like, but for its length: a cluster's name, a dot, and a plain name. */

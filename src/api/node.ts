@@ -8,10 +8,18 @@ import {
   type FieldKind,
   type Protocol,
 } from './attachment.ts';
-import { capabilitySchema, segmentsSchema, text, volumeId } from './storage.ts';
+import { byteLength, nodeIdPattern } from './ids.ts';
+import { capabilitySchema, segmentsSchema, volumeId } from './storage.ts';
+
+const maxNodeIdBytes = 256;
 
 /** The id of a node: opaque text. */
-export const nodeId = text('node-1').max(256);
+export const nodeId = z
+  .string()
+  .max(maxNodeIdBytes)
+  .regex(nodeIdPattern)
+  .refine(id => byteLength(id) <= maxNodeIdBytes)
+  .meta({ examples: ['node-1'] });
 
 /** What a cluster says of one of its nodes. */
 export const nodeSpecSchema = z
@@ -78,5 +86,7 @@ function toSchema(kind: FieldKind): z.ZodType {
   if (kind === 'path') return ofPattern.meta({ examples: ['/srv/fast/east.pvc-1.img'] });
   if (!('most' in rule)) return kind === 'text?' ? ofPattern.optional() : ofPattern;
   const addresses = z.array(ofPattern).min(1).max(rule.most);
-  return addresses.refine(areAddresses, 'has a port that is none, or an address twice');
+  return addresses
+    .refine(areAddresses, 'has a port that is none, or an address twice')
+    .meta({ uniqueItems: true });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { idPattern, maxIdBytes } from './ids.ts';
+import { nodeId } from './node.ts';
 import { allOperations, problemsOf, type NamedOperation } from './operations.ts';
 import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
 
@@ -7,7 +8,7 @@ import { problemTable, toDocument, Problem, type ProblemCode } from './problem.t
 export type OpenApiNode = { readonly [key: string]: unknown };
 
 const idSchema = { type: 'string', maxLength: maxIdBytes, pattern: idPattern, examples: ['east.pvc-1'] };
-const nodeIdSchema = { type: 'string', minLength: 1, maxLength: 256, examples: ['node-1'] };
+const { $schema: _, ...nodeIdSchema } = z.toJSONSchema(nodeId);
 
 const prefer: OpenApiNode = {
   name: 'Prefer',
@@ -15,7 +16,7 @@ const prefer: OpenApiNode = {
   description:
     'How many seconds the answer may take, at most 60, 30 when absent (RFC 7240). Work that is not done by then ' +
     'answers 202 and goes on; the same request joins it.',
-  schema: { type: 'string', pattern: '^wait=\\d{1,9}$', examples: ['wait=10'] },
+  schema: { type: 'string', examples: ['wait=10'] },
 };
 
 /** The Storage API v1 as an OpenAPI 3.1 document, for servers of this version. */

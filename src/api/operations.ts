@@ -275,9 +275,15 @@ function toNamed(id: OperationId) {
 }
 
 /** Every problem that the operation may answer: what is read may be bad, what takes long may be under way already. */
-export function problemsOf({ query, body, answers, problems = [] }: Operation): readonly ProblemCode[] {
+export function problemsOf({
+  route,
+  query,
+  body,
+  answers,
+  problems = [],
+}: Operation): readonly ProblemCode[] {
   const always = ['UNAUTHENTICATED', 'UNAVAILABLE', 'NOT_FOUND'] as const;
-  const ofInput = query || body ? (['INVALID_ARGUMENT'] as const) : [];
+  const ofInput = query || body || route.includes('{nodeId}') ? (['INVALID_ARGUMENT'] as const) : [];
   const ofWork = answers[202] ? (['ABORTED'] as const) : [];
   return [...always, ...ofInput, ...ofWork, ...problems];
 }

@@ -53,7 +53,8 @@ export const groupSpecSchema = z
       .array(volumeId)
       .min(1)
       .max(64)
-      .refine(ids => new Set(ids).size === ids.length, 'must name each volume once'),
+      .refine(ids => new Set(ids).size === ids.length, 'must name each volume once')
+      .meta({ uniqueItems: true }),
     parameters: stringMap.optional(),
   })
   .meta({ id: 'GroupSpec', description: 'The volumes to snapshot at one point in time, each named once.' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern } from './ids.ts';
+import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern, textPattern } from './ids.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from './topology.ts';
 
 /** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
@@ -45,15 +45,19 @@ export const features = Object.keys(featureMeanings) as readonly Feature[];
 export const maxTerms = 8_192;
 const tooManyBytes = `must have at most ${maxMapBytes} bytes`;
 
-const nonEmpty = z.string().min(1);
+const plain = z.string().regex(textPattern, 'has a NUL');
+const nonEmpty = plain.min(1);
 
 /** Text that is not empty. */
 export const text = (example: string) => nonEmpty.meta({ examples: [example] });
 
 /** The name that a caller chose for something. */
 export const nameOf = (example: string) =>
-  text(example)
+  z
+    .string()
+    .min(1)
     .regex(namePattern, 'has control characters')
+    .meta({ examples: [example], maxLength: maxIdBytes })
     .refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
 
 /** The id of a volume. */
@@ -73,7 +77,7 @@ export const time = text('2026-01-31T12:00:00.000Z');
 
 /** Text by key, of at most 4096 bytes. */
 export const stringMap = z
-  .record(z.string(), z.string())
+  .record(plain, plain)
   .refine(isSmallEnough, tooManyBytes)
   .meta({ examples: [{ tier: 'fast' }] });
 
@@ -107,8 +111,8 @@ export const capabilitySchema = z
   .strictObject({
     accessType: z.enum(accessTypes),
     accessMode: z.enum(accessModes),
-    fsType: z.string().max(128).optional(),
-    mountFlags: z.array(z.string().max(4096)).max(64).optional(),
+    fsType: plain.max(128).optional(),
+    mountFlags: z.array(plain.max(4096)).max(64).optional(),
   })
   .meta({
     id: 'Capability',

@@ -136,3 +136,95 @@ function resolve({ $ref }: OpenApiNode): OpenApiNode | undefined {
   const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(\w+)$/.exec(String($ref)) ?? [];
   return document.components[kind]?.[name];
 }
+
+type Verdict = (value: unknown) => boolean;
+
+/** What the document says of a value, as far as JSON Schema is used in it. */
+function isValid(schema: OpenApiNode, value: unknown): boolean {
+  const rules = resolve(schema) ?? schema;
+  return Object.entries(rules).every(
+    ([rule, operand]) => keywords[rule]?.(operand as never, rules)(value) ?? true,
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const keywords: Readonly<Record<string, (operand: never, all: OpenApiNode) => Verdict>> = {
+  type: (type: string) => value =>
+    ({ string: isText(value), integer: Number.isInteger(value), boolean: typeof value === 'boolean' })[
+      type
+    ] ?? (type === 'array' ? Array.isArray(value) : isObject(value)),
+  enum: (members: readonly unknown[]) => value => members.includes(value),
+  const: (one: unknown) => value => value === one,
+  oneOf: (ones: readonly OpenApiNode[]) => value => ones.filter(one => isValid(one, value)).length === 1,
+  anyOf: (ones: readonly OpenApiNode[]) => value => ones.some(one => isValid(one, value)),
+  pattern: (pattern: string) => value => !isText(value) || new RegExp(pattern, 'u').test(value),
+  minLength: (least: number) => value => !isText(value) || value.length >= least,
+  maxLength: (most: number) => value => !isText(value) || value.length <= most,
+  minimum: (least: number) => value => typeof value !== 'number' || value >= least,
+  exclusiveMinimum: (least: number) => value => typeof value !== 'number' || value > least,
+  maximum: (most: number) => value => typeof value !== 'number' || value <= most,
+  minItems: (least: number) => value => !Array.isArray(value) || value.length >= least,
+  maxItems: (most: number) => value => !Array.isArray(value) || value.length <= most,
+  uniqueItems: () => value =>
+    !Array.isArray(value) || new Set(value.map(item => JSON.stringify(item))).size === value.length,
+  items: (items: OpenApiNode) => value => !Array.isArray(value) || value.every(item => isValid(items, item)),
+  required: (names: readonly string[]) => value => !isObject(value) || names.every(name => name in value),
+  propertyNames: (names: OpenApiNode) => value =>
+    !isObject(value) || Object.keys(value).every(name => isValid(names, name)),
+  properties: (properties: Readonly<Record<string, OpenApiNode>>) => value =>
+    !isObject(value) ||
+    Object.entries(value).every(([name, member]) => isValid(properties[name] ?? {}, member)),
+  additionalProperties:
+    (rest: OpenApiNode | false, { properties = {} }) =>
+    value =>
+      !isObject(value) ||
+      Object.entries(value)
+        .filter(([name]) => !Object.hasOwn(properties as object, name))
+        .every(([, member]) => rest !== false && isValid(rest, member)),
+};
+
+const oddText = [
+  '',
+  'a',
+  'a b',
+  '\0',
+  'a\nb',
+  'a\x7F',
+  '-',
+  'x'.repeat(63),
+  'x'.repeat(129),
+  'x'.repeat(257),
+];
+const oddMaps = [{}, { a: 'b' }, { 'a b': 'c' }, { '\0': '' }, { a: '\0' }];
+const odd: readonly unknown[] = [...oddText, ...oddMaps, -1, 0, 1, 1.5, 2 ** 53, true, null, []];
+/** The value with each of its parts replaced, left out, doubled or joined by something odd. */
+function* variants(value: unknown): Generator<unknown> {
+  yield* odd;
+  if (Array.isArray(value)) {
+    yield [...(value as unknown[]), ...(value as unknown[])];
+    yield Array.from({ length: 65 }, () => value[0] as unknown);
+    for (const [index, item] of value.entries())
+      for (const other of variants(item)) yield value.with(index, other);
+  } else if (isObject(value)) {
+    yield { ...value, unheardOf: 1 };
+    for (const [name, member] of Object.entries(value)) {
+      const { [name as keyof typeof value]: _, ...rest } = value;
+      yield rest;
+      for (const other of variants(member)) yield { ...rest, [name]: other };
+    }
+  }
+}
+
+for (const [name, schema] of exported.filter(([key]) => /Spec|nodeSchema|segments|capability/.test(key)))
+  test(`the document takes and refuses the same as ${name}`, () => {
+    const described = document.components['schemas']?.[schema.meta()?.id ?? ''] ?? {};
+    for (const example of described['examples'] as unknown as readonly unknown[])
+      for (const value of [example, ...variants(example)])
+        assert.equal(
+          isValid(described, value),
+          schema.safeParse(value).success,
+          JSON.stringify(value).slice(0, 400),
+        );
+  });
