@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { allOperations } from '../../../../src/api/operations.ts';
+import { problemTable } from '../../../../src/api/problem.ts';
+import { makeGateway, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { isFull, seed } from '../../../harness/sample.ts';
+
+const spec = {
+  ...volumeSpec('x'),
+  source: { kind: 'volume', volumeId: 'a.x' },
+  topology: { requisite: [{ zone: 'a' }] },
+  capability: mounted,
+  readonly: false,
+  volumeId: 'a.x',
+  volumeIds: ['a.x', 'a.y'],
+  mutableParameters: {},
+  maxVolumes: 1,
+};
+const text = fc.string({ unit: 'binary', maxLength: 20 });
+const odd = fc.oneof(fc.jsonValue(), text, fc.double(), fc.constantFrom('a.x', 'b.x', '__proto__', 2 ** 53));
+/** Some members of what requests have, some of them with something odd, or bytes of any kind. */
+const bodies = fc.oneof(
+  fc
+    .tuple(fc.subarray(Object.entries(spec)), fc.dictionary(fc.constantFrom(...Object.keys(spec)), odd))
+    .map(([some, changed]) => JSON.stringify({ ...Object.fromEntries(some), ...changed })),
+  fc.json(),
+  fc.uint8Array({ maxLength: 40 }).map(bytes => new Blob([Buffer.from(bytes)])),
+);
+const ids = fc.oneof(
+  fc.constantFrom('a.x', 'a.y', 'b.x', 'n1', '..', '%00', '%FF', '%ED%A0%80', '%'),
+  text.map(one => encodeURIComponent(one.toWellFormed())),
+);
+const requests = fc.record({
+  operation: fc.constantFrom(...allOperations),
+  id: ids,
+  query: fc.oneof(
+    fc.constant(''),
+    fc.dictionary(fc.constantFrom('limit', 'offset', 'base', 'pageToken'), text),
+  ),
+  body: bodies,
+});
+
+test('whatever is asked is answered as the table of operations says, and no failure of ours', async t => {
+  const { ask } = await makeGateway(t);
+  const property = fc.asyncProperty(requests, async ({ operation, id, query, body }) => {
+    const path = operation.path.replaceAll(/\{\w+\}/g, () => id);
+    const asked = query === '' ? '' : `?${new URLSearchParams(query)}`;
+    const hasBody = operation.method === 'PUT' || operation.method === 'POST';
+    const answer = await ask(`${operation.method} ${path}${asked}`, hasBody ? { body } : {});
+    const code = answer.body['code'] as keyof typeof problemTable | undefined;
+    const isAnswer = answer.status < 300 || (code !== undefined && problemTable[code].http === answer.status);
+    assert.ok(
+      isAnswer && code !== 'UNAVAILABLE',
+      `${operation.id} ${answer.status} ${JSON.stringify(answer.body)}`,
+    );
+  });
+  await fc.assert(property, { seed, numRuns: isFull ? 20_000 : 500 });
+});
