@@ -16,6 +16,8 @@ export interface DeviceConnector<P extends Protocol> {
   connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Device>;
   /** The machine connects the device by itself, after a reboot too: that it is there does not say that it is used. */
   readonly isSelfConnecting?: boolean;
+  /** Options with which umount disconnects the device as well, so that `disconnect` finds nothing left to do. */
+  readonly unmountOptions?: readonly string[];
   /**
    * Disconnects and returns once no device of this volume is left, but for one that others take away; none there is
    * fine, one in use is an error. What it shares with `others`, the volumes that may be connected beside it, stays.

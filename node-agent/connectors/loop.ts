@@ -12,6 +12,7 @@ type LoopAttachment = AttachmentOf<'loop'>;
 /** A file on this machine, through a loop device. What a device is backed by is read from sysfs, never from its name. */
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',
+  unmountOptions: ['--detach-loop'],
   connect,
   disconnect,
   rescan,
@@ -54,7 +55,7 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
     const isThere = () => isBackedBy(`/sys/block/${name}`, files, host);
     const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
     const result = await runToEnd(host, line);
-    // One that an earlier detach marked may go meanwhile, with its last user.
+    // One that goes by itself meanwhile, with its last user after `umount --detach-loop`, is no failure.
     if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
     // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
     await waitUntilGone(`"/dev/${name}"`, isThere);

@@ -60,11 +60,15 @@ export type Unmounting = {
 };
 
 /**
- * Unmounts all that is at the path, and returns what is mounted then; a mount below it is a `Problem`, and stays. What
- * hangs is unmounted by force, what is refused never is.
+ * Unmounts all that is at the path, with more options for umount, and returns what is mounted then; a mount below it is a
+ * `Problem`, and stays. What hangs is unmounted by force, what is refused never is.
  */
-export function unmountAll(agent: Unmounter, path: string): Promise<readonly Mount[]> {
-  return inPhase(agent, 'unmount', () => unmountEach(agent, path));
+export function unmountAll(
+  agent: Unmounter,
+  path: string,
+  options: readonly string[] = [],
+): Promise<readonly Mount[]> {
+  return inPhase(agent, 'unmount', () => unmountEach(agent, path, options));
 }
 
 type Unmounter = {
@@ -73,7 +77,7 @@ type Unmounter = {
   readonly observePhase?: ObservePhase | undefined;
 };
 
-async function unmountEach(agent: Unmounter, path: string) {
+async function unmountEach(agent: Unmounter, path: string, options: readonly string[]) {
   const { host } = agent;
   for (let before = Number.POSITIVE_INFINITY; ;) {
     const mounts = await host.mounts();
@@ -82,15 +86,19 @@ async function unmountEach(agent: Unmounter, path: string) {
     const count = mountsAt(mounts, path).length;
     if (count === 0) return mounts;
     if (count >= before) throw unavailableProblem(`"${path}" is still mounted after it was unmounted`);
-    await unmountTop(agent, path, count);
+    await unmountTop(agent, path, { options, count });
     before = count;
   }
 }
 
 /** Takes the topmost mount off: as usual, by force what hangs, and lazily what does not come off even so. */
-async function unmountTop({ host, unmounting }: Unmounter, path: string, count: number): Promise<void> {
+async function unmountTop(
+  { host, unmounting }: Unmounter,
+  path: string,
+  { options, count }: { readonly options: readonly string[]; readonly count: number },
+): Promise<void> {
   const run = (...force: readonly string[]) =>
-    runWell(host, { command: 'umount', args: [...force, '--', path] });
+    runWell(host, { command: 'umount', args: [...options, ...force, '--', path] });
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
     const error = await run(...(tries > 0 ? ['--force'] : [])).then(() => undefined, asProblem);
     if (!error) return;

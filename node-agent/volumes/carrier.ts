@@ -5,6 +5,8 @@ import type { Device, Judgement, Secrets } from '../connector.ts';
 export interface Carrier {
   /** True when a staged volume is mounted at its staging path, and false when it is connected alone. */
   readonly isMounted: boolean;
+  /** Options with which the unmount of the staging path disconnects the volume as well. */
+  readonly unmountOptions?: readonly string[] | undefined;
   /** INVALID_ARGUMENT when a volume of its kind cannot be used, or made, as was asked for. */
   requireUsable(): void;
   /** True when the block device with this number is the volume's now; absent where it has none. */

@@ -30,6 +30,7 @@ export function deviceMembers(volume: DeviceVolume) {
       .filter(other => other.volumeId !== volumeId && !other.isLeaving)
       .map(other => other.attachment);
   return {
+    unmountOptions: connector.unmountOptions,
     ownsDevice: (number: string) => owns(volume, number),
     disconnect: () =>
       inPhase(agent, 'disconnect', () => connector.disconnect(attachment, agent.host, others)),

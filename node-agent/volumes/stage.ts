@@ -91,7 +91,8 @@ async function bringUp(volume: Volume, { secrets, isMissing }: Call): Promise<vo
 }
 
 async function takeDown(volume: Volume): Promise<void> {
-  await unmountAll(volume.agent, volume.record.stagingPath);
+  const { agent, record, carrier } = volume;
+  await unmountAll(agent, record.stagingPath, carrier.unmountOptions);
   await disconnect(volume);
 }
 
