@@ -27,6 +27,12 @@ const outputCap = 64 * 1024;
 /** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
 const descriptorsOfStart = 8;
 
+/**
+ * What commands inherit: this process's environment as it was at the start, since each reading of it costs as much as a
+ * call. Programs read their output, so no locale applies.
+ */
+const environment = { ...process.env, LC_ALL: 'C' };
+
 /** Once there were too few descriptors for a command, it is looked for each that there are enough. */
 let wasShort = false;
 
@@ -74,6 +80,7 @@ async function start(command: string, args: readonly string[], hasInput: boolean
     if (wasShort) requireDescriptors();
     const child = spawn(command, args, {
       detached: true,
+      env: environment,
       stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
