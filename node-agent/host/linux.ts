@@ -2,7 +2,6 @@ import { constants, existsSync, readFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { exec } from '../../src/lib/exec.ts';
 import type { Host, PathKind } from '../host.ts';
 import { openWithoutLinks, throughOpened } from './opened.ts';
@@ -11,13 +10,13 @@ import { createMountReader } from '../../src/lib/linux/mountinfo.ts';
 /** The machine that this process runs on; `timeoutMs` bounds each command. */
 export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Host {
   const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
-  const inTurn = createKeyedQueue();
-  // The newer system calls of `mount` would mount on the link /proc/self/fd/N itself.
-  process.env['LIBMOUNT_FORCE_MOUNT2'] = 'always';
+  let mayStart = Promise.resolve();
   return {
     async run(command, args, { timeoutMs: own = timeoutMs, input, opened = [] } = {}) {
       // Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting.
-      await inTurn('start', () => setImmediate());
+      const turn = mayStart;
+      mayStart = turn.then(() => setImmediate());
+      await turn;
       return exec(
         command,
         args.map(argument => throughOpened(argument, opened)),

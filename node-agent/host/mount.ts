@@ -50,7 +50,7 @@ export type Mounting = {
 
 /**
  * Whoever resolves a path once more, as for a helper or for /run/mount/utab, may be led elsewhere. (So does `umount
- * --detach-loop`: without it umount finds no device, and fails after the unmount.)
+ * --detach-loop`.)
  */
 const asGiven = ['--no-canonicalize', '--no-mtab'];
 

@@ -93,7 +93,8 @@ async function bringUp(volume: Volume, { secrets, isMissing }: Call): Promise<vo
 }
 
 async function takeDown(volume: Volume): Promise<void> {
-  await unmountAll(volume.agent, volume.record.stagingPath);
+  const { agent, record } = volume;
+  await unmountAll(agent, record.stagingPath);
   await disconnect(volume);
 }
 

@@ -34,6 +34,13 @@ const outputCap = 64 * 1024;
 /** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
 const descriptorsOfStart = 8;
 
+/**
+ * What commands inherit: this process's environment as it was at the start, since each reading of it costs as much as a
+ * call. Programs read their output, so no locale applies; and the newer system calls of `mount` would mount on a link
+ * such as /proc/self/fd/N itself.
+ */
+const environment = { ...process.env, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };
+
 /** Once there were too few descriptors for a command, it is looked for each that there are enough. */
 let wasShort = false;
 
@@ -88,7 +95,7 @@ async function start(
   const { spawn } = process.getBuiltinModule('node:child_process');
   try {
     if (wasShort) requireDescriptors();
-    const child = spawn(command, args, { detached: true, stdio });
+    const child = spawn(command, args, { detached: true, env: environment, stdio });
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
     return child as Child;
   } catch (error) {

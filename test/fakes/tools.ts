@@ -243,8 +243,9 @@ function addMount(state: FakeState, mount: OwnOfMount, context?: string): void {
 
 function umount(state: FakeState, args: readonly string[]): number {
   const index = state.mounts.findLastIndex(mount => mount.path === args.at(-1));
-  if (index < 0) return 32;
-  state.mounts.splice(index, 1);
+  const [mount] = index < 0 ? [] : state.mounts.splice(index, 1);
+  if (!mount) return 32;
+  if (args.includes('--detach-loop')) detach(state, mount.source);
   return 0;
 }
 

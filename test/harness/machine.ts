@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,10 +21,18 @@ export function makeTemporaryDirectory(): string {
 /** Removes a test's directory, after whatever a failed test left mounted below it or attached from it. */
 export function removeTemporaryDirectory(dir: string): void {
   // One that is in use goes with its last user, and one that holds a bound device node frees it.
-  for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
+  detachLoopDevices(dir);
   for (const path of allMountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
-  for (const device of loopDevicesOf(dir)) execFileSync('losetup', ['--detach', device]);
+  detachLoopDevices(dir);
   rmSync(dir, { recursive: true, force: true });
+}
+
+function detachLoopDevices(dir: string): void {
+  for (const device of loopDevicesOf(dir)) {
+    const { status, stderr } = spawnSync('losetup', ['--detach', device], { encoding: 'utf8' });
+    // One that was only marked before may go meanwhile.
+    if (status !== 0 && loopDevicesOf(dir).includes(device)) throw new Error(stderr);
+  }
 }
 
 /** Where a file gets a loop device: it is called `at/name` there, and lies in `directory`. */

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -144,7 +144,7 @@ function mapDevice(paths: Paths, volume: VolumeKey, podUid: string): void {
 async function unmapDevice(paths: Paths, volume: VolumeKey, podUid: string): Promise<void> {
   const map = paths.deviceMap(volume, podUid);
   if (existsSync(map)) {
-    for (const loop of holdersOf(map)) execFileSync('losetup', ['--detach', loop]);
+    for (const loop of holdersOf(map)) spawnSync('losetup', ['--detach', loop]);
     // One that anything else has open goes with that, and holds the mount until then.
     await poll(() => holdersOf(map).length === 0 || undefined, { everyMs: 10, timeoutMs: 10_000 });
   }

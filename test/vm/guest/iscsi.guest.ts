@@ -15,6 +15,8 @@ import {
   readEach,
   startGuestNode,
   untilSeen,
+  type GuestNode,
+  type VolumeFields,
   writer,
 } from './agent.ts';
 import { demandChap, type ChapAccount } from '../targets/chap-target.ts';
@@ -66,6 +68,21 @@ function records(): readonly string[] {
 
 const left = () => [...sessions(), ...disks(), ...records()];
 
+/** Writes to a volume that is up while its second portal is lost, and reads it once both paths are up again. */
+async function loseAPath(
+  target: ReturnType<typeof open>['target'],
+  node: GuestNode,
+  fields: VolumeFields,
+): Promise<void> {
+  target.stop(second);
+  cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
+  node.write(fields);
+  target.start(second);
+  await untilSeen(areUp);
+  await node.bringUp(fields);
+  assert.equal(node.read(fields), 'data');
+}
+
 test('a node with these services says that it reaches volumes over iscsi', async () => {
   const all = await surveyProtocols(host);
   assert.equal(all.find(({ protocol }) => protocol === 'iscsi')?.reason, undefined);
@@ -106,13 +123,7 @@ test('I/O goes on while one of two portals is lost, and on its path again when i
   const capability = { ...writer, mount: { fs_type: 'btrfs' } };
   const fields = node.volumeAt({ name: 'one', attachment, capability });
   await node.bringUp(fields);
-  target.stop(second);
-  cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
-  node.write(fields);
-  target.start(second);
-  await untilSeen(areUp);
-  await node.bringUp(fields);
-  assert.equal(node.read(fields), 'data');
+  await loseAPath(target, node, fields);
   await node.takeDown(fields);
   assert.deepEqual(left(), []);
 });
@@ -262,13 +273,7 @@ test('a portal that was lost, or did not answer at first, is logged in to with C
   await node.bringUp(fields);
   assert.equal(sessions().length, 2);
   await daemons?.restartIscsid();
-  target.stop(second);
-  cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
-  node.write(fields);
-  target.start(second);
-  await untilSeen(areUp);
-  await node.bringUp(fields);
-  assert.equal(node.read(fields), 'data');
+  await loseAPath(target, node, fields);
   await node.takeDown(fields);
   assert.deepEqual(chap.left(), []);
 });
