@@ -28,9 +28,9 @@ export interface Backend {
   readonly sizes?: VolumeSizes;
   /**
    * Makes the volume and returns once it is durable. A volume with this id that exists already, in whole or in part, is
-   * completed if it was made with this nonce; what carries another is another's, is left as it is, and is ALREADY_EXISTS
-   * unless it holds nothing. OUT_OF_RANGE: the storage can make no volume of this size. RESOURCE_EXHAUSTED: it has no space for it
-   * now. After either, nothing is left behind.
+   * completed if it was made with this nonce; what carries another is another's, is left as it is, and is ALREADY_EXISTS.
+   * OUT_OF_RANGE: the storage can make no volume of this size. RESOURCE_EXHAUSTED: it has no space for it now. What a
+   * failure leaves is not removed here, where others may have made it whole meanwhile: a `delete` follows.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
   /**
@@ -165,8 +165,9 @@ export type VolumeSource =
 export type HealthEntry = Health['entries'][number];
 
 /**
- * Names a volume or a snapshot. The nonce is that of the gateway's record, and no other record of the same id has it: what a
- * gateway does too late, for a record that is gone, changes nothing. Absent or empty: whatever has the id.
+ * Names a volume or a snapshot. The nonce is that of the gateway's record, and no other record of the same id has it: what
+ * carries another is not the volume, for every method, so that what a gateway does too late, for a record that is gone,
+ * changes nothing. Absent or empty: whatever has the id.
  */
 export type VolumeRef = { readonly id: string; readonly nonce?: string };
 

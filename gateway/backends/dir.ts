@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, opendir, readdir, readFile, rename, rmdir, statfs } from 'node:fs/promises';
+import { lstat, mkdir, opendir, readdir, readFile, rename, statfs } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { z } from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
@@ -24,7 +24,7 @@ import {
   syncDirectory,
   vacateTimeoutMs,
 } from './local/files.ts';
-import { isAnothers, mark, requireMadeFor, unmark } from './local/marks.ts';
+import { isAnothers, mark, requireMadeFor, requireNotAnothers, unmark } from './local/marks.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -63,7 +63,7 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
   const release = nfs ? undefined : await lockDirectory(root, 'the directory', vacateTimeoutMs);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
   void emptyTrash(root, () => true).catch(() => {});
-  const find = createFind(root);
+  const place = openPlace(root);
   return {
     name: 'dir',
     accessModes,
@@ -71,10 +71,11 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     areShares: true,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters: z.strictObject({}),
-    ...createVolumes(root, protocol, find),
-    async attach({ id }, { capability }) {
+    ...createVolumes(place, protocol),
+    async attach(volume, { capability }) {
+      const { id } = volume;
       requireFilesystem(capability, protocol);
-      const path = await find(id);
+      const path = await place.find(volume);
       if (path === undefined) throw preconditionProblem(`the directory of volume "${id}" is missing`);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
@@ -103,68 +104,78 @@ function requireFilesystem({ fsType }: Capability, protocol: string): void {
 
 /** One directory for each volume. Nothing records or enforces a size: it is what was asked for. */
 function createVolumes(
-  root: string,
+  { root, find, pathOf, requireInPlace }: Place,
   protocol: string,
-  find: ReturnType<typeof createFind>,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
     async create({ id, nonce, requiredBytes, capabilities }) {
       for (const capability of capabilities) requireFilesystem(capability, protocol);
-      const path = await find(id);
-      const made = join(root, id);
-      // An empty directory is what an unfinished create left; one that holds another's data is never given to a new volume.
+      const path = await find({ id });
+      const [made, what] = [pathOf(id), `the directory of volume "${id}"`];
+      // An empty directory without a mark is what an unfinished create left; one that holds data is never given to a new volume.
       const holdsData = path !== undefined && (await readdir(path)).length > 0;
-      if (holdsData) requireMadeFor(path, nonce, `the directory of volume "${id}"`);
+      if (holdsData) requireMadeFor(path, nonce, what);
       try {
         await mkdir(made, { mode }).catch(ignore('EEXIST'));
-        if (!holdsData) mark(made, nonce);
+        if (!holdsData) mark(made, nonce, { what });
         // The mode is set whatever the process masks.
         await syncDirectory(made, mode);
         await syncDirectory(root);
       } catch (error) {
-        await rmdir(made).catch(() => {});
         // Without the root it may still be made later.
-        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, `the directory of volume "${id}"`);
+        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, what);
       }
       return { sizeBytes: requiredBytes };
     },
 
-    async expand({ id, sizeBytes }, { requiredBytes }) {
-      if ((await find(id)) === undefined)
+    async expand(volume, { requiredBytes }) {
+      const { id, sizeBytes } = volume;
+      if ((await find(volume)) === undefined)
         throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
       return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
     },
 
-    async delete({ id, nonce }) {
-      const path = await find(id);
-      const isOwn = !isAnothers(join(root, id), nonce);
-      if (path !== undefined && isOwn) {
+    async delete(volume) {
+      const { id } = volume;
+      const path = await find(volume);
+      if (path !== undefined) {
         await requireUnmounted(path, id);
-        await discard(root, id);
+        await discard(root, volume);
       }
-      if (isOwn) unmark(join(root, id));
+      unmark(join(root, id), volume.nonce);
       await emptyTrash(root, one => one === id);
     },
 
-    volumeHealth: volume => healthOf(root, volume),
+    volumeHealth: async volume => healthOf(root, pathOf(volume.id), volume),
 
     async *list() {
+      requireInPlace();
       for (const entry of await readdir(root, { withFileTypes: true }))
         if (entry.isDirectory() && isId(entry.name)) yield entry.name;
     },
   };
 }
 
-/**
- * Finds the path of a volume's directory, right below the root; undefined when it is missing. INVALID_ARGUMENT for what is
- * no volume's id, FAILED_PRECONDITION for what is no directory, such as a symbolic link.
- */
-function createFind(root: string): (id: string) => Promise<string | undefined> {
+type Place = ReturnType<typeof openPlace>;
+
+/** Where the volumes lie, for as long as it is there: UNAVAILABLE afterwards. */
+function openPlace(root: string) {
   const requireInPlace = guardDirectory(root);
-  return async id => {
+  /** Right below the root; INVALID_ARGUMENT for what is no volume's id. */
+  const pathOf = (id: string): string => {
     const path = join(root, requireId(id, 'volume'));
     requireInPlace();
-    return (await hasDirectory(path)) ? path : undefined;
+    return path;
+  };
+  return {
+    root,
+    requireInPlace,
+    pathOf,
+    /** The path of a volume's directory; undefined when it is missing, FAILED_PRECONDITION for what is no directory. */
+    async find({ id, nonce }: VolumeRef): Promise<string | undefined> {
+      const path = pathOf(id);
+      return (await hasDirectory(path)) && !isAnothers(path, nonce) ? path : undefined;
+    },
   };
 }
 
@@ -180,11 +191,14 @@ async function requireUnmounted(path: string, id: string): Promise<void> {
 }
 
 /** Takes a volume's directory away at one instant, durably: it never shows as half a volume. */
-async function discard(root: string, id: string): Promise<void> {
-  const trash = join(root, trashName);
+async function discard(root: string, { id, nonce }: VolumeRef): Promise<void> {
+  const [path, trash] = [join(root, id), join(root, trashName)];
+  const discarded = join(trash, `${id}.${randomBytes(8).toString('hex')}`);
   await mkdir(trash, { mode: 0o700 }).catch(ignore('EEXIST'));
   await hasDirectory(trash);
-  await rename(join(root, id), join(trash, `${id}.${randomBytes(8).toString('hex')}`));
+  await rename(path, discarded);
+  // On a server another gateway may have replaced it since it was looked at.
+  if (isAnothers(path, nonce)) return rename(discarded, path);
   await syncDirectory(trash);
   await syncDirectory(root);
 }
@@ -214,9 +228,13 @@ async function removeTree(path: string): Promise<void> {
 }
 
 /** What is wrong with a volume's directory and with the filesystem, which nothing keeps one volume from filling. */
-async function healthOf(root: string, { id }: VolumeRef): Promise<readonly HealthEntry[]> {
-  const path = join(root, requireId(id, 'volume'));
+async function healthOf(
+  root: string,
+  path: string,
+  { id, nonce }: VolumeRef,
+): Promise<readonly HealthEntry[]> {
   try {
+    requireNotAnothers(path, nonce, 'the directory');
     if (!(await lstat(path)).isDirectory()) {
       const message = `"${path}" of volume "${id}" is not a directory`;
       return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];

@@ -11,6 +11,7 @@ import type {
   NewSnapshot,
   NewVolume,
   Snapshots,
+  VolumeRef,
 } from '../backend.ts';
 import { byteCount } from '../configuration/schemas.ts';
 
@@ -59,14 +60,16 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     async delete({ id, nonce }) {
       if (!nonce || volumes.get(id)?.nonce === nonce) volumes.delete(id);
     },
-    async attach({ id }) {
+    async attach(volume) {
+      const { id } = volume;
+      requireOwn(volumes, volume);
       return { protocol: 'loop', path: `/dev/shm/${id}.img` };
     },
     detach: async () => {},
-    async expand({ id }, { requiredBytes }) {
-      const volume = requireThere(volumes.get(id), id);
-      const sizeBytes = Math.max(requiredBytes, volume.sizeBytes);
-      volumes.set(id, { ...volume, sizeBytes });
+    async expand(volume, { requiredBytes }) {
+      const disk = requireOwn(volumes, volume);
+      const sizeBytes = Math.max(requiredBytes, disk.sizeBytes);
+      volumes.set(volume.id, { ...disk, sizeBytes });
       return { sizeBytes, nodeExpansionRequired: true };
     },
     modification: {
@@ -74,14 +77,15 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
         tier: z.enum(['standard', 'fast']).exactOptional(),
         label: z.string().max(64).exactOptional(),
       }),
-      async apply({ id }) {
-        requireThere(volumes.get(id), id);
+      async apply(volume) {
+        requireOwn(volumes, volume);
       },
     },
     snapshots: createSnapshots(shelf),
     changes: createChanges(shelf),
-    async volumeHealth({ id }) {
-      if (volumes.has(id)) return [];
+    async volumeHealth({ id, nonce }) {
+      const disk = volumes.get(id);
+      if (disk && (!nonce || disk.nonce === nonce)) return [];
       return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
     },
     capacity: async () => ({ totalBytes: capacity }),
@@ -99,7 +103,7 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
 
 function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
   const take = ({ id, nonce, volume }: NewSnapshot): CreatedSnapshot => {
-    const disk = requireThere(volumes.get(volume.id), volume.id);
+    const disk = requireOwn(volumes, volume);
     const taken = snapshots.getOrInsertComputed(id, () => copyOf({ ...disk, nonce }));
     requireMadeFor(taken.disk, { id, nonce });
     return taken.made;
@@ -111,7 +115,7 @@ function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
       if (!nonce || snapshots.get(id)?.disk.nonce === nonce) snapshots.delete(id);
     },
     async createGroup(members) {
-      for (const { volume } of members) requireThere(volumes.get(volume.id), volume.id);
+      for (const { volume } of members) requireOwn(volumes, volume);
       return members.map(take);
     },
     async *list() {
@@ -149,8 +153,14 @@ function requireMadeFor({ nonce }: Disk, asked: Pick<NewVolume, 'id' | 'nonce'>)
 
 function writesOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk['writes'] {
   if (!source) return [];
-  if (source.kind === 'volume') return requireThere(volumes.get(source.volume.id), source.volume.id).writes;
+  if (source.kind === 'volume') return requireOwn(volumes, source.volume).writes;
   return requireThere(snapshots.get(source.snapshot.id), source.snapshot.id).disk.writes;
+}
+
+/** What carries another nonce is not the volume. */
+function requireOwn(volumes: Shelf['volumes'], { id, nonce }: VolumeRef): Disk {
+  const disk = volumes.get(id);
+  return requireThere(!nonce || disk?.nonce === nonce ? disk : undefined, id);
 }
 
 function requireThere<T>(found: T | undefined, id: string): T {

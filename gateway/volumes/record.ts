@@ -136,9 +136,9 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
 }
 
 /** A volume as backends know it: what was asked of it beside its pool, its size, its topology. */
-export function toKnownVolume({ id, sizeBytes, spec, segments }: VolumeRecord): KnownVolume {
+export function toKnownVolume({ id, nonce, sizeBytes, spec, segments }: VolumeRecord): KnownVolume {
   const { pool: _, ...parameters } = spec.parameters ?? {};
-  return { id, sizeBytes, parameters, ...(segments && { segments }) };
+  return { id, nonce, sizeBytes, parameters, ...(segments && { segments }) };
 }
 
 /** The cluster's volume, in whatever state; NOT_FOUND when it has none with this id. */

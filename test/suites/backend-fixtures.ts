@@ -98,7 +98,7 @@ export async function makeVolume(backend: Backend, volume: Partial<NewVolume> = 
   const origin = source?.kind === 'volume' ? source.volume : source?.snapshot;
   const wanted = newVolume({ requiredBytes: origin?.sizeBytes ?? mebibyte, ...volume });
   const { sizeBytes } = await backend.create(wanted);
-  return { id: wanted.id, sizeBytes, parameters: wanted.parameters };
+  return { id: wanted.id, nonce: wanted.nonce, sizeBytes, parameters: wanted.parameters };
 }
 
 /** The volume as a source, or a snapshot of it. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { NodeAccess } from '../../gateway/backend.ts';
 import { chooseSize } from '../../gateway/volumes/size.ts';
 import { isProblem } from '../harness/gateway-problems.ts';
 import {
@@ -62,8 +63,7 @@ function testVolumes(check: Check): void {
 
   check('a volume is attached in the same way and detached as often as asked', [], async ({ backend }) => {
     const volume = await makeVolume(backend);
-    const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
-    const access = { nodeId: 'n1', attachmentId: 'x1', capability, readonly: false };
+    const access = accessOf('n1');
     const reach = await backend.attach(volume, access);
     assert.deepEqual(await backend.attach(volume, access), reach);
     for (const id of [volume.id, volume.id, 'a.never']) await backend.detach({ id }, 'n1');
@@ -103,6 +103,52 @@ function testNonces(check: Check): void {
     assert.deepEqual(await idsOf(backend), []);
   });
 
+  check('a volume that carries another nonce and holds nothing is another, too', ['list'], async opened => {
+    const { backend } = opened;
+    const own = newVolume();
+    await backend.create(own);
+    const another = { ...own, nonce: 'another' };
+    await assert.rejects(backend.create(another), isProblem('ALREADY_EXISTS'));
+    await backend.delete(another);
+    assert.deepEqual(await idsOf(backend), [own.id]);
+  });
+
+  const missing = isProblem('NOT_FOUND', 'FAILED_PRECONDITION');
+  check(
+    'what carries another nonce is not attached, and is reported as missing',
+    ['volumeHealth'],
+    async opened => {
+      const { backend } = opened;
+      const another = { ...(await makeVolume(backend)), nonce: 'another' };
+      await assert.rejects(backend.attach(another, accessOf('n1')), missing);
+      const [entry] = await backend.volumeHealth(another);
+      assert.equal(entry?.status, 'DATA_LOSS');
+      await backend.detach(another, 'n1');
+    },
+  );
+
+  check('what carries another nonce does not grow', ['expand'], async ({ backend }) => {
+    const volume = await makeVolume(backend);
+    const another = { ...volume, nonce: 'another' };
+    const bounds = { requiredBytes: 4 * mebibyte, limitBytes: 0 };
+    await assert.rejects(backend.expand(another, bounds), missing);
+    const asItIs = { requiredBytes: 0, limitBytes: 0 };
+    assert.equal((await backend.expand(volume, asItIs)).sizeBytes, volume.sizeBytes);
+  });
+
+  check('what carries another nonce is not modified', ['modification'], async opened => {
+    const { modification } = opened.backend;
+    const another = { ...(await makeVolume(opened.backend)), nonce: 'another' };
+    const parameters = modification.parameters.parse(opened.mutableParameters);
+    await assert.rejects(modification.apply(another, parameters), missing);
+  });
+
+  check('no snapshot is taken of what carries another nonce', ['snapshots'], async ({ backend }) => {
+    const another = { ...(await makeVolume(backend)), nonce: 'another' };
+    await assert.rejects(backend.snapshots.create(newSnapshot('a.snapshot', another)), missing);
+    assert.deepEqual(await idsOf(backend.snapshots), []);
+  });
+
   for (const kind of ['snapshot', 'volume'] as const)
     check(`a copy of a ${kind} that carries another nonce is not the volume`, [kind], async opened => {
       const { backend, content } = opened;
@@ -129,6 +175,11 @@ function testNonces(check: Check): void {
     await snapshots.delete(own);
     assert.deepEqual(await idsOf(snapshots), []);
   });
+}
+
+function accessOf(nodeId: string): NodeAccess {
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  return { nodeId, attachmentId: 'x1', capability, readonly: false };
 }
 
 function testSources(check: Check): void {

@@ -6,7 +6,7 @@ import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { KnownSnapshot, NewSnapshot } from '../../backend.ts';
 import { codeOf, commandProblem, fileProblem, ignore } from '../local/files.ts';
-import { mark, requireMadeFor, unmark } from '../local/marks.ts';
+import { mark, requireMadeFor, requireNotAnothers, unmark } from '../local/marks.ts';
 import { allocatedBytes, type ImagePool } from './pool.ts';
 import { writableLoopDevicesOf } from './use.ts';
 
@@ -47,7 +47,9 @@ export function fromVolume(
   { images }: ImagePool,
   { volume, attachedForWriting }: Pick<NewSnapshot, 'volume' | 'attachedForWriting'>,
 ): Source {
-  return { name: `volume "${volume.id}"`, source: images.pathOf(volume.id), attachedForWriting };
+  const [name, source] = [`volume "${volume.id}"`, images.pathOf(volume.id)];
+  requireNotAnothers(source, volume.nonce, name);
+  return { name, source, attachedForWriting };
 }
 
 /** A snapshot as a source. */
@@ -136,17 +138,20 @@ async function publish(drafts: readonly Draft[]): Promise<void> {
   try {
     // Nothing runs between the look and the link, and the mark comes first: what has a name is known by its mark.
     for (const { name, path, target, nonce } of drafts) {
+      const what = `a copy of ${name}`;
       if (existsSync(target)) {
-        requireMadeFor(target, nonce, `a copy of ${name}`);
+        requireMadeFor(target, nonce, what);
         continue;
       }
-      mark(target, nonce, path);
+      // Of what is gone; its inode may be the draft's.
+      unmark(target);
+      mark(target, nonce, { made: path, what });
       linkSync(path, target);
       published.push(target);
     }
   } catch (error) {
     await Promise.all(published.map(path => unlink(path)));
-    published.forEach(unmark);
+    published.forEach(path => unmark(path));
     throw fileProblem(error, 'a copy');
   }
 }

@@ -69,7 +69,7 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
         const path = pathOf(id);
         if (isAnothers(path, nonce)) continue;
         await unlink(path).catch(ignore('ENOENT'));
-        unmark(path);
+        unmark(path, nonce);
       }
       await sync();
     },

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { open, stat, statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
+import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import type {
   Backend,
@@ -13,7 +13,7 @@ import type {
   VolumeSource,
 } from '../../backend.ts';
 import { commandProblem, fileProblem, filesystemFaults, readFault } from '../local/files.ts';
-import { mark, requireMadeFor } from '../local/marks.ts';
+import { isAnothers, mark, requireMadeFor, requireNotAnothers } from '../local/marks.ts';
 import { copyTogether, fromSnapshot, fromVolume, requireFree } from './copies.ts';
 import { allocatedBytes, type ImagePool, syncFile } from './pool.ts';
 import { requireUnused } from './use.ts';
@@ -33,17 +33,15 @@ export function createImages(
 
   /** Gives an image the size that is chosen for the one it has, and returns that once it is durable. */
   async function resize(id: string, flags: number, sizeFor: (size: number) => number): Promise<number> {
-    let [fd, isNew] = [-1, false];
+    let fd = -1;
     try {
       fd = openSync(images.pathOf(id), O_RDWR | O_NOFOLLOW | flags, 0o600);
       const { size } = fstatSync(fd);
-      isNew = flags === O_CREAT && size === 0;
       const sizeBytes = sizeFor(size);
       if (sizeBytes !== size) ftruncateSync(fd, sizeBytes);
       await syncFile(fd);
       return sizeBytes;
     } catch (error) {
-      if (isNew) await images.remove([{ id }]);
       throw fileProblem(error, `the image of volume "${id}"`);
     } finally {
       if (fd >= 0) closeSync(fd);
@@ -64,36 +62,31 @@ export function createImages(
 
   /** The size that an image is to have: one that has a size is complete if it was made for this volume. */
   function adopt(size: number, volume: NewVolume): number {
-    const path = images.pathOf(volume.id);
-    if (size === 0) {
-      mark(path, volume.nonce);
-      return volume.requiredBytes;
+    const [path, what] = [images.pathOf(volume.id), `the image of volume "${volume.id}"`];
+    if (size > 0) {
+      requireMadeFor(path, volume.nonce, what);
+      return requireWithin(size, volume);
     }
-    requireMadeFor(path, volume.nonce, `the image of volume "${volume.id}"`);
-    return requireWithin(size, volume);
+    mark(path, volume.nonce, { what });
+    return volume.requiredBytes;
   }
 
   return {
     /** An image that has a size is complete, and stays as it is; an empty one gets its size. */
     async create(volume) {
       const { id, source, mutableParameters } = volume;
-      const isAllocated = mutableParameters?.['preallocate'] === 'true';
-      const heldBytes = isAllocated ? await allocatedBytes(images.pathOf(id)) : 0;
       if (source) await fill(volume, source);
       const sizeBytes = await resize(id, source ? 0 : O_CREAT, size => adopt(size, volume));
       await images.sync();
-      if (isAllocated)
-        await allocate(pool, volume).catch(async error => {
-          // An image that may hold data is never removed here: it is for a retry to complete.
-          if (heldBytes > 0) throw unavailableProblem(asProblem(error).detail, error);
-          await images.remove([volume]);
-          throw error;
-        });
+      if (mutableParameters?.['preallocate'] === 'true') await allocate(pool, volume);
       return { sizeBytes };
     },
 
-    async expand({ id }, { requiredBytes }) {
-      const sizeBytes = await resize(id, 0, size => Math.max(size, requiredBytes));
+    async expand(volume, { requiredBytes }) {
+      const sizeBytes = await resize(volume.id, 0, size => {
+        requireOwn(pool, volume);
+        return Math.max(size, requiredBytes);
+      });
       return { sizeBytes, nodeExpansionRequired: true };
     },
 
@@ -102,9 +95,11 @@ export function createImages(
       await images.remove([volume]);
     },
 
-    async attach({ id, sizeBytes }) {
+    async attach({ id, nonce, sizeBytes }) {
+      const path = images.pathOf(id);
       // An image may have grown without that being recorded yet.
-      if (((await images.sizeOf(id)) ?? 0) >= sizeBytes) return { protocol: 'loop', path: images.pathOf(id) };
+      const isThere = ((await images.sizeOf(id)) ?? 0) >= sizeBytes && !isAnothers(path, nonce);
+      if (isThere) return { protocol: 'loop', path };
       const problem = `the image of volume "${id}" is missing or smaller than the volume`;
       throw preconditionProblem(problem);
     },
@@ -115,6 +110,10 @@ export function createImages(
   };
 }
 
+function requireOwn({ images }: ImagePool, { id, nonce }: VolumeRef): void {
+  requireNotAnothers(images.pathOf(id), nonce, `the image of volume "${id}"`);
+}
+
 /** Data is never truncated nor handed to another volume: an image of another size is left as it is. */
 function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolume): number {
   if (size < requiredBytes || (limitBytes > 0 && size > limitBytes))
@@ -123,17 +122,16 @@ function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolum
 }
 
 /** What is wrong with a volume's image and with the filesystem that it lies on. */
-async function healthOf(
-  { root, images }: ImagePool,
-  { id, sizeBytes }: KnownVolume,
-): Promise<readonly HealthEntry[]> {
-  const path = images.pathOf(id);
+async function healthOf(pool: ImagePool, volume: KnownVolume): Promise<readonly HealthEntry[]> {
+  const { id, sizeBytes } = volume;
+  const path = pool.images.pathOf(id);
   try {
+    requireOwn(pool, volume);
     await using file = await open(path, O_RDONLY | O_NOFOLLOW);
     const { size, blocks } = await file.stat();
     await file.read(Buffer.alloc(probeBytes), 0, probeBytes, 0);
     // Images are sparse: what a node writes for the first time needs space in the filesystem.
-    const faults = await filesystemFaults(root, Math.max(0, size - blocks * 512));
+    const faults = await filesystemFaults(pool.root, Math.max(0, size - blocks * 512));
     if (size >= sizeBytes) return faults;
     const message = `the image of volume "${id}" has ${size} bytes, less than the volume's ${sizeBytes}`;
     return [{ status: 'DATA_LOSS', reason: 'ImageTruncated', message }, ...faults];
@@ -154,8 +152,10 @@ export async function createPreallocation(pool: ImagePool): Promise<Modification
 }
 
 /** Allocating changes no byte and may be done while a node writes. RESOURCE_EXHAUSTED when it does not fit. */
-async function allocate({ root, images }: ImagePool, { id }: VolumeRef): Promise<void> {
-  const [path, what] = [images.pathOf(id), `the image of volume "${id}"`];
+async function allocate(pool: ImagePool, volume: VolumeRef): Promise<void> {
+  requireOwn(pool, volume);
+  const { root, images } = pool;
+  const [path, what] = [images.pathOf(volume.id), `the image of volume "${volume.id}"`];
   const found = await stat(path).catch(error => {
     throw fileProblem(error, what);
   });

@@ -93,7 +93,7 @@ export function createOwnerMark(root: string): OwnerMark {
 export function readFault(error: unknown, noun: 'image' | 'directory', id: string): HealthEntry {
   const [code, what] = [codeOf(error), `the ${noun} of volume "${id}"`];
   const name = noun === 'image' ? 'Image' : 'Directory';
-  if (code === 'ENOENT')
+  if (code === 'ENOENT' || code === 'NOT_FOUND')
     return { status: 'DATA_LOSS', reason: `${name}Missing`, message: `${what} is missing` };
   const message = `${what} cannot be read (${code})`;
   return { status: 'INACCESSIBLE', reason: `${name}Unreadable`, message };

@@ -5,22 +5,30 @@ import { codeOf } from './files.ts';
 
 /**
  * Records beside a file or directory for which record of the gateway it was made: a link that names the record's nonce
- * and the inode. The directory's next sync makes it durable. A mark of what is gone is replaced.
+ * and the inode. The directory's next sync makes it durable. A mark of what is gone is replaced; what is marked for
+ * another record is ALREADY_EXISTS, though it holds nothing yet: of two that mark it at once, one does.
  */
-export function mark(path: string, nonce: string, made: string = path): void {
+export function mark(path: string, nonce: string, { made = path, what }: Marked): void {
   if (nonce === '') return;
   const text = textOf(nonce, made);
   try {
     symlinkSync(text, markOf(path));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
+    const found = readMark(path);
+    if (found === text) return;
+    if (found?.split(' ')[1] === text.split(' ')[1]) throw existsProblem(what);
     unmark(path);
     symlinkSync(text, markOf(path));
   }
 }
 
-/** Removes the mark; a missing one is fine. */
-export function unmark(path: string): void {
+/** What is marked, for messages; `made` is where it lies until it gets its path. */
+type Marked = { readonly what: string; readonly made?: string };
+
+/** Removes the mark; a missing one is fine, and one of another nonce stays. */
+export function unmark(path: string, nonce?: string): void {
+  if (isAnothers(path, nonce)) return;
   try {
     unlinkSync(markOf(path));
   } catch (error) {
@@ -31,7 +39,16 @@ export function unmark(path: string): void {
 /** ALREADY_EXISTS unless what has the path was made for this nonce; an empty one takes whatever is there. */
 export function requireMadeFor(path: string, nonce: string, what: string): void {
   if (nonce === '' || readMark(path) === textOf(nonce, path)) return;
-  throw new Problem('ALREADY_EXISTS', `${what} exists, and was not made for this one`);
+  throw existsProblem(what);
+}
+
+function existsProblem(what: string): Problem {
+  return new Problem('ALREADY_EXISTS', `${what} exists, and was not made for this one`);
+}
+
+/** NOT_FOUND when what has the path was made for another nonce. */
+export function requireNotAnothers(path: string, nonce: string | undefined, what: string): void {
+  if (isAnothers(path, nonce)) throw new Problem('NOT_FOUND', `${what} is missing: another has its name`);
 }
 
 /** True when a mark says that what has the path was made for another nonce; what carries no mark is nobody else's. */

@@ -15,7 +15,7 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
-import { contentOf, makeVolume, newVolume } from '../../../suites/backend-fixtures.ts';
+import { contentOf, idsOf, makeVolume, newVolume } from '../../../suites/backend-fixtures.ts';
 import { testBackend } from '../../../suites/backend.ts';
 import { createLocal } from './local.ts';
 
@@ -66,7 +66,7 @@ const kinds = [
 
 for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
   describe(`the backend ${name}`, () => {
-    test('what is missing where the pool was moved away or mounted over is not reported as deleted', async t => {
+    test('what is missing where the pool was moved away or mounted over is not reported as deleted or lost', async t => {
       const { root, backend } = await open(t);
       const volume = await makeVolume(backend);
       renameSync(root, `${root}.moved`);
@@ -74,6 +74,8 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
         if (mountPoint) mkdirSync(root);
         await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
         await assert.rejects(backend.create(newVolume({ id: 'a.other' })), isProblem('UNAVAILABLE'));
+        await assert.rejects(async () => backend.volumeHealth(volume), isProblem('UNAVAILABLE'));
+        await assert.rejects(idsOf(backend), isProblem('UNAVAILABLE'));
       }
       assert.deepEqual(readdirSync(root), []);
       rmdirSync(root);
