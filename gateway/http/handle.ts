@@ -13,7 +13,7 @@ import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { requireNodeId } from '../attachments/nodes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import type { Load, Turns } from '../tenancy/turns.ts';
+import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
 import { logProblem, routeProblem, type Env } from './respond.ts';
@@ -52,7 +52,7 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
   return async c => {
     const caller = c.get('caller');
     if ((caller === 'operator') !== (operation.tag === 'admin')) throw routeProblem(c);
-    using _ = enter(c, turns, { requests: 1, bytes: 0 });
+    using _ = turns.enter(caller, { requests: 1, bytes: 0 });
     const request = { ...(await readRequest(c, operation, turns)), cluster: caller };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
@@ -67,16 +67,6 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
 export function readWaitMs(prefer: string | undefined): number {
   const seconds = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(prefer ?? '')?.[1];
   return Math.min(seconds === undefined ? defaultWaitS : Number(seconds), maxWaitS) * 1_000;
-}
-
-/** Counts what the caller has in flight; one that has too much is told when to come again. */
-function enter(c: Context<Env>, turns: Turns, load: Load): Disposable {
-  try {
-    return turns.enter(c.get('caller'), load);
-  } catch (error) {
-    c.header('retry-after', '1');
-    throw error;
-  }
 }
 
 async function readRequest(c: Context<Env>, { query, body }: Operation, turns: Turns): Promise<object> {
@@ -112,7 +102,7 @@ async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promi
   const length = headers.get('content-length');
   // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
-  using _ = enter(c, turns, { requests: 0, bytes: isSmall ? Number(length) : maxBodyBytes });
+  using _ = turns.enter(c.get('caller'), { requests: 0, bytes: isSmall ? Number(length) : maxBodyBytes });
   if (!isSmall) await limitBody(c, async () => {});
   const text = await readText(c);
   if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');

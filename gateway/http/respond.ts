@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
 import type { Caller } from '../tenancy/cluster.ts';
+import { overloaded } from '../tenancy/turns.ts';
 
 /** What is known of each request: who asks, and how it is named in logs. */
 export type Env = { Variables: { caller: Caller; requestId: string } };
@@ -19,6 +20,7 @@ export function answerProblem(c: Context<Env>, error: unknown, log: Log): Respon
   const document = toDocument(problem, c.get('requestId'));
   return c.body(JSON.stringify(document), document.status as ContentfulStatusCode, {
     'content-type': 'application/problem+json',
+    ...(problem === overloaded && { 'retry-after': '1' }),
     ...(problem.code === 'UNAUTHENTICATED' && { 'www-authenticate': 'Bearer' }),
   });
 }

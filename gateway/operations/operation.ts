@@ -1,7 +1,9 @@
 import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
+import { clusterOf } from '../../src/api/ids.ts';
 import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
+import { overloaded } from '../tenancy/turns.ts';
 
 /**
  * One operation, in the order of its members: record the intent and claim, act, record the outcome and free. `intend`,
@@ -48,6 +50,7 @@ export type OperationsOptions = {
 };
 
 type Running = {
+  readonly cluster: string | undefined;
   /** What the operation is about, as `keyOf` has it. */
   readonly key: string;
   readonly operation: string;
@@ -55,6 +58,9 @@ type Running = {
   readonly sinceMs: number;
   readonly promise: Promise<unknown>;
 };
+
+/** Most operations of one cluster at a time: what was answered with 202 goes on, and is no request in flight any more. */
+const mostRunning = 256;
 
 /** How long a claim holds when nothing else is set, in milliseconds. */
 export const defaultLeaseMs = 15_000;
@@ -66,6 +72,12 @@ export type Operations = ReturnType<typeof createOperations>;
 export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint }: OperationsOptions) {
   const owner = crypto.randomUUID();
   const running = new Map<string, Running>();
+
+  function countOf(cluster: string | undefined): number {
+    let count = 0;
+    for (const [at, one] of running) if (at === one.key && one.cluster === cluster) count++;
+    return count;
+  }
 
   async function intend<I, E, R>(asked: Operation<I, E, R>, sql: Sql): Promise<Intended<I, R>> {
     const { operation, claims } = asked;
@@ -140,7 +152,8 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
 
   return {
     /**
-     * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does.
+     * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does, and
+     * UNAVAILABLE when the cluster has too many that run.
      * ABORTED, with nothing recorded, when a claim was taken over while the operation acted.
      */
     run<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
@@ -153,9 +166,12 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
         const current = running.get(keyOf(resource));
         if (current) return Promise.reject(busyProblem(resource, current));
       }
+      const cluster = clusterOf(claims[0].id);
+      if (countOf(cluster) >= mostRunning) return Promise.reject(overloaded);
       const used = [key, ...others];
       const promise = perform(asked).finally(() => used.forEach(one => running.delete(one)));
-      for (const one of used) running.set(one, { key, operation, subject, sinceMs: Date.now(), promise });
+      const own = { cluster, key, operation, subject, sinceMs: Date.now(), promise };
+      for (const one of used) running.set(one, own);
       return promise;
     },
     /** Resolves once nothing runs in this process. */

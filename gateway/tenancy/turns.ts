@@ -13,6 +13,9 @@ const most = {
   all: { requests: 2_048, bytes: 64 * 2 ** 20 },
 } as const;
 
+/** A caller has too much in flight; it is told when to come again. */
+export const overloaded = unavailableProblem('too much is in flight already; try again later');
+
 /** What is in flight of a caller. */
 export type Load = { readonly requests: number; readonly bytes: number };
 
@@ -86,8 +89,7 @@ export function createTurns() {
       const none: Load = { requests: 0, bytes: 0 };
       const own = add(loads.get(who) ?? none, load, 1);
       const all = loads.values().reduce((sum, one) => add(sum, one, 1), load);
-      if (exceeds(own, most.caller) || exceeds(all, most.all))
-        throw unavailableProblem('too much is in flight already; try again later');
+      if (exceeds(own, most.caller) || exceeds(all, most.all)) throw overloaded;
       loads.set(who, own);
       const leave = (): void => {
         const left = add(loads.get(who) ?? none, load, -1);

@@ -85,6 +85,23 @@ test('who has too much in flight is told when to come again', async t => {
   assert.equal((await ask('GET /v1/volumes')).status, 200);
 });
 
+test('what goes on after its answer is bounded too, and holds up nothing but more of it', async t => {
+  const { ask, backend } = await makeGateway(t);
+  const release = backend.hold('create');
+  const create = (name: string, as: 'a' | 'b' = 'a') =>
+    ask(`PUT /v1/volumes/${as}.${name}`, { as, body: volumeSpec(name), headers: { prefer: 'wait=0' } });
+  const names = Array.from({ length: 256 }, (_, index) => `v${index}`);
+  for (const name of names) assert.equal((await create(name)).status, 202);
+  const { status, headers, body } = await create('more');
+  assert.deepEqual([status, body['code'], headers.get('retry-after')], [503, 'UNAVAILABLE', '1']);
+  assert.equal((await create('v0')).status, 202);
+  assert.equal((await ask('GET /v1/volumes/a.v0')).status, 200);
+  assert.equal((await create('v0', 'b')).status, 202);
+  release();
+  for (const name of names) await ask(`PUT /v1/volumes/a.${name}`, { body: volumeSpec(name) });
+  assert.equal((await ask('PUT /v1/volumes/a.more', { body: volumeSpec('more') })).status, 201);
+});
+
 function read(schema: z.ZodType, text: string): { readonly value: unknown; readonly steps: number } {
   const reading = readLong(schema, text);
   for (let steps = 0; ; steps++) {
