@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
@@ -16,7 +16,7 @@ import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { openCertificate, type Certificate } from './http/certificate.ts';
 import { startObservability } from './http/observability.ts';
-import { limitConnections, mostConnections, requestLimits } from './http/connections.ts';
+import { leaveUnread, limitConnections, mostConnections, requestLimits } from './http/connections.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { own } from './pools/owner.ts';
@@ -124,15 +124,18 @@ async function listen(
   fetch: (request: Request) => Response | Promise<Response>,
   certificate: Certificate | undefined,
 ): Promise<Server> {
-  const server = (
-    certificate
-      ? createAdaptorServer({
-          fetch,
-          createServer: createTlsServer,
-          serverOptions: { ...serverOptions, ...certificate.first },
-        })
-      : createAdaptorServer({ fetch, createServer, serverOptions })
-  ) as Server;
+  const server = createAdaptorServer({
+    async fetch(request, bindings) {
+      const response = await fetch(request);
+      const { incoming, outgoing } = bindings as HttpBindings;
+      leaveUnread(incoming, outgoing);
+      return response;
+    },
+    autoCleanupIncoming: false,
+    ...(certificate
+      ? { createServer: createTlsServer, serverOptions: { ...serverOptions, ...certificate.first } }
+      : { createServer, serverOptions }),
+  }) as Server;
   limitConnections(server, mostConnections());
   await once(server.listen(port, host), 'listening');
   return server;

@@ -15,6 +15,8 @@ export const requestLimits = {
 const usualMost = 1_024;
 /** What one connection may take, with what is read ahead of its body, in bytes. */
 const bytesPerConnection = 2 ** 18;
+/** How long a caller may read an answer that came before the end of its request, in milliseconds. */
+const lingerMs = 500;
 
 /** How many connections may be open: they get half of the descriptors, and a quarter of the memory, that the process may have. */
 export function mostConnections(limits = readFileSync('/proc/self/limits', 'utf8')): number {
@@ -56,6 +58,23 @@ export function limitConnections(server: Server, most: number): void {
       if (open.has(key)) idle.add(key);
     });
   });
+}
+
+/**
+ * Reads nothing more of a request that is answered before it has come whole, and ends its connection. That stays half
+ * open for a moment: closed with bytes unread it would be reset, and the caller could lose the answer.
+ */
+export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete) return;
+  const { socket } = request;
+  response.setHeader('connection', 'close');
+  // Of a request that has no reader Node.js reads the rest, and drops it.
+  request.on('readable', () => {});
+  // Node.js calls it when the answer is written.
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  };
 }
 
 /** The same for a connection and what is encrypted on it. */

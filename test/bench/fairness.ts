@@ -2,15 +2,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { createClient, type StorageClient } from '../../src/api/client.ts';
 import { cli } from '../harness/dev.ts';
 import { createSigner, volumeSpec, type Signer } from '../harness/gateway-harness.ts';
 import { median, timed, type Bench, type Figure } from './figure.ts';
+import type { Noise } from './noise.ts';
 import { inDirectory } from './setting.ts';
 
 const rounds = 100;
 const volumes = 1_000;
-const concurrency = 10;
 const deadlineMs = 60_000;
 const quiet = 'quiet';
 const noisy = 'noisy';
@@ -22,9 +23,6 @@ export const fairnessBench: Bench = {
   run: () => inDirectory(measureFairness),
 };
 
-/** One request of the noisy cluster, whatever comes of it. */
-type Noise = () => Promise<unknown>;
-
 async function measureFairness(dir: string): Promise<readonly Figure[]> {
   const signers = { quiet: await createSigner(quiet), noisy: await createSigner(noisy) };
   const gateway = await startGateway(dir, signers);
@@ -33,7 +31,7 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
   const [calm, loud] = [clientOf(quiet), clientOf(noisy)];
   for (let index = 0; index < volumes; index++)
     await loud.createVolume({ volumeId: `${noisy}.${index}`, body: volumeSpec(String(index)) }, call());
-  const noises = noisesOf({ loud, url: gateway.url, token: await signers.noisy.sign() });
+  const noises = noisesOf(`${gateway.url}/v1/volumes`, await signers.noisy.sign());
   const alone = await measure(calm);
   const figures: Figure[] = [];
   for (const [name, noise] of Object.entries(noises))
@@ -50,40 +48,34 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
   return figures;
 }
 
-function noisesOf({ loud, url, token }: { loud: StorageClient; url: string; token: string }) {
+function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
   const requisite = Array.from({ length: 8_192 }, (_, index) => ({
     'csi.fairlead.dev/zone': `zone-${index}`,
     'kubernetes.io/hostname': `node-${index}`,
   }));
-  const topology = JSON.stringify({
-    ...volumeSpec('where'),
-    topology: { requisite, preferred: requisite },
-  });
-  const put = (authorization: string, body: string): Promise<unknown> =>
-    fetch(`${url}/v1/volumes/${noisy}.where`, { method: 'PUT', headers: { authorization }, body }).then(
-      answer => answer.text(),
-      () => {},
-    );
-  let created = 0;
+  const where = { ...volumeSpec('where'), topology: { requisite, preferred: requisite } };
+  const put = { method: 'PUT', token };
   return {
-    'lists of 1000 volumes': () => loud.listVolumes({}, call()),
-    'topologies of 16384 terms': () => put(`Bearer ${token}`, topology),
-    'bodies of 2 MB without a token': () => put('', 'x'.repeat(2_000_000)),
-    creates: () =>
-      loud.createVolume({ volumeId: `${noisy}.n${created++}`, body: volumeSpec(`n${created - 1}`) }, call()),
-  } as const satisfies Readonly<Record<string, Noise>>;
+    'lists of 1000 volumes': { url, method: 'GET', token },
+    'topologies of 16384 terms': { ...put, url: `${url}/${noisy}.where`, body: JSON.stringify(where) },
+    'bodies of 2 MB without a token': {
+      ...put,
+      url: `${url}/${noisy}.x`,
+      token: '',
+      body: 'x'.repeat(2_000_000),
+    },
+    creates: { ...put, url: `${url}/${noisy}.n#`, body: JSON.stringify(volumeSpec('n#')) },
+  };
 }
 
-/** Measures while so many requests are under way. */
+/** Measures while a thread of its own sends the noise. */
 async function beside(noise: Noise, work: () => Promise<number>): Promise<number> {
-  const noiseIs = { over: false };
-  const makers = Array.from({ length: concurrency }, async () => {
-    while (!noiseIs.over) await noise().catch(() => {});
-  });
-  const value = await work();
-  noiseIs.over = true;
-  await Promise.all(makers);
-  return value;
+  const worker = new Worker(new URL('noise.ts', import.meta.url), { workerData: noise });
+  try {
+    return await work();
+  } finally {
+    await worker.terminate();
+  }
 }
 
 async function measure(client: StorageClient): Promise<number> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
@@ -199,6 +200,27 @@ test('a body that is not read, of a bad token or too long, holds up no other req
   assert.equal(volume.state, 'ready');
 });
 
+test('of a body that comes without a good token, or is too long, no more is read than came with the head', async t => {
+  const { running } = await start(t, prepare(t));
+  const { host, hostname, port } = new URL(urlOf(running));
+  for (const [token, status] of [
+    ['x.y.z', 401],
+    [await signer.sign(), 400],
+  ] as const) {
+    const accepted = nextRequest(t, '/v1/volumes/a.pvc-1');
+    const caller = connect(Number(port), hostname);
+    caller.on('error', () => {});
+    caller.write(
+      `PUT /v1/volumes/a.pvc-1 HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\ncontent-length: ${2 ** 30}\r\n\r\n`,
+    );
+    const { socket } = await accepted;
+    caller.write(Buffer.alloc(2 ** 23));
+    const [[answer]] = await Promise.all([once(caller, 'data'), once(socket, 'close')]);
+    assert.match(String(answer), new RegExp(`^HTTP/1.1 ${status}`));
+    assert.ok(socket.bytesRead < 2 ** 19, `${socket.bytesRead} bytes were read`);
+  }
+});
+
 test('the gateway ends though a connection is open', async t => {
   const { running, client } = await start(t, prepare(t));
   await client.getCapabilities({}, call());
@@ -227,6 +249,18 @@ test('a store or a certificate that cannot be used is one line', async t => {
   const tls = { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' };
   await assertNoStart(directory, tls, /\/no\/cert/);
 });
+
+/** The next request for the path, as Node.js tells of it. */
+async function nextRequest(t: TestContext, path: string): Promise<IncomingMessage> {
+  const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+  const see = (message: unknown): void => {
+    const { request: seen } = message as { readonly request: IncomingMessage };
+    if (seen.url === path) resolve(seen);
+  };
+  subscribe('http.server.request.start', see);
+  t.after(() => unsubscribe('http.server.request.start', see));
+  return promise;
+}
 
 type Flags = Readonly<Record<string, string>>;
 

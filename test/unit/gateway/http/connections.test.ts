@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { limitConnections, mostConnections } from '../../../../gateway/http/connections.ts';
+import { leaveUnread, limitConnections, mostConnections } from '../../../../gateway/http/connections.ts';
 
 test('of too many connections the one is closed that has been idle longest, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
@@ -38,6 +38,33 @@ test('connections get half of the descriptors, and no more than are ever needed'
   assert.equal(mostConnections(limits('128')), 64);
   assert.ok(mostConnections(limits('1000000')) <= 1_024);
   assert.ok(mostConnections() > 0);
+});
+
+test('what a caller still sends after its answer is not read, and the answer is not lost by that', async t => {
+  const { open, answers } = await serve(t, 3);
+  const caller = await open();
+  caller.write(`PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 30}\r\n\r\n`);
+  const served = await answers();
+  leaveUnread(served.req, served);
+  served.writeHead(401).end('no token');
+  caller.write(Buffer.alloc(2 ** 23));
+  const { socket } = served.req;
+  const [[answer]] = await Promise.all([once(caller, 'data'), once(socket, 'close')]);
+  assert.match(String(answer), /401 Unauthorized[^]*Connection: close[^]*no token/i);
+  assert.ok(socket.bytesRead < 2 ** 18, `${socket.bytesRead} bytes were read`);
+});
+
+test('an answer to a request that came whole ends no connection', async t => {
+  const { open, answers } = await serve(t, 3);
+  const caller = await open();
+  for (const status of [401, 200]) {
+    caller.write('PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc');
+    const served = await answers();
+    if (!served.req.complete) await once(served.req.resume(), 'end');
+    leaveUnread(served.req, served);
+    served.writeHead(status).end();
+    assert.match(String((await once(caller, 'data'))[0]), new RegExp(`^HTTP/1.1 ${status}`));
+  }
 });
 
 /** What Linux tells of the limits of a process. */
