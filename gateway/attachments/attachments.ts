@@ -3,7 +3,8 @@ import { clusterOf } from '../../src/api/ids.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { Intended } from '../operations/operation.ts';
+import type { NodeAccess } from '../backend.ts';
+import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { type AttachmentRecord, attachmentTable, findAttachments } from '../tables/attachments.ts';
@@ -28,7 +29,8 @@ type Attaching = {
   readonly isRetry: boolean;
 };
 type Attached = { readonly attachment: AttachmentResource; readonly created: boolean };
-type Detaching = { readonly pool: string; readonly before: AttachmentRecord };
+type Detaching = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
+type Settling = { readonly volume: VolumeRecord; readonly found: AttachmentRecord | undefined };
 
 /** Makes what attaches volumes to nodes; a cluster sees and changes only its own volumes. */
 export function createAttachments({ engine, pools, operations }: ServiceOptions) {
@@ -70,9 +72,9 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         const isLeft = begun !== undefined && (before?.attachmentId !== begun || before.state === 'attached');
         if (!before || isLeft) return { result: undefined };
         await attachmentTable.update(sql, key, { state: 'detaching' });
-        return { intent: { pool: volume.pool, before } };
+        return { intent: { volume, before } };
       },
-      act: ({ pool }) => pools.get(pool).backend.detach({ id: volumeId }, nodeId),
+      act: ({ volume }) => detachIn(volume, nodeId),
       async succeed(sql) {
         await attachmentTable.remove(sql, key);
       },
@@ -80,7 +82,40 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         // The caller learns that it is still attached; after any other failure a retry goes on.
         if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.put(sql, intent.before);
       },
+      settle: ({ volume, before }) => settle(volume, before),
     });
+  }
+
+  const attachIn = (volume: VolumeRecord, access: NodeAccess): Promise<Reach> =>
+    pools.get(volume.pool).backend.attach(toKnownVolume(volume), access);
+  const detachIn = ({ id, nonce, pool }: VolumeRecord, nodeId: string): Promise<void> =>
+    pools.get(pool).backend.detach({ id, nonce }, nodeId);
+
+  /** What was done too late may have let the node in, or shut it out: it is let in if, and only if, that is recorded. */
+  function settle({ id, nonce }: VolumeRecord, late: AttachmentRecord): Operation<Settling, void, void> {
+    return {
+      operation: 'settle',
+      subject: { nodeId: late.nodeId },
+      claims: [{ kind: 'volume', id }],
+      async intend(sql) {
+        const volume = await findVolume(sql, id);
+        const found = await attachmentTable.find(sql, late);
+        // What is begun is finished by others.
+        if (volume?.nonce !== nonce || (found && found.state !== 'attached')) return { result: undefined };
+        await attachmentTable.put(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
+        return { intent: { volume, found } };
+      },
+      async act({ volume, found }) {
+        if (found) await attachIn(volume, found);
+        else await detachIn(volume, late.nodeId);
+      },
+      async succeed(sql, { intent: { found } }) {
+        if (found) await attachmentTable.put(sql, found);
+        else await attachmentTable.remove(sql, late);
+      },
+      // A sweep goes on with it.
+      fail: async () => {},
+    };
   }
 
   return {
@@ -110,9 +145,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         claims: [{ kind: 'volume', id: volumeId }],
         intend: sql => intendAttach(sql, cluster, asked),
         act: ({ volume, attachment: { attachmentId } }) =>
-          pools
-            .get(volume.pool)
-            .backend.attach(toKnownVolume(volume), { nodeId, attachmentId, capability, readonly }),
+          attachIn(volume, { nodeId, attachmentId, capability, readonly }),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
           const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
           if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
@@ -123,6 +156,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         async fail(sql, { intent: { attachment, isRetry }, problem }) {
           if (problemTable[problem.code].final && !isRetry) await attachmentTable.remove(sql, attachment);
         },
+        settle: ({ volume, attachment }) => settle(volume, attachment),
       });
     },
 

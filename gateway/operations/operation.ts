@@ -1,4 +1,5 @@
 import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import { poll } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
@@ -24,10 +25,15 @@ export interface Operation<Intent, Effect, Result> {
   /** What stays recorded is what a retry goes on from. All claims are proved to be the operation's own before. */
   fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
   /**
-   * What removes what `act` left, under claims of its own: after a failure that is final is recorded, which is reported
-   * only once this is done, and when a claim was lost, so that others may have ended what was begun.
+   * What removes what `act` left, under claims of its own, after a failure that is final is recorded, which is reported
+   * only once this is done.
    */
   undo?(intent: Intent): Operation<unknown, unknown, void>;
+  /**
+   * What makes the storage again as it is recorded, under claims of its own, when a claim was lost, so that others may have
+   * ended what was begun before `act` did its part. Absent: `undo`.
+   */
+  settle?(intent: Intent): Operation<unknown, unknown, void>;
 }
 
 /** Either what is to be done, now recorded, or the result because nothing is to be done. */
@@ -65,6 +71,9 @@ const mostRunning = 256;
 /** How long a claim holds when nothing else is set, in milliseconds. */
 export const defaultLeaseMs = 15_000;
 
+/** How often what others are at work on is tried again, in milliseconds. */
+const settleEveryMs = 500;
+
 /** Runs operations: one at a time for each resource, over all replicas that share the store. */
 export type Operations = ReturnType<typeof createOperations>;
 
@@ -96,7 +105,7 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
   async function conclude<T>(
     claims: readonly Resource[],
     record: (sql: Sql) => Promise<T>,
-    undo: () => Promise<void>,
+    settle: () => Promise<void>,
   ): Promise<T> {
     let lost: Resource | undefined;
     try {
@@ -110,8 +119,7 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
         return record(sql);
       });
     } catch (error) {
-      // What cannot be removed now carries a nonce that nobody takes for its own; an audit finds it.
-      if (lost) await undo().catch(() => undefined);
+      if (lost) await poll(() => tryToSettle(settle), { everyMs: settleEveryMs, timeoutMs: leaseMs });
       throw error;
     }
   }
@@ -130,22 +138,26 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
     const { operation, claims } = asked;
     const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
     reach('before-intent');
+    const untilMs = Date.now() + leaseMs;
     const intended = await engine.transaction(sql => intend(asked, sql));
     if ('result' in intended) return intended.result;
     const { intent } = intended;
     reach('after-intent');
     const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent));
+    const settle = (): Promise<void> => (asked.settle ? perform(asked.settle(intent)) : undo());
     let effect: E;
     try {
+      // Who stood still for as long as its claims hold leaves the storage alone: others may be at work.
+      if (Date.now() >= untilMs) throw lostProblem(claims[0]);
       effect = await whileRenewed(claims, () => asked.act(intent));
     } catch (error) {
       const problem = asProblem(error);
-      await conclude(claims, sql => asked.fail(sql, { intent, problem }), undo);
+      await conclude(claims, sql => asked.fail(sql, { intent, problem }), settle);
       if (problemTable[problem.code].final) await undo().catch(cannotUndo);
       throw problem;
     }
     reach('after-commit');
-    const result = await conclude(claims, sql => asked.succeed(sql, { intent, effect }), undo);
+    const result = await conclude(claims, sql => asked.succeed(sql, { intent, effect }), settle);
     reach('before-answer');
     return result;
   }
@@ -193,6 +205,14 @@ function busyProblem({ kind, id }: Resource, holder: Pick<Claim, 'operation' | '
 
 function lostProblem({ kind, id }: Resource): Problem {
   return new Problem('ABORTED', `${kind} "${id}" is worked on elsewhere now: this took too long`);
+}
+
+/** Undefined while others are at work. What cannot be removed carries a nonce that nobody takes for its own. */
+function tryToSettle(settle: () => Promise<void>): Promise<true | undefined> {
+  return settle().then(
+    () => true,
+    (error: unknown) => asProblem(error).code !== 'ABORTED' || undefined,
+  );
 }
 
 /** A failure is final only once nothing is left of what was begun. */

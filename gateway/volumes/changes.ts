@@ -2,6 +2,7 @@ import { Problem, problemTable, unavailableProblem } from '../../src/api/problem
 import type { SizeSpec, Volume } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ExpandedVolume } from '../backend.ts';
+import type { Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { measureSpaces, requireSpace } from '../pools/space.ts';
@@ -59,6 +60,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
         const reservedBytes = pending.expansion ? volume.reservedBytes : volume.sizeBytes;
         await changeVolume(sql, volume, { pending, reservedBytes });
       },
+      ...(kind === 'modification' && { settle: ({ volume }) => settle(volume) }),
     });
     return toVolume(changed, await findAttachments(engine.reader, id));
   }
@@ -135,6 +137,28 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
         }),
       });
     },
+  };
+}
+
+/** What was applied too late may be in place of newer parameters: a sweep applies those that are recorded again. */
+function settle({ id, nonce }: VolumeRecord): Operation<never, void, void> {
+  return {
+    operation: 'settle',
+    subject: undefined,
+    claims: [{ kind: 'volume', id }],
+    async intend(sql) {
+      const volume = await findVolume(sql, id);
+      if (volume?.nonce === nonce && volume.state === 'ready') {
+        const { mutableParameters, pending } = volume;
+        const isLeft = pending.modification !== undefined || Object.keys(mutableParameters).length === 0;
+        if (!isLeft)
+          await changeVolume(sql, volume, { pending: { ...pending, modification: mutableParameters } });
+      }
+      return { result: undefined };
+    },
+    act: async () => {},
+    succeed: async () => {},
+    fail: async () => {},
   };
 }
 

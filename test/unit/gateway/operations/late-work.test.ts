@@ -5,7 +5,8 @@ import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import { findAttachments } from '../../../../gateway/tables/attachments.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import { findRecorded } from '../../../../gateway/snapshots/record.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
+import type { Step } from '../../../../gateway/operations/operation.ts';
+import { createFaultyBackend, type Method } from '../faulty-backend.ts';
 import {
   clusters,
   endClaims,
@@ -25,14 +26,14 @@ const writing = { capability: mounted, readonly: false };
 const refused = preconditionProblem('refused (injected)');
 
 /** Two gateways on one store and one storage with a source that holds "old"; the first is the one that stops. */
-async function openPair(t: TestContext) {
-  const memory = await openMemory();
+async function openPair(t: TestContext, storage?: MemoryBackend) {
+  const memory = storage ?? (await openMemory());
   const stopping = await makeGateway(t, { backend: createFaultyBackend(memory), leaseMs: 600_000 });
   const other = await stopping.replica({ backend: createFaultyBackend(memory) });
   await stopping.volumes.create(a, 'a.source', volumeSpec('source'));
   memory.write('a.source', 0, Buffer.from('old'));
   /** Begins work that stands still in the storage past its claim's end, and ends in ABORTED once it may go on. */
-  const stop = async (method: 'create' | 'delete' | 'snapshot', begin: () => Promise<unknown>) => {
+  const stop = async (method: Method, begin: () => Promise<unknown>) => {
     const resume = stopping.backend.hold(method);
     const ended = assert.rejects(begin(), isProblem('ABORTED'));
     await stopping.backend.entered(method);
@@ -137,4 +138,89 @@ test('what its caller finished meanwhile is not undone', async t => {
   await volumes.undo(volume);
   assert.equal((await volumes.get(a, id)).state, 'ready');
   assert.deepEqual([await listed(memory), await taken(memory)], [['a.source', id], ['a.cut']]);
+});
+
+/** A storage that lets nodes in and shuts them out one by one, as one that is reached over a network does. */
+async function openRemotePair(t: TestContext) {
+  const memory = await openMemory();
+  const nodes = new Set<string>();
+  const remote: MemoryBackend = {
+    ...memory,
+    async attach(volume, access) {
+      nodes.add(access.nodeId);
+      return memory.attach(volume, access);
+    },
+    detach: async (_volume, nodeId) => void nodes.delete(nodeId),
+  };
+  return { nodes, ...(await openPair(t, remote)) };
+}
+
+test('an attach that others took over and undid lets nobody in when it goes on', async t => {
+  const { nodes, stopping, other, stop } = await openRemotePair(t);
+  const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
+  await other.attachments.detach(key);
+  await other.attachments.attach({ ...key, nodeId: 'n2' }, writing);
+  await resume();
+  assert.deepEqual([...nodes], ['n2']);
+  await assert.rejects(other.attachments.get(key), isProblem('NOT_FOUND'));
+});
+
+test('a detach that others took over does not shut out the node that is attached again', async t => {
+  const { nodes, stopping, other, stop } = await openRemotePair(t);
+  await other.attachments.attach(key, writing);
+  const resume = await stop('detach', () => stopping.attachments.detach(key));
+  await other.attachments.detach(key);
+  const { attachment } = await other.attachments.attach(key, writing);
+  await resume();
+  assert.deepEqual([...nodes], ['n1']);
+  assert.deepEqual(await other.attachments.get(key), attachment);
+});
+
+test('what could not be settled at once is settled by a sweep', async t => {
+  const { nodes, stopping, other, stop } = await openRemotePair(t);
+  const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
+  await other.attachments.detach(key);
+  stopping.backend.failNext('detach', 'before', new Error('unreachable'));
+  await resume();
+  assert.deepEqual([...nodes], ['n1']);
+  await other.recovery.sweep();
+  assert.deepEqual([...nodes], []);
+});
+
+test('a modification that goes on late is followed by the one that is recorded', async t => {
+  const { stopping, other, stop } = await openPair(t);
+  const resume = await stop('modify', () => stopping.changes.modify(a, 'a.source', { tier: 'fast' }));
+  await other.recovery.sweep();
+  await other.changes.modify(a, 'a.source', { tier: 'standard' });
+  await resume();
+  const before = other.backend.calls.length;
+  await other.recovery.sweep();
+  assert.deepEqual(other.backend.calls.slice(before), ['modify a.source']);
+  const { mutableParameters, pending } = await other.volumes.get(a, 'a.source');
+  assert.deepEqual([mutableParameters, pending], [{ tier: 'standard' }, undefined]);
+});
+
+test('an expansion that goes on late leaves the next volume of its name as it is', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  await other.volumes.create(a, id, spec);
+  const resume = await stop('expand', () => stopping.changes.expand(a, id, { requiredBytes: 2 ** 30 }));
+  await other.recovery.sweep();
+  await other.volumes.delete(a, id);
+  await other.volumes.create(a, id, spec);
+  await resume();
+  const asItIs = { requiredBytes: 0, limitBytes: 0 };
+  const grown = await memory.expand?.({ id, sizeBytes: 0, parameters: {} }, asItIs);
+  assert.equal(grown?.sizeBytes, 2 ** 20);
+});
+
+test('who stood still past the end of its claim before the storage was asked leaves that alone', async t => {
+  const stopMs = 600_000;
+  t.mock.timers.enable({ apis: ['Date'] });
+  const backend = createFaultyBackend(await openMemory());
+  const checkpoint = ({ point }: Step): void => {
+    if (point === 'after-intent') t.mock.timers.setTime(Date.now() + stopMs);
+  };
+  const { volumes } = await makeGateway(t, { backend, checkpoint });
+  await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), isProblem('ABORTED'));
+  assert.deepEqual(backend.calls, []);
 });
