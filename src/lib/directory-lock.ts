@@ -1,23 +1,21 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import { pause } from './concurrency.ts';
+import { poll } from './concurrency.ts';
 
 /** How often a directory that is in use is looked at again, in milliseconds. */
 const retryMs = 100;
 
 /** Locks a directory until the process ends or calls the result; throws when another has it for `waitMs`. */
 export async function lockDirectory(directory: string, what: string, waitMs = 0): Promise<() => void> {
-  let descriptor: number | undefined = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  const own = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  let descriptor: number | undefined = own;
   const release = (): void => {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
   };
-  const deadlineMs = Date.now() + waitMs;
+  const look = (): true | undefined => tryLock(own) || undefined;
   try {
-    while (!tryLock(descriptor)) {
-      if (Date.now() >= deadlineMs) throw new Error(`${what} "${directory}" is in use by a live process`);
-      await pause(retryMs);
-    }
-    return release;
+    if (await poll(look, { everyMs: retryMs, timeoutMs: waitMs })) return release;
+    throw new Error(`${what} "${directory}" is in use by a live process`);
   } catch (error) {
     release();
     throw error;

@@ -81,7 +81,7 @@ export function httpUrl(value: string): string {
 /** Throws when what is sent to the address can be read on the way: plain HTTP to what is not this machine itself. */
 export function requirePrivate(url: string): void {
   const { protocol, hostname, origin } = new URL(url);
-  if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return;
+  if (protocol === 'https:' || /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/.test(hostname)) return;
   throw new Error(`"${origin}" is another machine, and http is not encrypted: use https, or --allow-http`);
 }
 

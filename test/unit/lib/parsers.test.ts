@@ -60,10 +60,15 @@ const table: Readonly<Record<string, Row>> = {
   requirePrivate: {
     parse: requirePrivate,
     good: Object.fromEntries(
-      ['https://h', 'http://localhost:1', 'http://127.8.0.1', 'http://127.1', 'http://[::1]:80'].map(url => [
-        url,
-        undefined,
-      ]),
+      [
+        'https://h',
+        'http://localhost:1',
+        'http://127.8.0.1',
+        'http://127.1',
+        'http://[::1]:80',
+        'http://0.0.0.0:80',
+        'http://[::]',
+      ].map(url => [url, undefined]),
     ),
     bad: [
       'http://h',
