@@ -6,7 +6,7 @@ import type { Attachment } from '../../../../src/api/attachment.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openTrust, whyRefused } from '../../../../node-agent/volumes/trust.ts';
+import { isBelowRoot, openTrust, whyRefused } from '../../../../node-agent/volumes/trust.ts';
 import { openNode } from '../../../harness/agent.ts';
 import { mountsBelow, removeTemporaryDirectory, makeTemporaryDirectory } from '../../../harness/machine.ts';
 import {
@@ -119,6 +119,35 @@ test('a volume whose root was taken away is not published anew, but taken down',
   await assert.rejects(publish(narrowed, request), { ...refused, detail: /--local-roots/ });
   await takeDown(narrowed, request);
 });
+
+test(
+  'below a root is not the root, nor what holds a directory of the agent, also one behind a link',
+  real(),
+  async t => {
+    const { directory, host } = openRealBench(t);
+    for (const path of ['root', 'root/v', 'root/deep', 'root/deep/state']) mkdirSync(`${directory}/${path}`);
+    symlinkSync(`${directory}/root/deep/state`, `${directory}/link`);
+    const roots = [`${directory}/root`];
+    const trust = await openTrust({ protocols: ['bind'], roots, own: [`${directory}/link`] }, host);
+    const isTaken = (path: string): boolean => isBelowRoot(trust, `${directory}/${path}`);
+    const wrong = [
+      'root',
+      'root/deep',
+      'root/deep/state',
+      'root/deep/state/v',
+      'root/v/',
+      'root/../root/v',
+      'v',
+    ];
+    assert.deepEqual(wrong.filter(isTaken), []);
+    assert.ok(isTaken('root/v') && isTaken('root/deep/v'));
+    const alone = await openTrust({ protocols: ['bind'], roots, own: [] }, host);
+    assert.deepEqual(
+      [...roots, `${roots[0]}/v`].map(path => isBelowRoot(alone, path)),
+      [false, true],
+    );
+  },
+);
 
 test('a root of the system, of kubelet or of the agent is refused, also behind a link', real(), async t => {
   const { directory, host } = openRealBench(t);
