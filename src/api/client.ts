@@ -1,4 +1,4 @@
-import { createHttp, malformedProblem, type Call, type HttpOptions } from './http.ts';
+import { createHttp, malformedProblem, type Call, type HttpOptions, type HttpRequest } from './http.ts';
 import {
   allOperations,
   maxPageBlocks,
@@ -30,7 +30,7 @@ type AnyInput = Readonly<Record<string, unknown>>;
 type Fault = string | undefined;
 type AnyCheck = (answer: unknown, asked: AnyInput) => readonly Fault[];
 
-/** What an answer has that is not as it was asked for, for every operation that asks for something. */
+/** What the answer to work that is done has that is not as it was asked for, beside the ids of the path. */
 const checks: {
   readonly [Id in OperationId]?: (
     answer: Output<Operations[Id]>,
@@ -38,62 +38,41 @@ const checks: {
   ) => readonly Fault[];
 } = {
   listVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
-  createVolume: (volume, { volumeId, body }) => [
-    faultOf('id', volume.id, volumeId),
+  createVolume: (volume, { body }) => [
     faultOf('name', volume.name, body.name),
     faultOf('state', volume.state, 'ready'),
     faultOf('source', volume.source, body.source),
     sizeFault(volume, body),
   ],
-  getVolume: ({ id }, { volumeId }) => [faultOf('id', id, volumeId)],
-  expandVolume: (volume, { volumeId, body }) => [
-    faultOf('id', volume.id, volumeId),
-    faultOf('state', volume.state, 'ready'),
-    sizeFault(volume, body),
-  ],
-  modifyVolume: ({ id, state }, { volumeId }) => [
-    faultOf('id', id, volumeId),
-    faultOf('state', state, 'ready'),
-  ],
-  getVolumeHealth: (health, { volumeId }) => [faultOf('volumeId', health.volumeId, volumeId)],
+  expandVolume: (volume, { body }) => [faultOf('state', volume.state, 'ready'), sizeFault(volume, body)],
+  modifyVolume: ({ state }) => [faultOf('state', state, 'ready')],
   listVolumeHealth: (page, asked) => pageFaults(page, page.volumes, asked),
-  attachVolume({ attachment, ...answer }, { volumeId, nodeId, body }) {
+  attachVolume({ attachment, state, readonly: found }, { body }) {
     const readonly = body.readonly || body.capability.accessMode.endsWith('_READER_ONLY');
     return [
-      faultOf('attached', answer, { volumeId, nodeId, state: 'attached', readonly }),
+      faultOf('state', state, 'attached'),
+      faultOf('readonly', found, readonly),
       faultOf('attachment.readonly', attachment?.readonly, readonly),
       sizeFault({ sizeBytes: attachment?.sizeBytes ?? 0 }),
     ];
   },
-  getAttachment: (answer, { volumeId, nodeId }) => [
-    faultOf('volumeId', answer.volumeId, volumeId),
-    faultOf('nodeId', answer.nodeId, nodeId),
-  ],
   listSnapshots: (page, asked) => [
     ...pageFaults(page, page.snapshots, asked),
     ...page.snapshots.map(one => faultOf('volumeId', one.volumeId, asked.volumeId || one.volumeId)),
   ],
-  createSnapshot: (snapshot, { snapshotId, body: { name, volumeId } }) => [
-    faultOf('id', snapshot.id, snapshotId),
+  createSnapshot: (snapshot, { body: { name, volumeId } }) => [
     faultOf('name', snapshot.name, name),
     faultOf('volumeId', snapshot.volumeId, volumeId),
     ...cutFaults(snapshot),
   ],
-  getSnapshot: ({ id }, { snapshotId }) => [faultOf('id', id, snapshotId)],
   listBlocks: (page, asked) => blockFaults(page, asked),
-  createGroup: ({ id, name, snapshots }, { groupId, body }) => [
-    faultOf('id', id, groupId),
+  createGroup: ({ name, snapshots }, { groupId, body }) => [
     faultOf('name', name, body.name),
     // The same group may be asked for again in another order.
     faultOf('volumes', snapshots.map(one => one.volumeId).toSorted(), body.volumeIds.toSorted()),
     ...snapshots.flatMap(one => [faultOf('groupId', one.groupId, groupId), ...cutFaults(one)]),
   ],
-  getGroup: ({ id, snapshots }, { groupId }) => [
-    faultOf('id', id, groupId),
-    ...snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
-  ],
-  putNode: ({ id }, { nodeId }) => [faultOf('id', id, nodeId)],
-  getNode: ({ id }, { nodeId }) => [faultOf('id', id, nodeId)],
+  getGroup: ({ snapshots }, { groupId }) => snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
   listDeletedVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
 };
 
@@ -103,10 +82,10 @@ export function createClient(options: HttpOptions): StorageClient {
   const calls = allOperations.map(operation => [
     operation.id,
     async (input: AnyInput, call: Call) => {
-      const path = toPath(operation, input);
-      if (path === undefined && operation.method === 'DELETE') return undefined;
-      if (path === undefined) throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
-      const request = { operation, path, body: input['body'] };
+      const ids = idsOf(operation, input);
+      if (!ids && operation.method === 'DELETE') return undefined;
+      if (!ids) throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
+      const request = { operation, ids, path: toPath(operation, ids, input), body: input['body'] };
       const answer = await http.send(request, call);
       const findFaults = checks[operation.id] as AnyCheck | undefined;
       const faults = findFaults?.(answer, input).filter(fault => fault !== undefined);
@@ -117,11 +96,17 @@ export function createClient(options: HttpOptions): StorageClient {
   return { ...Object.fromEntries(calls), close: () => http.close() } as StorageClient;
 }
 
-/** The path with its ids escaped and the query; undefined when one of the ids cannot stand in a path. */
-function toPath({ path, query }: NamedOperation, input: AnyInput): string | undefined {
-  const ids = path.match(/(?<=\{)\w+/g)?.map(name => String(input[name])) ?? [];
-  if (ids.some(id => id === '' || id === '.' || id === '..' || !id.isWellFormed())) return undefined;
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
+/** The ids in the path; undefined when one of them cannot stand in a path. */
+function idsOf({ path }: NamedOperation, input: AnyInput): HttpRequest['ids'] | undefined {
+  const ids = path.match(/(?<=\{)\w+/g)?.map(name => [name, String(input[name])] as const) ?? [];
+  const isBad = ([, id]: (typeof ids)[number]) =>
+    id === '' || id === '.' || id === '..' || !id.isWellFormed();
+  return ids.some(isBad) ? undefined : Object.fromEntries(ids);
+}
+
+/** The path with its ids escaped and the query. */
+function toPath({ path, query }: NamedOperation, ids: HttpRequest['ids'], input: AnyInput): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
   const given = Object.keys(query?.shape ?? {}).flatMap(key =>
     input[key] === undefined || input[key] === '' ? [] : [[key, String(input[key])]],
   );

@@ -2,8 +2,8 @@ import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import { parseJson } from '../lib/json.ts';
-import { maxBodyBytes, problemSchema, type NamedOperation } from './operations.ts';
-import { callerGone, Problem } from './problem.ts';
+import { maxBodyBytes, problemSchema, problemsOf, type NamedOperation } from './operations.ts';
+import { callerGone, Problem, problemTable } from './problem.ts';
 
 /** How long one call may take and how it is known in logs. */
 export type Call = {
@@ -19,10 +19,11 @@ export type HttpOptions = {
   readonly token: (renew: boolean) => string | Promise<string>;
 };
 
-/** One request; `body` is sent as JSON. */
+/** One request; `ids` are those of the path, by their names, and `body` is sent as JSON. */
 export type HttpRequest = {
   readonly operation: NamedOperation;
   readonly path: string;
+  readonly ids: Readonly<Record<string, string>>;
   readonly body?: unknown;
 };
 
@@ -177,14 +178,28 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
 
 /** Only an answer that the operation's row documents is one: a page, `{}` or a problem that comes with 200 deletes nothing. */
 function readAnswer({ status, body }: Reply, request: HttpRequest): unknown {
-  if (status < 200 || status > 299) throw readProblem(status, body);
+  if (status < 200 || status > 299) throw readProblem({ status, body }, request);
   const schema = request.operation.answers[status as 200];
   if (schema === undefined) throw malformedProblem(request, `status ${status}, which it never has`);
   if (schema === null || (status === 202 && body === undefined)) return undefined;
   const { success, data, error } = schema.safeParse(body);
-  if (success) return data;
+  if (success) return requireAsked(data, request);
   const issue = error.issues[0];
   throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
+}
+
+/** An answer, also one that comes before the work is done, is of what the path names: by the same name, or as its `id`. */
+function requireAsked(answer: unknown, request: HttpRequest): unknown {
+  const found = answer as Readonly<Record<string, unknown>>;
+  for (const [name, asked] of Object.entries(request.ids)) {
+    const key = name in found ? name : 'id';
+    if (key in found && found[key] !== asked)
+      throw malformedProblem(
+        request,
+        `${key} is ${JSON.stringify(found[key])}, not ${JSON.stringify(asked)}`,
+      );
+  }
+  return answer;
 }
 
 /** UNAVAILABLE: something came that is no answer to what was asked, and so says nothing of what was done. */
@@ -196,7 +211,7 @@ export function malformedProblem({ operation, path }: HttpRequest, found: string
 /** Codes and statuses that speak of our own token: they say nothing of the operation, which an earlier try may have begun. */
 const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
-function readProblem(status: number, body: unknown): Problem {
+function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: HttpRequest): Problem {
   const { data } = problemSchema.safeParse(body);
   if (tokenRefused.has(status) || tokenRefused.has(data?.code)) {
     const reason = data?.detail ?? `status ${status}`;
@@ -205,6 +220,9 @@ function readProblem(status: number, body: unknown): Problem {
   if (status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
   if (!data)
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
+  // What would be final ends retries, and only the operation's own row says what does.
+  if (problemTable[data.code].final && !problemsOf(request.operation).includes(data.code))
+    return malformedProblem(request, `${data.code}, which it never has: ${data.detail}`);
   return new Problem(data.code, data.detail);
 }
 

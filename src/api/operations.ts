@@ -116,14 +116,14 @@ export const operations = {
     doc: 'Grows the volume, attached or not, to a size within the bounds. It never shrinks.',
     body: volumes.sizeSpecSchema,
     answers: changed(volumes.volumeSchema),
-    problems: ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
+    problems: ['FAILED_PRECONDITION', 'OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
   },
   modifyVolume: {
     route: 'PUT /v1/volumes/{volumeId}/parameters',
     doc: 'Changes mutable parameters; those that are not named stay as they are.',
     body: volumes.parametersSpecSchema,
     answers: changed(volumes.volumeSchema),
-    problems: ['UNIMPLEMENTED'],
+    problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
   },
   getVolumeHealth: {
     route: 'GET /v1/volumes/{volumeId}/health',
@@ -186,7 +186,7 @@ export const operations = {
     route: 'DELETE /v1/snapshots/{snapshotId}',
     doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
     answers: deleted(snapshots.snapshotSchema),
-    problems: ['FAILED_PRECONDITION', 'INVALID_ARGUMENT', 'UNIMPLEMENTED'],
+    problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
   },
   listBlocks: {
     route: 'GET /v1/snapshots/{snapshotId}/blocks',
@@ -274,18 +274,11 @@ function toNamed(id: OperationId) {
   return { ...operation, id, method, path, tag: path.split('/')[2] ?? '' };
 }
 
-/** Every problem that the operation may answer: what is read may be bad, what takes long may be under way already. */
-export function problemsOf({
-  route,
-  query,
-  body,
-  answers,
-  problems = [],
-}: Operation): readonly ProblemCode[] {
-  const always = ['UNAUTHENTICATED', 'UNAVAILABLE', 'NOT_FOUND'] as const;
-  const ofInput = query || body || route.includes('{nodeId}') ? (['INVALID_ARGUMENT'] as const) : [];
-  const ofWork = answers[202] ? (['ABORTED'] as const) : [];
-  return [...always, ...ofInput, ...ofWork, ...problems];
+/** Every problem that the operation may answer: a request may be bad, what takes long may be under way already, or fail. */
+export function problemsOf({ answers, problems = [] }: Operation): readonly ProblemCode[] {
+  const always = ['UNAUTHENTICATED', 'UNAVAILABLE', 'NOT_FOUND', 'INVALID_ARGUMENT'] as const;
+  const ofWork = answers[202] ? (['ABORTED', 'INTERNAL'] as const) : [];
+  return [...always, ...ofWork, ...problems];
 }
 
 type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -28,6 +28,8 @@ import { createOperations, type Operations, type Step } from '../../gateway/oper
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
 import type { Cluster } from '../../gateway/tenancy/cluster.ts';
 import { createTurns, type Turns } from '../../gateway/tenancy/turns.ts';
+import { allOperations, problemSchema, problemsOf } from '../../src/api/operations.ts';
+import { problemTable, type ProblemCode } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
@@ -206,13 +208,39 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
         }),
       });
       const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-      };
+      const value: unknown = text === '' ? undefined : JSON.parse(text);
+      const { status } = response;
+      if (path.startsWith('/v1/')) requireDocumented(method, path, { status, value });
+      return { status, headers: response.headers, body: (value ?? {}) as Answer['body'] };
     },
   };
+}
+
+/** What operations answer is what their rows say: a status with its body, of what was asked for, or a problem of theirs. */
+function requireDocumented(
+  method: string,
+  path: string,
+  { status, value }: { readonly status: number; readonly value: unknown },
+): void {
+  const { pathname } = new URL(path, 'http://gateway');
+  const operation = allOperations.find(
+    row =>
+      row.method === method && new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
+  );
+  const said = `${method} ${path} answers ${status} ${JSON.stringify(value)}`;
+  if (status >= 400) {
+    const { code } = problemSchema.parse(value);
+    assert.equal(problemTable[code].http, status, said);
+    const known: readonly ProblemCode[] = operation
+      ? problemsOf(operation)
+      : ['UNAUTHENTICATED', 'NOT_FOUND'];
+    assert.ok(known.includes(code), `${said}, which ${operation?.id} does not document`);
+    return;
+  }
+  const schema = operation?.answers[status as 200];
+  assert.ok(schema !== undefined, `${said}, which is not documented`);
+  if (value === undefined) assert.ok(schema === null || status === 202, said);
+  else schema?.parse(value);
 }
 
 /** Ends all claims in the store, as time does when those who hold them have died. */

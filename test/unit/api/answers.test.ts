@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { StorageClient } from '../../../src/api/client.ts';
-import { allOperations, type Input, type OperationId, type Operations } from '../../../src/api/operations.ts';
+import {
+  allOperations,
+  problemsOf,
+  type Input,
+  type OperationId,
+  type Operations,
+} from '../../../src/api/operations.ts';
+import { problemTable, type ProblemCode } from '../../../src/api/problem.ts';
 import {
   json,
   problem,
@@ -45,10 +52,10 @@ const attachment = {
 } as const;
 const attached = { volumeId, nodeId, state: 'attached', readonly: false, attachment };
 const elsewhere = {
-  '"volumeId":"a.other"': { volumeId: 'a.other' },
-  '"nodeId":"n2"': { nodeId: 'n2' },
-  '"state":"attaching"': { state: 'attaching' },
-  '"readonly":true': { readonly: true },
+  'volumeId is "a.other"': { volumeId: 'a.other' },
+  'nodeId is "n2"': { nodeId: 'n2' },
+  'state is "attaching"': { state: 'attaching' },
+  'readonly is true': { readonly: true },
   'attachment.readonly is true': { attachment: { ...attachment, readonly: true } },
   'attachment.readonly is undefined': { attachment: undefined },
   'sizeBytes is 0': { attachment: { ...attachment, sizeBytes: 0 } },
@@ -194,20 +201,62 @@ for (const operation of allOperations) {
   const { asked, right, wrong = {} }: Row<OperationId> = rows[operation.id];
   test(`${operation.id} is done when its own answer says so`, async t => {
     const done = right ? json(200, right) : { status: 204 };
-    assert.deepEqual(await outcome(t, operation.id, { asked, step: done }), withoutUndefined(right));
+    assert.deepEqual(await outcome(t, operation.id, { asked, steps: [done] }), withoutUndefined(right));
   });
   const other = { 'the answer of others': right ? { status: 204 } : json(200, sampleVolume()) };
   for (const [name, step] of Object.entries({ ...never, ...other }))
     test(`${operation.id} takes ${name} for no answer`, async t => {
-      await assert.rejects(outcome(t, operation.id, { asked, step }), { code: 'UNAVAILABLE' });
+      await assert.rejects(outcome(t, operation.id, { asked, steps: [step] }), { code: 'UNAVAILABLE' });
     });
   for (const [says, change] of Object.entries(wrong))
     test(`${operation.id} takes nothing of which ${says}`, async t => {
       const step = json(200, { ...right, ...change });
-      const found = outcome(t, operation.id, { asked, step });
+      const found = outcome(t, operation.id, { asked, steps: [step] });
       await assert.rejects(found, { code: 'UNAVAILABLE', detail: new RegExp(`malformed answer .*${says}`) });
     });
 }
+
+/** What the path names, as it is while an operation on it goes on. */
+const underWay: Readonly<Record<string, object>> = {
+  volumeId: sampleVolume({ state: 'creating' }),
+  nodeId: { volumeId, nodeId, state: 'attaching', readonly: false },
+  snapshotId: sampleSnapshot({ state: 'creating' }),
+  groupId: group,
+};
+for (const operation of allOperations.filter(({ answers }) => answers[202])) {
+  const { asked, right }: Row<OperationId> = rows[operation.id];
+  const named = operation.path.match(/(?<=\{)\w+/g) ?? [];
+  const shown = underWay[named.at(-1) ?? ''];
+  const done = right ? json(200, right) : { status: 204 };
+  test(`${operation.id} waits for what is its own, and for nothing else`, async t => {
+    for (const step of [json(202, shown), { status: 202 }])
+      await outcome(t, operation.id, { asked, steps: [step, done] });
+    for (const name of named) {
+      const key = shown && name in shown ? name : 'id';
+      const step = json(202, { ...shown, [key]: 'a.other' });
+      const detail = new RegExp(`malformed answer .*${key} is "a.other"`);
+      await assert.rejects(outcome(t, operation.id, { asked, steps: [step, done] }), {
+        code: 'UNAVAILABLE',
+        detail,
+      });
+    }
+  });
+}
+
+for (const operation of allOperations)
+  test(`${operation.id} takes a code that ends retries only when it is one of its own`, async t => {
+    const { asked } = rows[operation.id];
+    const known = problemsOf(operation);
+    for (const [code, { http, final }] of Object.entries(problemTable)) {
+      if (!final || http === 401 || http === 403) continue;
+      const expected = known.includes(code as ProblemCode) ? code : 'UNAVAILABLE';
+      const step = problem(code as ProblemCode, 'as it is', http);
+      await assert.rejects(outcome(t, operation.id, { asked, steps: [step] }), {
+        code: expected,
+        detail: /as it is\)?$/,
+      });
+    }
+  });
 
 test('what is attached for reading only must be read-only', async t => {
   const readers = { ...capability, accessMode: 'MULTI_NODE_READER_ONLY' } as const;
@@ -217,18 +266,18 @@ test('what is attached for reading only must be read-only', async t => {
   ]) {
     const asked = { volumeId, nodeId, body };
     const right = { ...attached, readonly: true, attachment: { ...attachment, readonly: true } };
-    await outcome(t, 'attachVolume', { asked, step: json(200, right) });
+    await outcome(t, 'attachVolume', { asked, steps: [json(200, right)] });
     for (const wrong of [attached, { ...right, attachment }])
-      await assert.rejects(outcome(t, 'attachVolume', { asked, step: json(200, wrong) }), {
+      await assert.rejects(outcome(t, 'attachVolume', { asked, steps: [json(200, wrong)] }), {
         code: 'UNAVAILABLE',
       });
   }
 });
 
-type Asking = { readonly asked: unknown; readonly step: Step };
+type Asking = { readonly asked: unknown; readonly steps: readonly Step[] };
 
-async function outcome(t: TestContext, id: OperationId, { asked, step }: Asking): Promise<unknown> {
-  const { client } = await scripted(t, [step]);
+async function outcome(t: TestContext, id: OperationId, { asked, steps }: Asking): Promise<unknown> {
+  const { client } = await scripted(t, steps);
   const call = client[id] as (input: unknown, call: object) => ReturnType<StorageClient[OperationId]>;
   return call(asked, within());
 }
