@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Finding } from '../api/admin.ts';
 import { createClient, type StorageClient } from '../api/client.ts';
@@ -111,10 +112,16 @@ function command<T extends typeof shared>({ doc, settings, ask }: Command<T>) {
       if (given['allow-http'] === 'false') requirePrivate(url);
       const token = createTokenSource({ keyFile, issuer: 'operators', audience, lifetimeMs: 60_000 });
       const client = createClient({ url, token });
+      const requestId = randomUUID().slice(-12);
       try {
-        const { data, table, status = 0 } = await ask(client, { deadlineMs: Date.now() + timeout }, values);
+        const call = { deadlineMs: Date.now() + timeout, requestId };
+        const { data, table, status = 0 } = await ask(client, call, values);
         process.stdout.write(`${json === 'true' ? JSON.stringify(data, null, 2) : table}\n`);
         return status;
+      } catch (error) {
+        // The gateway's log has it, too.
+        process.stderr.write(`x-request-id: ${requestId}\n`);
+        throw error;
       } finally {
         await client.close();
       }

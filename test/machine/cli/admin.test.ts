@@ -66,5 +66,7 @@ test('operators audit, repair and restore; the status says whether something is 
   assert.ok(readFileSync(path).equals(before));
   const unknown = await admin('restore', '--volume', 'dev.none');
   assert.equal(unknown.status, 1);
-  assert.match(unknown.stderr, /^fairlead admin restore: .*"dev\.none"/);
+  const [, requestId = ''] =
+    /^x-request-id: ([0-9a-f]{12})\nfairlead admin restore: .*"dev\.none"/.exec(unknown.stderr) ?? [];
+  assert.ok(requestId, unknown.stderr);
 });
