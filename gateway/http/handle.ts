@@ -74,10 +74,17 @@ async function readRequest(c: Context<Env>, { query, body }: Operation, turns: T
   const ids = c.req.param();
   if ('nodeId' in ids) requireNodeId(ids['nodeId']);
   return {
-    ...(query && readBy(query, c.req.query(), 'query')),
+    ...(query && readBy(query, readQuery(c), 'query')),
     ...ids,
     ...(body && { body: await readBody(c, body, turns) }),
   };
+}
+
+/** The query's parameters, each of which may be there once: else a proxy may read another one than we do. */
+function readQuery(c: Context<Env>): Readonly<Record<string, string>> {
+  const twice = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
+  if (twice) throw invalidProblem(`query: "${twice[0]}" is there ${twice[1].length} times`);
+  return c.req.query();
 }
 
 /** Ids and values that cannot be decoded would be taken as they are written. */
