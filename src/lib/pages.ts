@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Log } from './log.ts';
 
 // To import it is to read all that it exports, and so to load what it loads late: fetch, WebSocket, 4 MB.
@@ -8,12 +8,14 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** One page: its status and its text. */
 export type Page = { readonly status: number; readonly text: string };
 
-const limits = { requestTimeout: 5_000, maxHeaderSize: 8_192 };
-const maxConnections = 32;
+const limits = { requestTimeout: 5_000, connectionsCheckingInterval: 1_000, maxHeaderSize: 8_192 };
+/** Most connections that ask for nothing, and as many that do. */
+const mostIdle = 32;
 
 /**
  * Serves pages by their paths, for GET and HEAD, on `address` (`host:port`; port 0 takes a free one), or throws. A page that
- * cannot be made is logged, and is 500. Request bodies are not read, and connections are few and short.
+ * cannot be made is logged, and is 500. Request bodies are not read, and connections are few and short: of too many that
+ * ask for nothing the oldest is closed, so that they hold up nobody who looks whether the program is well.
  */
 export async function startPages(
   { host, port }: { readonly host: string; readonly port: number },
@@ -32,10 +34,18 @@ export async function startPages(
       return { status: 500, text: 'the page could not be made\n' };
     }
   };
+  const idle = new Set<Socket>();
   const server = createServer(limits, (request, response) => {
+    idle.delete(request.socket);
+    response.once('close', () => request.socket.destroyed || idle.add(request.socket));
     void answer(request).then(page => send(response, page));
   });
-  server.maxConnections = maxConnections;
+  server.on('connection', (socket: Socket) => {
+    idle.add(socket);
+    socket.once('close', () => idle.delete(socket));
+    if (idle.size > mostIdle) idle.values().next().value?.destroy();
+  });
+  server.maxConnections = 2 * mostIdle;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve);
   });
