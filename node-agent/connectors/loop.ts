@@ -26,26 +26,28 @@ export const loop: DeviceConnector<'loop'> = {
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const { path } = attachment;
-  const known = (await devicesOf(path, host)).map(({ name }) => name);
   const before = await namesWithFile(host);
-  const name = onlyDisk(known, path) ?? (await attach(attachment, host));
-  // What a link led to meanwhile may have had a device before, which is its owner's.
-  const isNew = known.length === 0 && !before.includes(name);
+  const name = await attach(attachment, host);
+  // What a link led to may have had a device before, which is its owner's.
+  const isNew = !before.includes(name);
   await requireNoLink(path, { name, isNew }, host);
+  if (!isNew) onlyDisk(await devicesOf(path, host), path);
   const device = await fitDisk(name, { attachment, identity: path, rescan }, host);
   if (isNew) await setProof(device.number, path, host);
   return device;
 }
 
-/** Gives the file a loop device and returns its name. */
+/** Returns the name of the loop device that the file has, by its inode, or else gets. */
 async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<string> {
-  // --nooverlap gives back the loop device that this file, by its inode, has got meanwhile.
   const line = {
     command: 'losetup',
     args: ['--find', '--show', '--nooverlap', ...(readonly ? ['--read-only'] : []), '--', path],
   };
   const result = await runToEnd(host, line);
   if (result.status === 0) return basename(result.stdout.trim());
+  // One that is there and fits is given back; one that does not is told of as it is.
+  const [known] = await devicesOf(path, host);
+  if (known !== undefined) return known;
   const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
   if (status === 1) throw preconditionProblem(`loop file "${path}" is not there`);
   throw unavailableProblem(describeFailure(line, result));
@@ -69,7 +71,7 @@ async function requireNoLink(
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  const names = (await devicesOf(path, host)).map(({ name }) => name);
+  const names = await devicesOf(path, host);
   const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
   const left = await keepWhere(await namesWithFile(host), isDeleted);
   for (const name of new Set([...names, ...left])) await detach(name, host);
@@ -93,7 +95,7 @@ async function detach(name: string, host: Host): Promise<void> {
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
-  for (const { name } of await devicesOf(path, host))
+  for (const name of await devicesOf(path, host))
     await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
@@ -106,11 +108,18 @@ async function owns({ path }: LoopAttachment, number: string, host: Host): Promi
   const device = `/sys/dev/block/${number}`;
   const backing = await readBacking(device, host);
   if (backing === undefined) return false;
-  const proof = proofs.get((await readLine(`${device}/diskseq`, host)) ?? '');
-  if (proof?.backing === backing) return proof.path === path;
-  const isOwn = (await devicesOf(path, host)).some(one => one.number === number);
+  const proved = await readProved(device, host);
+  if (proved !== undefined) return proved === path;
+  const isIt = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
+  const isOwn = (await keepWhere(await devicesOf(path, host), isIt)).length > 0;
   if (isOwn) await setProof(number, path, host);
   return isOwn;
+}
+
+/** The path of the file that a device was proved to have, for as long as sysfs spells it as it did then. */
+async function readProved(device: string, host: Host): Promise<string | undefined> {
+  const proof = proofs.get((await readLine(`${device}/diskseq`, host)) ?? '');
+  return proof && (await readBacking(device, host)) === proof.backing ? proof.path : undefined;
 }
 
 async function setProof(number: string, path: string, host: Host): Promise<void> {
@@ -122,23 +131,22 @@ async function setProof(number: string, path: string, host: Host): Promise<void>
   proofs.set(diskseq, { path, backing });
 }
 
-/** The loop devices that have this very file, by its device and inode. */
-async function devicesOf(path: string, host: Host) {
-  if ((await namesWithFile(host)).length === 0) return [];
+/** The loop devices that have this very file, by its device and inode; asked of `losetup` unless each was proved before. */
+async function devicesOf(path: string, host: Host): Promise<readonly string[]> {
+  const names = await namesWithFile(host);
+  const proved = await Promise.all(names.map(name => readProved(`/sys/block/${name}`, host)));
+  if (!proved.includes(undefined)) return names.filter((_, index) => proved[index] === path);
   // For a file that is missing losetup compares paths: none in sysfs begins with "/.".
-  const given = ['--associated', `/.${path}`];
   const line = {
     command: 'losetup',
-    args: ['--list', '--noheadings', '--output', 'NAME,MAJ:MIN', ...given],
+    args: ['--list', '--noheadings', '--output', 'NAME', '--associated', `/.${path}`],
   };
   const result = await runIfInstalled(host, line);
   if (!result) return [];
   if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
-  const found = [...result.stdout.matchAll(/^\/dev\/(\S+) +(\d+:\d+)/gm)].map(
-    ([, name = '', number = '']) => ({ name, number }),
-  );
+  const found = [...result.stdout.matchAll(/^\/dev\/(\S+)/gm)].map(([, name = '']) => name);
   // losetup follows links: what one leads to is another's.
-  for (const { name } of found)
+  for (const name of found)
     if ((await readBacking(`/sys/block/${name}`, host)) !== path && (await readReal(path, host)) !== path)
       return [];
   return found;
