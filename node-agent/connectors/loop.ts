@@ -99,43 +99,52 @@ async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
     await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
-/** The file that a device was seen to have, and how sysfs spelled it then, by the device's sequence number, which no other ever has. */
-const proofs = new Map<string, { readonly path: string; readonly backing: string }>();
+/**
+ * The file that had a device alone, and how sysfs spelled it then, by the device's sequence number, which no other ever has,
+ * nor the same device with another file.
+ */
+const proofs = new Map<number, { readonly path: string; readonly backing: string }>();
 const mostProofs = 4_096;
 
 /** A device keeps its file. Only when sysfs spells it anew was the file moved or deleted, or the namespace that it was opened in is gone. */
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
   const device = `/sys/dev/block/${number}`;
-  const backing = await readBacking(device, host);
-  if (backing === undefined) return false;
-  const proved = await readProved(device, host);
-  if (proved !== undefined) return proved === path;
+  if ((await readBacking(device, host)) === undefined) return false;
+  const proved = await readProof(device, host);
+  if (proved.path !== undefined) return proved.path === path;
+  const names = await devicesOf(path, host);
   const isIt = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
-  const isOwn = (await keepWhere(await devicesOf(path, host), isIt)).length > 0;
-  if (isOwn) await setProof(number, path, host);
+  const isOwn = (await keepWhere(names, isIt)).length > 0;
+  if (isOwn && names.length === 1) await setProof(number, path, host);
   return isOwn;
-}
-
-/** The path of the file that a device was proved to have, for as long as sysfs spells it as it did then. */
-async function readProved(device: string, host: Host): Promise<string | undefined> {
-  const proof = proofs.get((await readLine(`${device}/diskseq`, host)) ?? '');
-  return proof && (await readBacking(device, host)) === proof.backing ? proof.path : undefined;
 }
 
 async function setProof(number: string, path: string, host: Host): Promise<void> {
   const device = `/sys/dev/block/${number}`;
-  const diskseq = await readLine(`${device}/diskseq`, host);
+  const { diskseq } = await readProof(device, host);
   const backing = await readBacking(device, host);
-  if (diskseq === undefined || backing === undefined) return;
+  if (Number.isNaN(diskseq) || backing === undefined) return;
   if (proofs.size >= mostProofs) proofs.clear();
   proofs.set(diskseq, { path, backing });
 }
 
-/** The loop devices that have this very file, by its device and inode; asked of `losetup` unless each was proved before. */
+/** Which use of it this is, NaN before Linux 5.15, and the path that it was proved for, while sysfs spells its file as then. */
+async function readProof(device: string, host: Host) {
+  const diskseq = Number((await readLine(`${device}/diskseq`, host)) ?? Number.NaN);
+  const proof = proofs.get(diskseq);
+  const holds = proof && (await readBacking(device, host)) === proof.backing;
+  return { diskseq, path: holds ? proof.path : undefined };
+}
+
+/** The loop devices that have this very file, by its device and inode. */
 async function devicesOf(path: string, host: Host): Promise<readonly string[]> {
-  const names = await namesWithFile(host);
-  const proved = await Promise.all(names.map(name => readProved(`/sys/block/${name}`, host)));
-  if (!proved.includes(undefined)) return names.filter((_, index) => proved[index] === path);
+  const read = async (name: string) => ({ name, ...(await readProof(`/sys/block/${name}`, host)) });
+  const devices = await Promise.all((await namesWithFile(host)).map(read));
+  const proved = devices.filter(device => device.path === path);
+  const newest = Math.max(...proved.map(({ diskseq }) => diskseq));
+  // Of the others an older one has another file: the proof was that of the file's only device.
+  const isOther = (device: (typeof devices)[number]) => device.path !== undefined || device.diskseq < newest;
+  if (devices.every(isOther)) return proved.map(({ name }) => name);
   // For a file that is missing losetup compares paths: none in sysfs begins with "/.".
   const line = {
     command: 'losetup',

@@ -100,6 +100,35 @@ test('loop refuses a file that has two devices, and disconnect takes both', real
   assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
 });
 
+test('loop takes a device that its file got beside its own, too', real, async t => {
+  const { host, makeImage } = openRealBench(t);
+  const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
+  await loop.connect(attachment, host);
+  await host.run('losetup', ['--find', '--', attachment.path]);
+  await loop.disconnect(attachment, host);
+  assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
+});
+
+test('loop asks for no list of devices where all others are older, or proved to be others', async () => {
+  const { host, makeImage } = openFakeBench();
+  const [first = '', own = '', younger = ''] = ['first', 'own', 'younger'].map(name =>
+    makeImage(name, { sizeBytes: 1024 * 1024 }),
+  );
+  const lists: string[] = [];
+  const run: typeof host.run = (command, args, options) => {
+    if (args.includes('--list')) lists.push(args.join(' '));
+    return host.run(command, args, options);
+  };
+  await host.run('losetup', ['--find', '--show', '--', first]);
+  for (const path of [own, younger]) await loop.connect(attachmentTo(path, 1), { ...host, run });
+  for (const path of [own, younger]) await loop.disconnect(attachmentTo(path, 1), { ...host, run });
+  assert.deepEqual(lists, []);
+  assert.deepEqual(
+    [...host.state.loops.values()].map(({ backing }) => backing),
+    [first],
+  );
+});
+
 test(
   'loop knows the device of its file after the mount namespace in which the file was opened is gone',
   real,
