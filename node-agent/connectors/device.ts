@@ -1,9 +1,8 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
-import { runWell } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
-import { fitDisk, isDisk, nameOf, onlyDisk, readDisk, requireIdentity } from '../host/disk.ts';
+import { fitDisk, isDisk, nameOf, onlyDisk, readDisk, requireIdentity, setReadonly } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { keepWhere, readLine, waitFor, writeLine } from '../host/sysfs.ts';
 
@@ -56,8 +55,8 @@ async function owns(attachment: DeviceAttachment, number: string, host: Host): P
 
 /** Undoes what a read-only attachment did; a disk that the cloud made read-only stays so. */
 async function makeWritable(name: string, host: Host): Promise<void> {
-  if ((await readDisk(name, host))?.readonly)
-    await runWell(host, { command: 'blockdev', args: ['--setrw', `/dev/${name}`] });
+  const disk = await readDisk(name, host);
+  if (disk?.readonly) await setReadonly(disk, false, host);
 }
 
 async function findOne(attachment: DeviceAttachment, host: Host): Promise<string | undefined> {

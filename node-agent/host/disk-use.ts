@@ -1,25 +1,39 @@
 import { unavailableProblem } from '../../src/api/problem.ts';
+import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Host } from '../host.ts';
 import { describeFailure, runToEnd } from './commands.ts';
-import { readDisk, type Disk } from './disk.ts';
 import { deviceNumberOf } from './mount.ts';
 import { readLine } from './sysfs.ts';
 
-type DiskNumber = Pick<Disk, 'name' | 'number'>;
+/** A disk by its name in /sys/block and its `major:minor`. */
+type DiskNumber = { readonly name: string; readonly number: string };
 
-/** What uses a disk or a partition of it, in words, even where the agent does not see its mount; undefined for nothing. */
-export async function findUser({ name, number }: DiskNumber, host: Host): Promise<string | undefined> {
+/**
+ * What uses a disk or a partition of it, in words, even where the agent does not see its mount; undefined for nothing but own
+ * mounts.
+ */
+export async function findUser(
+  { name, number }: DiskNumber,
+  host: Host,
+  isOwn: (mount: Mount) => boolean = () => false,
+): Promise<string | undefined> {
   const numbers = new Set([number]);
+  let isMounted = false;
+  const swaps = await host.readText('/proc/swaps');
   const parts = await withPartitions(name, host);
-  for (const { path } of parts) {
-    const [holder] = await host.list(`${path}/holders`);
+  for (const part of parts) {
+    const [holder] = await host.list(`${part.path}/holders`);
     if (holder !== undefined) return `device "/dev/${holder}"`;
-    const own = await readLine(`${path}/dev`, host);
+    if (swaps?.includes(`\n/dev/${part.name} `)) return 'swap';
+    const own = await readLine(`${part.path}/dev`, host);
     if (own !== undefined) numbers.add(own);
   }
   for (const mount of await host.mounts())
-    if (numbers.has((await deviceNumberOf(mount, host)) ?? '')) return `the mount at "${mount.path}"`;
-  for (const part of parts) {
+    if (numbers.has((await deviceNumberOf(mount, host)) ?? '')) {
+      if (!isOwn(mount)) return `the mount at "${mount.path}"`;
+      isMounted = true;
+    }
+  for (const part of isMounted ? [] : parts) {
     const filesystem = await findLiving(part.name, host);
     if (filesystem !== undefined) return `${filesystem}, mounted where the agent does not see it`;
   }
@@ -58,6 +72,6 @@ export async function settleDisk(disk: DiskNumber, host: Host): Promise<void> {
   const names = (await withPartitions(disk.name, host)).map(({ name }) => `/dev/${name}`);
   const line = { command: 'blockdev', args: ['--flushbufs', ...names] };
   const result = await runToEnd(host, line);
-  if (result.status !== 0 && (await readDisk(disk.name, host))?.number === disk.number)
+  if (result.status !== 0 && (await readLine(`/sys/block/${disk.name}/dev`, host)) === disk.number)
     throw unavailableProblem(describeFailure(line, result));
 }

@@ -3,6 +3,7 @@ import type { ExecResult } from '../../src/lib/exec.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { runWell } from './commands.ts';
+import { findUser } from './disk-use.ts';
 import { readLine, waitFor } from './sysfs.ts';
 
 /** A whole disk as the kernel shows it. */
@@ -109,7 +110,7 @@ export async function fitDisk<A extends { readonly sizeBytes: number; readonly r
       `device "/dev/${name}" has ${disk.sizeBytes} bytes, less than the volume's ${volume.sizeBytes}`,
     );
   if (volume.readonly && !disk.readonly) {
-    await runWell(host, { command: 'blockdev', args: ['--setro', `/dev/${name}`] });
+    await setReadonly(disk, true, host);
     disk = await requireDisk(name, host);
   }
   if (disk.readonly !== volume.readonly)
@@ -118,6 +119,14 @@ export async function fitDisk<A extends { readonly sizeBytes: number; readonly r
     );
   const { number, sizeBytes, readonly } = disk;
   return { path: `/dev/${name}`, number, sizeBytes, readonly, identity };
+}
+
+/** Has the kernel refuse every write to a disk, or none; FAILED_PRECONDITION for one in use, which could lose what is written. */
+export async function setReadonly(disk: Disk, isReadonly: boolean, host: Host): Promise<void> {
+  const user = await findUser(disk, host);
+  if (user !== undefined) throw preconditionProblem(`device "/dev/${disk.name}" is in use by ${user}`);
+  const args = [isReadonly ? '--setro' : '--setrw', `/dev/${disk.name}`];
+  await runWell(host, { command: 'blockdev', args });
 }
 
 async function requireDisk(name: string, host: Host): Promise<Disk> {

@@ -1,6 +1,9 @@
+import { basename } from 'node:path';
 import { hasSeveralNames, isSameReach } from '../../src/api/attachment.ts';
 import { preconditionProblem, type Problem } from '../../src/api/problem.ts';
+import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import type { Device } from '../connector.ts';
+import { findUser } from '../host/disk-use.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import { volumeOf, type Volume } from './carriers/index.ts';
 
@@ -28,6 +31,18 @@ export async function requireOwnDevice({ agent, record }: Volume, { number }: De
     await records.remove(record.volumeId);
     throw sharedProblem(record, other);
   }
+}
+
+/**
+ * FAILED_PRECONDITION when a device that was not the volume's before is in use outside kubelet's directory, as a disk of the
+ * machine itself is.
+ */
+export async function requireUnusedElsewhere({ agent, record }: Volume, device: Device): Promise<void> {
+  const { path, number } = device;
+  const disk = { name: basename(path), number };
+  const user = await findUser(disk, agent.host, mount => isAtOrBelow(mount.path, agent.base.real));
+  if (user === undefined) return;
+  throw preconditionProblem(`the device "${path}" of volume "${record.volumeId}" is in use by ${user}`);
 }
 
 /** True when the device of a volume that is down is another volume's by now, under whatever name. */

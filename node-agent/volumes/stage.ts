@@ -7,13 +7,14 @@ import {
 } from '../../src/api/problem.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../connector.ts';
+import { connectorFor } from '../connectors/index.ts';
 import { describe, unmountAll } from '../host/mount.ts';
 import { requireSelinux } from '../host/selinux.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import { volumeOf, type Volume } from './carriers/index.ts';
 import { findUses, foreignProblem, isAsAsked, isTurnedReadonly, requireNotForeign } from './mounts.ts';
-import { isHeldByOther, requireOwnDevice, requireOwnReach } from './one-device.ts';
+import { isHeldByOther, requireOwnDevice, requireOwnReach, requireUnusedElsewhere } from './one-device.ts';
 import { differencesOf, factsOf, isReaderOnly, type Facts } from './request-checks.ts';
 import { inDirectory, inspectPath, requireUsable } from './target-path.ts';
 import { requireTrusted } from './trust.ts';
@@ -24,8 +25,8 @@ export type StageRequest = Pick<
   'volumeId' | 'stagingPath' | 'attachment' | 'capability' | 'formatOptions'
 >;
 
-/** What of a call is in no record: its secrets, and whether the directory to mount at is missing. */
-type Call = { readonly secrets: Secrets; readonly isMissing: boolean };
+/** What of a call is in no record: its secrets, whether the directory to mount at is missing, and the volume was not here. */
+type Call = { readonly secrets: Secrets; readonly isMissing: boolean; readonly isFirst: boolean };
 
 /**
  * Connects a volume and mounts it at its staging path; a block volume is connected alone. Run again after any failure or
@@ -48,9 +49,9 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
   else {
     requireUsable(state, 'directory');
     await putChanged(agent, record);
-    await bringUp(volume, { secrets, isMissing: state.kind === 'nothing' }).catch(error =>
-      giveUp(volume, known, error),
-    );
+    const isFirst = !known || known.isDown === true;
+    const call = { secrets, isMissing: state.kind === 'nothing', isFirst };
+    await bringUp(volume, call).catch(error => giveUp(volume, call, error));
   }
 }
 
@@ -82,10 +83,11 @@ export async function unstage(
 }
 
 /** What staging does with a recorded volume, in order; `takeDown` undoes it from the last to the first. */
-async function bringUp(volume: Volume, { secrets, isMissing }: Call): Promise<void> {
+async function bringUp(volume: Volume, { secrets, isMissing, isFirst }: Call): Promise<void> {
   const { agent, record, carrier } = volume;
   const { device, prepare } = await carrier.connect(secrets);
   if (device) await requireOwnDevice(volume, device);
+  if (device && isFirst) await requireUnusedElsewhere(volume, device);
   const mount = await prepare?.();
   if (mount && isMissing) await inDirectory(agent.host, record.stagingPath, agent.host.makeDirectory);
   await mount?.();
@@ -117,13 +119,16 @@ async function disconnect(volume: Volume): Promise<void> {
 }
 
 /** After a final error the caller expects that nothing is left here, and no unstage follows: what a first call began is undone. */
-async function giveUp(volume: Volume, known: VolumeRecord | undefined, error: unknown): Promise<never> {
+async function giveUp(volume: Volume, { isFirst }: Call, error: unknown): Promise<never> {
   const { agent, record } = volume;
-  const isFirst = !known || known.isDown === true;
   const isRecorded = agent.records.get(record.volumeId) !== undefined;
   // What is in use all the same, as after the records were lost, stays.
-  if (isFirst && problemTable[asProblem(error).code].final && isRecorded && !(await isInUse(volume)))
-    await takeDown(volume).catch(() => {});
+  if (!isFirst || !problemTable[asProblem(error).code].final || !isRecorded) throw error;
+  if (!(await isInUse(volume))) await takeDown(volume).catch(() => {});
+  const { isSelfConnecting } = { isSelfConnecting: false, ...connectorFor(record.attachment) };
+  // A disk that the machine connected, and that others use, was never the volume's here.
+  if (isSelfConnecting && !topMount(await agent.host.mounts(), record.stagingPath))
+    await agent.records.remove(record.volumeId);
   throw error;
 }
 
@@ -172,7 +177,7 @@ async function adopt(volume: Volume, mounts: readonly Mount[], secrets: Secrets)
   await requireUnused(volume, mounts);
   await putChanged(agent, unmarked);
   await unmountAll(agent, stagingPath);
-  await bringUp(volumeOf(agent, unmarked), { secrets, isMissing: false });
+  await bringUp(volumeOf(agent, unmarked), { secrets, isMissing: false, isFirst: false });
 }
 
 /** FAILED_PRECONDITION while the volume is mounted at a target path, or shown anywhere below kubelet's directory. */

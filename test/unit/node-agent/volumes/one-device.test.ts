@@ -5,6 +5,7 @@ import type { Attachment } from '../../../../src/api/attachment.ts';
 import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { addDirectory } from '../../../fakes/host.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
+import { mountFake } from '../../../fakes/sysfs.ts';
 import { block, MiB, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
 
 const target = 'iqn.2026-01.test:one';
@@ -119,3 +120,22 @@ test('a disk that took the number of a missing one is not taken for it', async (
   await stage(agent, requestFor('new', { ...plugged, serial: 'NEW' }));
   assert.equal(agent.records.get('c.new')?.device?.number, '8:99');
 });
+
+const users: Readonly<Record<string, (host: Awaited<ReturnType<typeof open>>['host']) => void>> = {
+  'is mounted elsewhere': host => void mountFake(host, '/dev/sda'),
+  'is swap': host => host.put('/proc/swaps', 'Filename Type\n/dev/sda   partition\n'),
+  'is part of another device': host => host.put('/sys/block/sda/holders/dm-0/dev', '253:0'),
+};
+
+for (const [use, begin] of Object.entries(users))
+  for (const readonly of [false, true])
+    test(`a disk of this machine that ${use} is left as it is, and no ${readonly ? 'read-only ' : ''}volume`, async () => {
+      const { host, agent } = await open();
+      showDisk(host, { name: 'sda', sizeBytes: MiB }, { 'device/wwid': wwid });
+      begin(host);
+      const request = requestFor('v', { ...plugged, wwid, readonly });
+      await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail: /is in use by/ });
+      assert.equal(host.get('/sys/block/sda/ro'), '0');
+      assert.equal(agent.records.get('c.v'), undefined);
+      await unstage(agent, request);
+    });
