@@ -11,7 +11,8 @@ import { Problem, problemTable } from '../../../src/api/problem.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
 
-const signer = await createSigner('a');
+/** Of the cluster of these gateways. */
+export const signer = await createSigner('a');
 const fakeGateway = join(import.meta.dirname, '../../fakes/gateway.ts');
 /** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
 const lease = '1s';

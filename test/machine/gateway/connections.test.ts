@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test, type TestContext } from 'node:test';
+import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import { cli } from '../../harness/dev.ts';
+import { volumeSpec } from '../../harness/gateway-harness.ts';
+import { callWithin, killProcess, prepareDirectory, signer } from './process.ts';
+
+/** Above what bounded bodies take, and below what these would take if each was kept. */
+const mostMegabytes = 230;
+const body = 'x'.repeat(2 ** 20);
+
+test('a hundred silent connections do not stop a gateway that may have 128 descriptors', async t => {
+  const { url, client } = await startWithin(t, 128);
+  await openAll(t, url, { count: 100, says: '' });
+  await openAll(t, url, { count: 100, says: 'GET /v1/volumes HTTP/1.1\r\nhost:' });
+  await requireServed(client);
+});
+
+test('half sent bodies on 1,200 connections, with and without a token, take bounded memory and stop nobody', async t => {
+  const { url, client, pid } = await startWithin(t, 4_096);
+  await requireServed(client);
+  const head = `PUT /v1/volumes/a.x HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 22}\r\n`;
+  const authorization = `authorization: Bearer ${await signer.sign()}\r\n`;
+  const callers = [
+    ...(await openAll(t, url, { count: 600, says: `${head}\r\n${body}` })),
+    ...(await openAll(t, url, { count: 600, says: `${head}${authorization}\r\n${body}` })),
+  ];
+  const { volumes } = await client.listVolumes({}, callWithin(60_000));
+  assert.deepEqual(
+    volumes.map(({ id }) => id),
+    ['a.v'],
+  );
+  for (const caller of callers) caller.destroy();
+  await requireServed(client);
+  const peak = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+  assert.ok(peak < mostMegabytes, `it took ${peak} MB`);
+});
+
+async function requireServed(client: StorageClient): Promise<void> {
+  const { state } = await client.createVolume({ volumeId: 'a.v', body: volumeSpec('v') }, callWithin(60_000));
+  assert.equal(state, 'ready');
+}
+
+/** Opens so many connections that say this and nothing else, one after another. */
+async function openAll(
+  t: TestContext,
+  { hostname, port }: URL,
+  { count, says }: { readonly count: number; readonly says: string },
+): Promise<readonly Socket[]> {
+  const sockets: Socket[] = [];
+  t.after(() => sockets.forEach(socket => socket.destroy()));
+  for (let opened = 0; opened < count; opened++) {
+    const socket = connect(Number(port), hostname);
+    sockets.push(socket.on('error', () => {}).resume());
+    await once(socket, 'connect');
+    socket.write(says);
+  }
+  return sockets;
+}
+
+/** A gateway that may have so many descriptors. */
+async function startWithin(t: TestContext, descriptors: number) {
+  const directory = prepareDirectory(t);
+  const flags = { store: join(directory, 'store.sqlite'), config: join(directory, 'gateway.yaml') };
+  const argv = ['gateway', '--listen', '127.0.0.1:0', '--store', flags.store, '--config', flags.config];
+  const limits = [`--nofile=${descriptors}:${descriptors}`, process.execPath];
+  const child = spawn('prlimit', [...limits, cli, ...argv], { stdio: ['ignore', 'ignore', 'pipe'] });
+  t.after(() => killProcess(child));
+  const lines = createInterface(child.stderr);
+  let said = '';
+  for await (const line of lines) {
+    said += line;
+    const url = /http:\/\/[\w.:]+/.exec(line)?.[0];
+    if (url === undefined) continue;
+    child.stderr.resume();
+    const client = createClient({ url, token: () => signer.sign() });
+    t.after(() => client.close());
+    return { url: new URL(url), client, pid: child.pid };
+  }
+  return assert.fail(said);
+}
