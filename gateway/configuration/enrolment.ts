@@ -3,11 +3,8 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import type { Enrolment, KeyOwner } from '../http/auth.ts';
 
-/** One caller, and the public keys that sign its tokens, since when its key file says so, in milliseconds. */
-export type Enrolled = KeyOwner & {
-  readonly keys: readonly PublicKey[];
-  readonly sinceMs: number;
-};
+/** One caller, and the public keys that sign its tokens. */
+export type Enrolled = KeyOwner & { readonly keys: readonly PublicKey[] };
 
 const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
@@ -38,8 +35,8 @@ export const keySetSchema = z.object({ keys: z.array(publicKeySchema) });
 export type PublicKey = z.infer<typeof publicKeySchema>;
 
 /**
- * Enrols all callers. A `kid` or a key that is there twice stays with who had it in `last`, or else in the file that
- * changed first; that, and a key that cannot be used, is reported with who has it, and is not enrolled.
+ * Enrols all callers. A `kid` or a key that is there twice stays with who had it in `last`, or else, as at a start, is
+ * that of the first; that, and a key that cannot be used, is reported with who has it, and is not enrolled.
  */
 export async function createEnrolment(
   enrolled: readonly Enrolled[],
@@ -49,10 +46,10 @@ export async function createEnrolment(
   const owners = new Map<string, KeyOwner>();
   const keys = new Map<string, PublicKey>();
   const all = enrolled
-    .flatMap(({ keys: own, sinceMs, ...owner }) =>
-      own.map(key => ({ key, sinceMs, owner, isNew: !isSame(owner, last?.owners.get(key.kid)) })),
+    .flatMap(({ keys: own, ...owner }) =>
+      own.map(key => ({ key, owner, isNew: !isSame(owner, last?.owners.get(key.kid)) })),
     )
-    .toSorted((one, other) => Number(one.isNew) - Number(other.isNew) || one.sinceMs - other.sinceMs);
+    .toSorted((one, other) => Number(one.isNew) - Number(other.isNew));
   for (const { key, owner } of all) {
     const material = `${key.crv} ${key.x}`;
     const reportKey = (what: string): void => report(owner, `the key with kid "${key.kid}" ${what}`);

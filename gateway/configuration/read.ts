@@ -99,7 +99,7 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | un
     ?.range?.[0];
 }
 
-type Caller = Omit<Enrolled, 'keys' | 'sinceMs'> & { readonly path: string };
+type Caller = Omit<Enrolled, 'keys'> & { readonly path: string };
 
 function callersOf({ clusters, operators }: ConfigFile, config: string): readonly Caller[] {
   const beside = (file: string): string => resolve(dirname(config), file);
@@ -116,15 +116,15 @@ function callersOf({ clusters, operators }: ConfigFile, config: string): readonl
 /** The keys of a caller: none of them when anything in the file is at fault. */
 async function readKeys({ path, ...owner }: Caller, { keyFaults, files }: Reading): Promise<Enrolled> {
   const cluster = nameOf(owner.caller);
-  const { text, fault, changedMs } = await readText(path, files);
+  const { text, fault } = await readText(path, files);
   const refuse = (...details: readonly string[]): Enrolled => {
     keyFaults.push(...details.map(detail => ({ cluster, detail })));
-    return { ...owner, keys: [], sinceMs: changedMs };
+    return { ...owner, keys: [] };
   };
   if (text === undefined) return refuse(fault);
   try {
     const parsed = keySetSchema.safeParse(JSON.parse(text));
-    if (parsed.success) return { ...owner, keys: parsed.data.keys, sinceMs: changedMs };
+    if (parsed.success) return { ...owner, keys: parsed.data.keys };
     return refuse(...describeIssues(parsed.error, at => [path, at.join('.')].filter(Boolean).join(': ')));
   } catch {
     return refuse(`${path}: is not JSON`);
@@ -135,16 +135,15 @@ function nameOf(caller: Caller['caller']): string {
   return caller === 'operator' ? caller : caller.name;
 }
 
-type Text = { readonly text: string | undefined; readonly fault: string; readonly changedMs: number };
+type Text = { readonly text: string | undefined; readonly fault: string };
 
 async function readText(path: string, files: Map<string, string>): Promise<Text> {
   // Before it is read: a change while it is read shows later.
   files.set(path, await stampOf(path));
   try {
-    const { ctimeMs } = await stat(path);
-    return { text: await readFile(path, 'utf8'), fault: '', changedMs: ctimeMs };
+    return { text: await readFile(path, 'utf8'), fault: '' };
   } catch (error) {
     const fault = `${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
-    return { text: undefined, fault, changedMs: 0 };
+    return { text: undefined, fault };
   }
 }

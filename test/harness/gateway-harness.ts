@@ -92,7 +92,6 @@ export function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string
     caller: name === 'operator' ? name : { name, acceptAnyNode: name === 'any', pools: undefined },
     issuer: issuer ?? name,
     keys: [publicJwk as PublicKey],
-    sinceMs: 0,
   }));
   return createEnrolment(enrolled, (_, fault) => assert.fail(fault));
 }
