@@ -31,7 +31,8 @@ export async function openConfiguration(path: string, { plugins, log, requireOwn
       await openPools.open(poolsOf(current));
       return read.faults;
     } catch (error) {
-      return [...read.faults, ...(error as AggregateError).errors.map(one => (one as Error).message)];
+      const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+      return [...read.faults, ...all.map(one => (one instanceof Error ? one.message : String(one)))];
     }
   }
 

@@ -137,6 +137,31 @@ test('a new pool that cannot be opened is opened once it can be, and who may cal
   assert.deepEqual([kids(), poolNames(served)], [[], ['one', 'late']]);
 });
 
+test('a pool that can neither be opened nor closed again is reported, too', async t => {
+  const close = new Error('cannot be closed');
+  const openMine = async () => ({ ...openMemory({ capacity: 1 }), close: () => Promise.reject(close) });
+  const plugins: Plugins = { ...backends, dir: { ...backends.memory, open: openMine } };
+  const { served, write, errors } = await open(t, { one: memory }, { plugins });
+  const missing = { backend: 'image', dir: '/no/such/directory' };
+  write('gateway.yaml', { pools: { one: memory, two: { backend: 'dir' }, three: missing } });
+  await served.readAgain();
+  assert.match(errors().join('\n'), /cannot be closed/);
+});
+
+test('at a start a key id that two claim is that of the first in the file, however new its own file is', async t => {
+  const callers = { b: clusters.b, a: clusters.a };
+  const { directory, write } = await open(t, { one: memory }, { callers });
+  write('b.jwks.json', clash);
+  const { log } = createMemoryLog();
+  const again = await openConfiguration(join(directory, 'gateway.yaml'), { plugins: backends, log });
+  t.after(() => again.close());
+  assert.equal(again.enrolment().owners.get(a.kid)?.issuer, 'b');
+  assert.deepEqual(
+    again.keyFaults().map(({ cluster }) => cluster),
+    ['a'],
+  );
+});
+
 test('pools that cannot be opened are reported together, and those that could are closed', async t => {
   let closed = 0;
   const close = async (): Promise<void> => void closed++;
