@@ -49,16 +49,22 @@ export async function serve(options: ServeOptions) {
     isBound,
     /** Lets running calls end, within a bound, and removes the socket, unless another instance has its path by now. */
     async close(): Promise<void> {
-      if (isBound()) {
-        const release = await lockSocketPath(socketPath);
-        if (isBound()) rmSync(socketPath);
-        release();
-      }
-      // Calls that have not ended by then are aborted.
+      const removed = isBound() ? removeBound(socketPath, isBound) : undefined;
+      // Calls that have not ended by then are aborted, whoever has the directory locked.
       server.drain(address, drainMs);
-      await new Promise<void>(resolve => server.tryShutdown(() => resolve()));
+      const ended = new Promise<void>(resolve => server.tryShutdown(() => resolve()));
+      await Promise.all([removed, ended]).finally(() => ended);
     },
   };
+}
+
+async function removeBound(socketPath: string, isBound: () => boolean): Promise<void> {
+  const release = await lockSocketPath(socketPath);
+  try {
+    if (isBound()) rmSync(socketPath);
+  } finally {
+    release();
+  }
 }
 
 /** Of several that start together, one gets the path: none looks at it, or changes it, while another does. */

@@ -85,6 +85,28 @@ test('a close waits for who starts in the directory, and leaves the socket of wh
   assert.ok(await isSocketAnswered(socketPath));
 });
 
+test('a close that cannot lock the directory says so, and has ended all calls then', async t => {
+  const dir = await temporaryDir(t);
+  const socketPath = join(dir, 'csi.sock');
+  const held = Promise.withResolvers<object>();
+  const begun = Promise.withResolvers<void>();
+  const ControllerUnpublishVolume = (): Promise<object> => {
+    begun.resolve();
+    return held.promise;
+  };
+  const { server, csi } = await serveCsi(t, { socketPath, controller: { ControllerUnpublishVolume } });
+  const answer = csi.controller.ControllerUnpublishVolume(attached);
+  await begun.promise;
+  const { PATH } = process.env;
+  process.env['PATH'] = dir;
+  const closed = assert.rejects(server.close(), /flock/);
+  process.env['PATH'] = PATH;
+  held.resolve({});
+  assert.deepEqual(await answer, {});
+  await closed;
+  assert.equal(await isSocketAnswered(socketPath), false);
+});
+
 test('an RPC without a handler is UNIMPLEMENTED, unary or streaming', async t => {
   const { csi } = await serveCsi(t);
   await assert.rejects(csi.controller.ControllerUnpublishVolume(attached), { code: 'UNIMPLEMENTED' });
