@@ -34,7 +34,7 @@ export function createVolumesHealth({
       return ask(volume);
     },
 
-    /** Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail. */
+    /** Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail on the last. */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<HealthPage> {
       const afterId = fromPageToken(cluster.name, pageToken, 'health');
       const records = await readInPieces({ afterId, limit: scanSize }, (after, count) =>
@@ -54,8 +54,9 @@ export function createVolumesHealth({
         }
       }
       const last = records.at(-1);
+      if (last && records.length === scanSize) return pageUpTo(last.id, ill);
       if (last && failures.length === records.length) throw asProblem(failures[0]);
-      return last && records.length === scanSize ? pageUpTo(last.id, ill) : { volumes: ill };
+      return { volumes: ill };
     },
   };
 }

@@ -51,6 +51,23 @@ test('the list has the volumes that are ill, page after page', async t => {
   assert.deepEqual(seen, all.volumes);
 });
 
+test('what comes after a page of volumes in a pool that does not answer is reached', async t => {
+  const pools = {
+    dead: { ...(await openMemory()), volumeHealth: () => Promise.reject(new Error('unreachable')) },
+    ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
+  };
+  const { volumes, health } = await makeGateway(t, { pools });
+  const make = (name: string, pool: string) =>
+    volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: { pool } }));
+  for (let group = 0; group < 10; group++)
+    await Promise.all(Array.from({ length: 100 }, (_, index) => make(`dead-${group}-${index}`, 'dead')));
+  await make('ill', 'ill');
+  const { volumes: none, nextPageToken } = await health.list(clusters.a, { limit: 9 });
+  assert.deepEqual(none, []);
+  const { volumes: ill } = await health.list(clusters.a, { limit: 9, pageToken: nextPageToken });
+  assert.deepEqual(ill, [{ volumeId: 'a.ill', entries: [slow] }]);
+});
+
 test('while one pool does not answer, the volumes of others are listed', async t => {
   const inner = await openMemory();
   const pools = {
