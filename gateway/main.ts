@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
-import type { Log } from '../src/lib/log.ts';
+import { type Log, silentLog } from '../src/lib/log.ts';
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import { backends } from './backends/index.ts';
@@ -19,7 +20,7 @@ import { startObservability } from './http/observability.ts';
 import { leaveUnread, limitConnections, mostConnections, requestLimits } from './http/connections.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
-import { own } from './pools/owner.ts';
+import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { createServices } from './services.ts';
 import { openSqlite } from './stores/sqlite.ts';
@@ -53,9 +54,12 @@ export async function startGateway(
   { plugins = backends, checkpoint }: GatewayOptions = {},
 ): Promise<Running> {
   await using opened = new AsyncDisposableStack();
+  const adopted = config['adopt-pools'] ?? [];
+  // A start that is refused leaves no store behind that nothing is known in.
+  if (!existsSync(config.store)) await tryPools(config.config, plugins, adopted);
   const engine = openSqlite(config.store);
   opened.defer(() => engine.close());
-  const store = { id: await migrate(engine), reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
+  const store = { id: await migrate(engine), reader: engine.reader, adopted };
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
   const configuration = await openConfiguration(config.config, { plugins, log, requireOwned });
   opened.defer(() => configuration.close());
@@ -77,7 +81,8 @@ export async function startGateway(
   const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];
   const pages =
-    metricsListen && (await startObservability({ listen: metricsListen, engine, ...configuration, log }));
+    metricsListen &&
+    (await startObservability({ listen: metricsListen, engine, ...configuration, ...recovery, log }));
   opened.defer(() => pages?.close());
   const observe = pages?.observe;
   const app = createApp({
@@ -108,6 +113,12 @@ export async function startGateway(
   const open = opened.move();
   const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
   return { ready, close: () => open.disposeAsync() };
+}
+
+async function tryPools(path: string, plugins: Plugins, adopted: readonly string[]): Promise<void> {
+  const requireOwned = (pool: Pool): Promise<void> => requireOwnable(pool, adopted);
+  const tried = await openConfiguration(path, { plugins, log: silentLog, requireOwned });
+  await tried.close();
 }
 
 function findCertificate(

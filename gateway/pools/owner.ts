@@ -8,10 +8,24 @@ export type Owner = { readonly id: string; readonly reader: Reader; readonly ado
  * Makes a pool the store's own, or throws: a store that knows nothing of what a pool holds would report all of it as
  * deleted. A pool that nobody has marked is taken when it is empty and the store has nothing in it, or when they agree.
  */
-export async function own({ name, backend }: Pool, { id, reader, adopted }: Owner): Promise<void> {
+export async function own(pool: Pool, owner: Owner): Promise<void> {
+  const mark = await findNewMark(pool, owner);
+  if (mark !== undefined) await pool.backend.owner?.write(mark);
+}
+
+/** Throws where a store that is made now could not own the pool. */
+export async function requireOwnable(pool: Pool, adopted: Owner['adopted']): Promise<void> {
+  await findNewMark(pool, { id: '', reader: { all: async () => [] }, adopted });
+}
+
+/** What is to be written into the pool; undefined when it is there. */
+async function findNewMark(
+  { name, backend }: Pool,
+  { id, reader, adopted }: Owner,
+): Promise<string | undefined> {
   const mark = `${id} ${name}\n`;
   const found = await backend.owner?.read();
-  if (found === mark) return;
+  if (found === mark) return undefined;
   const stranger = adopted.includes(name)
     ? undefined
     : found === undefined
@@ -19,7 +33,7 @@ export async function own({ name, backend }: Pool, { id, reader, adopted }: Owne
       : 'it is marked as the pool of another store, or as another pool';
   if (stranger !== undefined)
     throw new Error(`${stranger}; is the store the right one? --adopt-pools ${name} makes it this store's`);
-  await backend.owner?.write(mark);
+  return mark;
 }
 
 /** Why the pool does not seem to be the store's; undefined when nothing speaks against it. */
