@@ -25,6 +25,8 @@ type ObservabilityOptions = {
   readonly pools: Pools;
   /** What is wrong with key files now. */
   readonly keyFaults: () => readonly unknown[];
+  /** How far this clock is from what the store was told last. */
+  readonly skewMs: () => number;
   readonly log: Log;
 };
 
@@ -35,7 +37,7 @@ const storeTimeoutMs = 2_000;
  * labels are routes, statuses and pools: no id, and no name of a cluster.
  */
 export async function startObservability({ listen, log, ...shown }: ObservabilityOptions) {
-  const { engine, pools, keyFaults } = shown;
+  const { engine, pools, keyFaults, skewMs } = shown;
   const [outcomes, durations] = [createCounter(), createHistogram()];
   const readMetrics = async (): Promise<string> => {
     const reserved = pools
@@ -48,6 +50,11 @@ export async function startObservability({ listen, log, ...shown }: Observabilit
         'fairlead_gateway_key_faults',
         'Faults in key files, for which tokens are refused.',
         keyFaults().length,
+      ],
+      [
+        'fairlead_gateway_clock_skew_seconds',
+        'How far the clock was ahead of what the store was told last, or, negative, behind.',
+        skewMs() / 1_000,
       ],
     ];
     return renderMetrics([

@@ -11,12 +11,13 @@ const toleranceMs = 60_000;
 type ClockOptions = { readonly engine: Engine; readonly log: Log; readonly leaseMs: number };
 
 /**
- * Makes what ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
+ * Makes `look`, which ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
  * gateway looked at the store, or that a clock left out, counts for neither.
  */
-export function createClock({ engine, log, leaseMs }: ClockOptions): (nowMs: number) => Promise<void> {
+export function createClock({ engine, log, leaseMs }: ClockOptions) {
   let lookedMs: number | undefined;
-  return async nowMs => {
+  let skewMs = 0;
+  const look = async (nowMs: number): Promise<void> => {
     const elapsedMs = lookedMs === undefined ? 0 : performance.now() - lookedMs;
     const { aheadMs, behindMs } = await engine.transaction(async sql => {
       const seenMs = (await noteTime(sql, nowMs)) ?? nowMs;
@@ -27,6 +28,7 @@ export function createClock({ engine, log, leaseMs }: ClockOptions): (nowMs: num
       return skew;
     });
     lookedMs = performance.now();
+    skewMs = Math.max(0, aheadMs) - Math.max(0, behindMs);
     if (aheadMs > toleranceMs)
       log.warn(
         'no gateway looked at the store for long, or the clock went ahead: what is deleted is kept longer',
@@ -38,5 +40,10 @@ export function createClock({ engine, log, leaseMs }: ClockOptions): (nowMs: num
       log.warn('the clock is behind that of the gateway that last looked at the store', {
         durationMs: behindMs,
       });
+  };
+  return {
+    look,
+    /** How far the clock was ahead at the last look, or, negative, behind. */
+    skewMs: (): number => skewMs,
   };
 }

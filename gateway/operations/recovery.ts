@@ -31,7 +31,7 @@ export type Recovery = ReturnType<typeof createRecovery>;
 
 /** Makes the recovery. It makes the same calls that a cluster would make again, so it follows the same rules. */
 export function createRecovery({ engine, services, log, leaseMs = defaultLeaseMs }: RecoveryOptions) {
-  const look = createClock({ engine, log, leaseMs });
+  const { look, skewMs } = createClock({ engine, log, leaseMs });
   const { volumes, changes, attachments, snapshots, groups } = services;
   const { reader } = engine;
 
@@ -103,6 +103,7 @@ export function createRecovery({ engine, services, log, leaseMs = defaultLeaseMs
   }
 
   return {
+    skewMs,
     /** Goes once over everything that is unfinished and not claimed; returns how many resources that were. */
     async sweep(): Promise<number> {
       const nowMs = Date.now();

@@ -70,6 +70,7 @@ test('a store that knows nothing of its pool does not start, until the pool is a
   const mark = readFileSync(join(directory, 'images', own), 'utf8');
   const other = { '--store': join(directory, 'other.sqlite') };
   await assertNoStart(directory, other, /^pools\.images: it is marked as the pool of another store/);
+  assert.equal(existsSync(other['--store']), false, 'a start that is refused leaves no store');
   rmSync(join(directory, 'images', own));
   await assertNoStart(
     directory,
@@ -140,6 +141,7 @@ test('the gateway tells how it is on a port of its own, and names no volume and 
     requestsLine('GET', 401),
     'fairlead_gateway_pool_reserved_bytes{pool="images"} 1048576',
     'fairlead_gateway_key_faults 0',
+    'fairlead_gateway_clock_skew_seconds 0',
   ])
     assert.ok(text.split('\n').includes(line), text);
   assert.match(text, /^process_resident_memory_bytes \d+$/m);

@@ -34,6 +34,7 @@ test('a clock that goes ahead deletes nothing: what was deleted is kept as long 
   const { gateway, volumesAt } = await openDeleted(t);
   assert.deepEqual(await volumesAt(30 * day), [id]);
   assert.match(gateway.logLines.join('\n'), /^warn .*the clock went ahead/m);
+  assert.ok(Math.abs(gateway.recovery.skewMs() - 30 * day) < 60_000);
   assert.deepEqual(await volumesAt(30 * day + 50_000), [id]);
   assert.deepEqual(await volumesAt(30 * day + 100_000), []);
 });
@@ -47,6 +48,7 @@ test('a clock that goes back is told, and what was deleted is kept', async t => 
   const { gateway, volumesAt } = await openDeleted(t);
   assert.deepEqual(await volumesAt(-day), [id]);
   assert.match(gateway.logLines.join('\n'), /^warn the clock is behind/m);
+  assert.equal(gateway.recovery.skewMs(), -day);
 });
 
 test('a claim that a clock ahead has made ends within one lease of the next sweep', async t => {
