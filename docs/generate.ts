@@ -11,10 +11,12 @@ import { adminCommands } from '../src/cli/admin.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
+import { chartFiles } from './chart.ts';
+import { type Schema, toMembers } from './members.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
-Writes docs/errors.md and docs/config.md from the tables in the source; --check fails when one is stale.
+Writes errors.md, config.md and chart.md from the tables in the source, and the chart's values; --check fails when one is stale.
 `;
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
@@ -23,6 +25,7 @@ else
   for (const [name, text] of Object.entries({
     'errors.md': errors(),
     'config.md': config(),
+    ...chartFiles(),
   }))
     keep(name, text);
 
@@ -116,27 +119,6 @@ A pool is a backend with its settings and a name. Each has \`backend\`, one of $
 ${topologySchema.description}.
 
 ${tables.join('\n\n')}`;
-}
-
-type Schema = {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly description?: string;
-  readonly default?: unknown;
-};
-type Member = { readonly path: string; readonly state: string; readonly doc: string };
-
-function toMembers({ properties = {}, required = [] }: Schema): readonly Member[] {
-  return Object.entries(properties).flatMap(([name, member]) => {
-    const fallback = member.default === undefined ? 'optional' : `\`${JSON.stringify(member.default)}\``;
-    const state = required.includes(name) ? 'required' : fallback;
-    const below = toMembers(member).map(one => ({
-      path: `${name}.${one.path}`,
-      state: one.state,
-      doc: one.doc,
-    }));
-    return [{ path: name, state, doc: member.description ?? '' }].concat(below);
-  });
 }
 
 function toTable(table: SettingsTable): string {
