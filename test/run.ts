@@ -16,7 +16,7 @@ runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same aga
 npm run test:full runs the rest: what is sampled, at its full length, and the virtual machines. What is named runs at
 full length.
 
-  unit         in this process alone: no root, no tools
+  unit         in this process alone: no root, no tools but Helm for the chart, which is fetched
   machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
   conformance  csi-sanity and the stock sidecars: root, and Go
   vm           Debian kernels under QEMU, which are fetched and not installed

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { chart, findHelm, renderChart, snapshotOf, valueSets } from '../../../deploy/render.ts';
+import { values } from '../../../deploy/values/values.ts';
+import { gatewaySettings } from '../../../gateway/config.ts';
+import { nodeSettings } from '../../../node-agent/config.ts';
+import { controllerSettings } from '../../../src/controller/config.ts';
+import { readSettings, type SettingsTable } from '../../../src/lib/settings.ts';
+import { sample } from '../../harness/sample.ts';
+
+type Values = { [name: string]: unknown };
+type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+type Container = {
+  name: string;
+  args?: string[];
+  securityContext?: Values;
+  volumeMounts?: { name: string }[];
+};
+type Manifest = {
+  kind: string;
+  metadata: { name: string; namespace?: string };
+  rules?: Rule[];
+  spec?: { template?: { spec: { containers: Container[]; volumes?: { name: string }[] } & Values } };
+};
+
+const found = findHelm();
+const helm = found ?? '';
+const skip = found === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';
+const sets = valueSets();
+
+/** The programs by the name of their container. */
+const programs: Readonly<Record<string, SettingsTable>> = {
+  agent: nodeSettings,
+  controller: controllerSettings,
+  gateway: gatewaySettings,
+};
+
+function manifestsOf(rendering: string): readonly Manifest[] {
+  return parseAllDocuments(rendering).map(document => document.toJS() as Manifest);
+}
+
+function containersOf(manifests: readonly Manifest[]): readonly Container[] {
+  return manifests.flatMap(({ spec }) => spec?.template?.spec.containers ?? []);
+}
+
+for (const [name, text] of sets) {
+  test(`the rendering of the values "${name}" is the one in git`, { skip }, async () => {
+    assert.equal(await renderChart(helm, text), snapshotOf(name), 'node deploy/render.ts writes it anew');
+  });
+
+  test(`helm lint finds nothing wrong with the values "${name}"`, { skip }, () => {
+    const flags = ['--strict', '--kube-version', '1.36.3', '--values', '-'];
+    execFileSync(helm, ['lint', chart, ...flags], { input: text, stdio: ['pipe', 'ignore', 'inherit'] });
+  });
+
+  test(`the programs take what they are given by the values "${name}"`, () => {
+    for (const { name: program, args = [] } of containersOf(manifestsOf(snapshotOf(name)))) {
+      const table = programs[program];
+      if (!table) continue;
+      // What an operator adds may say again what the chart says; a setting given twice is a fault of theirs.
+      const own = [...new Map(args.slice(1).map(arg => [arg.split('=')[0], arg])).values()];
+      // Kubernetes fills in variables, and brings the file.
+      const filled = own.map(arg =>
+        arg.replaceAll(/\$\(\w+\)/g, 'x').replace('/etc/fairlead/topology', '/dev/null'),
+      );
+      const { faults } = readSettings(table, { argv: filled, env: {} });
+      assert.deepEqual(faults, undefined, program);
+    }
+  });
+
+  test(`what is mounted by the values "${name}" is a volume, and each volume is mounted`, () => {
+    for (const { spec } of manifestsOf(snapshotOf(name))) {
+      const pod = spec?.template?.spec;
+      if (!pod) continue;
+      const claims = (spec as { volumeClaimTemplates?: Manifest[] }).volumeClaimTemplates ?? [];
+      const volumes = [...(pod.volumes ?? []).map(one => one.name), ...claims.map(one => one.metadata.name)];
+      const mounted = pod.containers.flatMap(one => (one.volumeMounts ?? []).map(mount => mount.name));
+      assert.deepEqual([...new Set(mounted)].sort(), volumes.sort());
+    }
+  });
+}
+
+test('what may be done in the cluster is this and nothing else, and the agent and the gateway may do nothing', () => {
+  const manifests = manifestsOf(snapshotOf('minimal'));
+  const rights = manifests.flatMap(({ kind, rules = [] }) =>
+    rules.flatMap(({ resources, verbs }) => resources.map(one => `${kind} ${one}: ${verbs.join(' ')}`)),
+  );
+  assert.deepEqual(rights.sort(), [
+    'ClusterRole csinodes: get list watch',
+    'ClusterRole events: create patch',
+    'ClusterRole nodes: get list watch',
+    'ClusterRole persistentvolumeclaims/status: patch',
+    'ClusterRole persistentvolumeclaims: get list watch update',
+    'ClusterRole persistentvolumes: get list watch create patch delete',
+    'ClusterRole storageclasses: get list watch',
+    'ClusterRole volumeattachments/status: patch',
+    'ClusterRole volumeattachments: get list watch patch',
+    'ClusterRole volumeattributesclasses: get list watch',
+    'ClusterRole volumegroupsnapshotclasses: get list watch',
+    'ClusterRole volumegroupsnapshotcontents/status: update patch',
+    'ClusterRole volumegroupsnapshotcontents: get list watch patch',
+    'ClusterRole volumesnapshotclasses: get list watch',
+    'ClusterRole volumesnapshotcontents/status: update patch',
+    'ClusterRole volumesnapshotcontents: get list watch patch',
+    'ClusterRole volumesnapshots: get list watch update',
+    'Role csistoragecapacities: get list watch create update delete',
+    'Role leases: get create update',
+    'Role pods: get',
+    'Role replicasets: get',
+  ]);
+  const withToken = ['minimal', 'all-in-one'].flatMap(name =>
+    manifestsOf(snapshotOf(name))
+      .filter(({ spec }) => spec?.template?.spec['automountServiceAccountToken'] === true)
+      .map(({ kind }) => kind),
+  );
+  assert.deepEqual(withToken, ['Deployment', 'Deployment']);
+});
+
+test('only the agent is privileged, and no container can write to its root', () => {
+  const containers = containersOf(manifestsOf(snapshotOf('all-in-one')));
+  for (const { name, securityContext } of containers) {
+    assert.equal(securityContext?.['readOnlyRootFilesystem'], true, name);
+    assert.equal(securityContext?.['privileged'], name === 'agent' ? true : undefined, name);
+  }
+});
+
+function kinds(name: string): readonly string[] {
+  return [...new Set(manifestsOf(snapshotOf(name)).map(({ kind }) => kind))].sort();
+}
+
+test('the cluster that a controller elsewhere serves has the agent, and where the controller is there is nothing else', () => {
+  assert.deepEqual(kinds('hosting'), ['Deployment', 'PodDisruptionBudget', 'ServiceAccount']);
+  assert.ok(kinds('workload').includes('DaemonSet') && !kinds('workload').includes('Deployment'));
+});
+
+for (const [fault, text] of [
+  ['gateway.url is needed', 'cluster: {name: east}'],
+  ['cluster.name is needed', 'gateway: {url: https://storage.example}'],
+  ['additional properties', 'cluster: {name: east}\ncontroler: {replicas: 2}'],
+  [
+    'gateway.node needs topology.enabled',
+    'cluster: {name: east}\ngateway: {enabled: true, node: box, pools: {a: {dir: /a}}}',
+  ],
+  [
+    'hostPath needs gateway.node',
+    'cluster: {name: east}\ngateway: {enabled: true, persistence: {hostPath: /a}}',
+  ],
+  [
+    'topology.file takes the place',
+    'cluster: {name: east}\ngateway: {url: x}\ntopology: {segments: {a: b}, file: /a}',
+  ],
+] as const)
+  test(`values are refused with "${fault}"`, { skip }, async () => {
+    await assert.rejects(renderChart(helm, text), new RegExp(fault));
+  });
+
+/** Each value that has no values below it, by its path. */
+function leavesOf(tree: Values, path: readonly string[] = []): readonly (readonly string[])[] {
+  return Object.entries(tree).flatMap(([name, value]) =>
+    isGroup(value) ? leavesOf(value, [...path, name]) : [[...path, name]],
+  );
+}
+
+function isGroup(value: unknown): value is Values {
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value ?? {}).length > 0;
+}
+
+/** The values of the table; what Kubernetes reads as one object counts as one. */
+const defaults = values.parse({}) as Values;
+const known = leavesOf(defaults).filter(
+  path => !/resources|ecurityContext|dashboards.labels/.test(path.join('.')),
+);
+
+function isGiven(tree: unknown, [name = '', ...rest]: readonly string[]): boolean {
+  const isThere = typeof tree === 'object' && tree !== null && Object.hasOwn(tree, name);
+  return isThere && (rest.length === 0 || isGiven((tree as Values)[name], rest));
+}
+
+function without(tree: Values, [name = '', ...rest]: readonly string[]): Values {
+  const { [name]: value, ...others } = tree;
+  return rest.length === 0 ? others : { ...others, [name]: without(value as Values, rest) };
+}
+
+const trees = [...sets].map(([name, text]) => ({ name, tree: parse(text, { merge: true }) as Values }));
+
+test('every value is given by one of the sets of values', () => {
+  const missing = known.filter(path => !trees.some(({ tree }) => isGiven(tree, path)));
+  assert.deepEqual(missing, []);
+});
+
+/** True when what is rendered without this value is something else, or an error. */
+async function isUsedBy({ name, tree }: (typeof trees)[number], path: readonly string[]): Promise<boolean> {
+  const less = stringify(without(tree, path), { aliasDuplicateObjects: false });
+  return (await renderChart(helm, less).catch(() => '')) !== snapshotOf(name);
+}
+
+test('every value changes what is rendered', { skip }, async () => {
+  const unused: string[] = [];
+  for (const path of sample('values', known, 20)) {
+    let isUsed = false;
+    for (const set of trees.filter(({ tree }) => isGiven(tree, path))) isUsed ||= await isUsedBy(set, path);
+    if (!isUsed) unused.push(path.join('.'));
+  }
+  assert.deepEqual(unused, []);
+});
+
+test('the dashboards ask for metrics that the programs have', () => {
+  const sources = globSync('{gateway/http,node-agent/plugin,src/lib}/*.ts')
+    .map(file => readFileSync(file, 'utf8'))
+    .join('\n');
+  const asked = globSync(`${chart}/dashboards/*.json`)
+    .flatMap(file => readFileSync(file, 'utf8').match(/(fairlead|process)_\w+/g) ?? [])
+    .map(name => name.replace(/_bucket$/, ''));
+  assert.deepEqual(
+    asked.filter(name => !sources.includes(`'${name}'`)),
+    [],
+  );
+});
