@@ -14,34 +14,24 @@ export function withoutFaults<File>(
 ): { readonly file: File; readonly data: Data } | undefined {
   const parsed = parse(data);
   if (parsed.success) return { file: parsed.data, data };
-  const parts = faultyParts(parsed.error);
-  let mended = data;
-  for (const [part, name] of parts)
-    mended =
-      name === undefined
-        ? restore(mended, part, last)
-        : { ...mended, [part]: restore(mended[part] as Data, name, last[part] as Data | undefined) };
-  // Each round leaves less that is not in `last`, or leaves out more.
-  return parts.length > 0 ? withoutFaults(parse, mended, last) : undefined;
-}
-
-type Part = readonly [part: string, cluster?: string];
-
-/** Each part that is at fault, once. None: it is the whole. */
-function faultyParts({ issues }: z.ZodError): readonly Part[] {
-  const paths = issues.flatMap(issue =>
-    issue.code === 'unrecognized_keys' ? issue.keys.map(key => [...issue.path, key]) : [issue.path],
-  );
-  const parts = paths
+  const faulty = parsed.error.issues
+    .flatMap(({ path, ...issue }) =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map(key => [...path, key]) : [path],
+    )
     .filter(path => path.length > 0)
-    .map(([part, name]): Part =>
-      part === 'clusters' && name !== undefined ? [part, String(name)] : [String(part)],
-    );
-  return [...new Map(parts.map(part => [part.join('\n'), part])).values()];
+    .map(path => path.slice(0, path[0] === 'clusters' ? 2 : 1).map(String));
+  // Each round leaves less that is not in `last`, or leaves out more; none: it is the whole.
+  const mended = faulty.reduce((all, part) => restore(all, part, { data, last }), data);
+  return faulty.length > 0 ? withoutFaults(parse, mended, last) : undefined;
 }
 
-/** The value as it was before, or without it when it was not there or is that already. */
-function restore(data: Data, key: string, last: Data = {}): Data {
-  const { [key]: bad, ...others } = data;
-  return key in last && bad !== last[key] ? { ...others, [key]: last[key] } : others;
+type Sides = { readonly data: Data | undefined; readonly last: Data | undefined };
+
+/** With the part as it was before, or without it when it was not there or `data` has it so already. */
+function restore(all: Data, [key = '', ...inner]: readonly string[], { data = {}, last = {} }: Sides): Data {
+  const { [key]: part, ...others } = all;
+  const before = last[key] as Data | undefined;
+  if (inner.length > 0)
+    return { ...others, [key]: restore(part as Data, inner, { data: data[key] as Data, last: before }) };
+  return key in last && data[key] !== before ? { ...others, [key]: before } : others;
 }

@@ -46,6 +46,8 @@ export type Mounting = {
   readonly sourceDirectory?: string | undefined;
   readonly path: string;
   shows(mount: Mount): Promise<boolean>;
+  /** Called when the mount succeeded and is not seen at the path. */
+  whenAstray?(): Promise<void>;
 };
 
 /**
@@ -75,6 +77,7 @@ export async function mountAndSee(host: Host, mounting: Mounting): Promise<Mount
   } catch (error) {
     if (isMounted || !target.isInPlace())
       await host.run('umount', [...asGiven, '--internal-only', '--', path], { opened: [target] });
+    if (isMounted) await mounting.whenAstray?.();
     throw error;
   }
 }

@@ -57,11 +57,9 @@ async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: 
   const { type, source } = share;
   const shows = async (mount: Mount) => (await judge(mount)) === 'own';
   const before = await host.mounts();
-  const mounting = { type, options: optionsOf(share, record), source, path, shows };
-  const mount = await mountAndSee(host, mounting).catch(async error => {
-    await unmountStrays(agent, { before, path, shows });
-    throw error;
-  });
+  const whenAstray = () => unmountStrays(agent, { before, path, shows });
+  const options = optionsOf(share, record);
+  const mount = await mountAndSee(host, { type, options, source, path, shows, whenAstray });
   if (isAsAsked(mount, record)) return;
   await unmountAll(agent, path);
   if (!hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);
@@ -72,7 +70,10 @@ async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: 
 
 type Strays = Pick<Mounting, 'path' | 'shows'> & { readonly before: readonly Mount[] };
 
-/** A helper such as mount.nfs resolves the path by itself: what it mounted elsewhere is unmounted there. */
+/**
+ * A helper such as mount.nfs resolves the path by itself: what it mounted elsewhere is unmounted there. What shows the same
+ * share after a mount that failed is somebody else's.
+ */
 async function unmountStrays(agent: Agent, { before, path, shows }: Strays): Promise<void> {
   const known = new Set(before.map(({ id }) => id));
   for (const mount of await agent.host.mounts())

@@ -166,3 +166,15 @@ test('what a helper mounted elsewhere is unmounted there', real(), async t => {
   await assert.rejects(stage(misled, request), { code: 'UNAVAILABLE' });
   requireOutsideUntouched();
 });
+
+test('a mount that fails takes nobody down who mounted the same meanwhile', real(), async t => {
+  const { bench, agent, outside } = await open(t);
+  const request = shareRequest(bench, makeDirectoryVolume(bench, 'share'));
+  const failing = withCommands(agent, (command, args) => {
+    if (command !== 'mount') return undefined;
+    execFileSync('mount', ['--bind', args.at(-2) ?? '', `${outside}/s`]);
+    return { status: 32 };
+  });
+  await assert.rejects(stage(failing, request), { code: 'UNAVAILABLE' });
+  assert.deepEqual(mountsBelow(outside), [`${outside}/v`, `${outside}/s`]);
+});

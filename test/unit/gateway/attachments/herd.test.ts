@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unavailableProblem } from '../../../../src/api/problem.ts';
+import { pause } from '../../../../src/lib/concurrency.ts';
+import { wrapBackend } from '../../../fakes/faulty-backend/wrap.ts';
+import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
+
+/** A storage's second is so long here, and so is that of Retry-After, in milliseconds. */
+const secondMs = 10;
+const perSecond = 20;
+const herd = Array.from({ length: 500 }, (_, index) => index);
+
+test('500 attaches and then 500 detaches all finish on a storage that takes 20 a second, and another cluster is not refused', async t => {
+  const { inner, refused } = await openLimited();
+  const { ask } = await makeGateway(t, { backend: inner });
+  const told = { to: 0 };
+  for (const index of herd)
+    await ask(`PUT /v1/volumes/any.v${index}`, { as: 'any', body: volumeSpec(`v${index}`) });
+  // As sidecars do: again after each failure that is not final, and not before the gateway says.
+  const insist = async (route: string, body?: object): Promise<void> => {
+    for (let seconds = 1; ; seconds = Math.min(2 * seconds, 32)) {
+      const { status, headers, body: answer } = await ask(route, { as: 'any', body });
+      if (status < 300) return;
+      assert.deepEqual([status, answer['code']], [503, 'UNAVAILABLE']);
+      if (headers.has('retry-after')) told.to++;
+      await pause(Math.max(Number(headers.get('retry-after')), seconds) * secondMs);
+    }
+  };
+  const attached = async (): Promise<number> => {
+    const { body } = await ask('GET /v1/volumes', { as: 'any' });
+    const volumes = body['volumes'] as readonly { readonly attachments: readonly unknown[] }[];
+    return volumes.filter(({ attachments }) => attachments.length > 0).length;
+  };
+  const beside = async (work: Promise<unknown>): Promise<void> => {
+    const quiet = await ask('PUT /v1/volumes/b.quiet', { as: 'b', body: volumeSpec('quiet') });
+    assert.ok(quiet.status < 300);
+    await work;
+  };
+  const use = { capability: mounted, readonly: false };
+  await beside(Promise.all(herd.map(n => insist(`PUT /v1/volumes/any.v${n}/attachments/n${n % 5}`, use))));
+  assert.equal(await attached(), herd.length);
+  await beside(Promise.all(herd.map(n => insist(`DELETE /v1/volumes/any.v${n}/attachments/n${n % 5}`))));
+  assert.equal(await attached(), 0);
+  assert.ok(told.to > 0 && refused() > 0, 'both the gateway and the storage said when it was too much');
+});
+
+/** A storage in memory that refuses what is more than it takes in one of its seconds. */
+async function openLimited() {
+  const count = { second: 0, taken: 0, refused: 0 };
+  const inner = wrapBackend(await openMemory(), {
+    async call({ target }, run) {
+      if (target !== 'attach' && target !== 'detach') return run();
+      const second = Math.floor(performance.now() / secondMs);
+      if (second !== count.second) Object.assign(count, { second, taken: 0 });
+      if (++count.taken <= perSecond) return run();
+      count.refused++;
+      throw unavailableProblem('too many requests');
+    },
+    stream: (_called, run) => run(),
+  });
+  return { inner, refused: () => count.refused };
+}
