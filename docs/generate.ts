@@ -8,6 +8,7 @@ import { clusterSchema, operatorsSchema, topologySchema } from '../gateway/confi
 import { nodeSettings } from '../node-agent/config.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { adminCommands } from '../src/cli/admin.ts';
+import { enrollSettings } from '../src/cli/enroll.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
@@ -69,6 +70,7 @@ function config(): string {
     ...Object.fromEntries(
       Object.entries(adminCommands).map(([name, { settings }]) => [`admin ${name}`, settings]),
     ),
+    enroll: enrollSettings,
     // The node's id is this machine's name, which differs from one machine to the next.
     dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
   };

@@ -8,9 +8,13 @@ import {
 import { describeStartFault, runProgram, type ProgramRun, type Running } from '../lib/lifecycle.ts';
 import { createLog, type Log, type LogLevel } from '../lib/log.ts';
 
-/** What a command needs and does: `run` gets the settings, read and checked, and returns the exit status, or nothing when it goes on. */
+/**
+ * What a command needs and does: `run` gets the settings, read and checked, and returns the exit status, or nothing when it
+ * goes on. The setting `operand` may stand first without its flag.
+ */
 type Runnable = {
   readonly settings: SettingsTable;
+  readonly operand?: string;
   readonly run: (values: never) => Promise<number | void>;
 };
 
@@ -50,6 +54,10 @@ const commands: Commands = {
     async load() {
       return { commands: (await import('./admin.ts')).adminCommands };
     },
+  },
+  enroll: {
+    doc: "makes a cluster's key, and what its Helm release and the gateway need of it",
+    load: async () => (await import('./enroll.ts')).enrollCommand,
   },
   dev: {
     doc: 'all three for one machine, with image files as volumes or pools of your own',
@@ -92,12 +100,20 @@ async function main([name, ...argv]: readonly string[], level: Level): Promise<v
     return print(
       `${path}: ${command.doc}\n\nSettings, as flags or variables (a flag wins):\n\n${describeSettings(loaded.settings)}`,
     );
-  const { values, faults } = readSettings(loaded.settings, { argv, env: process.env });
+  const { values, faults } = readSettings(loaded.settings, {
+    argv: withFlag(loaded.operand, argv),
+    env: process.env,
+  });
   if (faults) return failWith(faults, path);
   const status = await loaded
     .run(values as never)
     .catch((error: unknown) => failWith([describeStartFault(error)], path));
   if (typeof status === 'number') process.exitCode = status;
+}
+
+function withFlag(operand: string | undefined, argv: readonly string[]): readonly string[] {
+  const [first = '-', ...rest] = argv;
+  return operand === undefined || first.startsWith('-') ? argv : [`--${operand}`, first, ...rest];
 }
 
 type Startable<T extends SettingsTable> = Pick<ProgramRun, 'announce'> & {

@@ -1,9 +1,10 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
+import { keySetOf, makeKey } from '../controller/key.ts';
 import { createTokenSource } from '../controller/tokens.ts';
 import { formatAdvertised } from '../csi/identity.ts';
 import { poll } from '../lib/concurrency.ts';
@@ -111,8 +112,7 @@ export async function enroll(dir: string, pools: PoolSettings) {
 }
 
 async function enrollKey(path: string, keySetPath: string): Promise<string> {
-  const { d: _private, ...publicJwk } = (await readJwk(path)) ?? (await makeJwk(path));
-  await replaceFile(keySetPath, JSON.stringify({ keys: [publicJwk] }));
+  await replaceFile(keySetPath, keySetOf((await readJwk(path)) ?? (await makeJwk(path))));
   return path;
 }
 
@@ -126,8 +126,7 @@ async function readJwk(path: string): Promise<JWK | undefined> {
 }
 
 async function makeJwk(path: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
-  const jwk = { ...(await exportJWK(privateKey)), alg: 'EdDSA', use: 'sig', kid: crypto.randomUUID() };
+  const jwk = await makeKey(crypto.randomUUID());
   await replaceFile(path, JSON.stringify(jwk));
   return jwk;
 }

@@ -7,8 +7,17 @@ import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { temporaryDir } from '../../harness/csi-serving.ts';
 import { cli } from '../../harness/dev.ts';
 
-const commands = ['gateway', 'controller', 'node', 'admin', 'dev', 'demo'];
-const withSettings = ['gateway', 'controller', 'node', 'admin audit', 'admin restore', 'dev', 'demo'];
+const commands = ['gateway', 'controller', 'node', 'admin', 'enroll', 'dev', 'demo'];
+const withSettings = [
+  'gateway',
+  'controller',
+  'node',
+  'admin audit',
+  'admin restore',
+  'enroll',
+  'dev',
+  'demo',
+];
 
 function fairlead(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ExecResult> {
   const variables = Object.entries({ PATH: process.env['PATH'], ...env }).map(pair => pair.join('='));

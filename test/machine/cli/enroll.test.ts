@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { findHelm, renderChart } from '../../../deploy/render.ts';
+import { createClient } from '../../../src/api/client.ts';
+import { createTokenSource } from '../../../src/controller/tokens.ts';
+import { startChild } from '../../../src/dev/children.ts';
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { cli } from '../../harness/dev.ts';
+import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+
+const helm = findHelm();
+
+function enroll(dir: string, ...argv: readonly string[]): Promise<ExecResult> {
+  return exec(process.execPath, [cli, 'enroll', ...argv, '--dir', dir], { timeoutMs: 30_000 });
+}
+
+function read(dir: string, name: string): string {
+  return readFileSync(join(dir, name), 'utf8');
+}
+
+test('the key in the Secret that is written signs what a gateway with the printed entry takes', async t => {
+  const dir = temporaryDirectory(t);
+  const { status, stdout } = await enroll(
+    dir,
+    'east',
+    '--gateway',
+    'https://storage.example',
+    '--pools',
+    'a',
+  );
+  assert.equal(status, 0);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, `pools: { a: { backend: memory }, b: { backend: memory } }\n${stdout}`);
+  const store = join(dir, 'store.sqlite');
+  const gateway = startChild('gateway', { listen: '127.0.0.1:0', store, config, 'log-level': 'error' });
+  t.after(() => gateway.close());
+  const { gateway: url = '' } = await gateway.ready;
+  const { stringData } = parse(read(dir, 'east.secret.yaml')) as { stringData: Record<string, string> };
+  const keyFile = join(dir, 'key.jwk.json');
+  writeFileSync(keyFile, stringData['key.jwk.json'] ?? '');
+  const client = createClient({
+    url,
+    token: createTokenSource({ keyFile, issuer: 'east', audience: 'fairlead', lifetimeMs: 60_000 }),
+  });
+  t.after(() => client.close());
+  const { pools } = await client.getCapabilities({}, { deadlineMs: Date.now() + 60_000 });
+  assert.deepEqual(
+    pools.map(({ name }) => name),
+    ['a'],
+  );
+});
+
+test('the private key is in the Secret alone, which its owner alone can read, and nothing is written over it', async t => {
+  const dir = temporaryDirectory(t);
+  await enroll(dir, 'east');
+  assert.deepEqual(readdirSync(dir).sort(), ['east.jwks.json', 'east.secret.yaml', 'east.values.yaml']);
+  const secret = read(dir, 'east.secret.yaml');
+  const { d } = JSON.parse(
+    (parse(secret) as { stringData: { 'key.jwk.json': string } }).stringData['key.jwk.json'],
+  );
+  assert.equal(statSync(join(dir, 'east.secret.yaml')).mode & 0o777, 0o600);
+  for (const name of ['east.jwks.json', 'east.values.yaml']) assert.ok(!read(dir, name).includes(d));
+  const again = await enroll(dir, 'east');
+  assert.equal(again.status, 1);
+  assert.ok(!again.stdout.includes(d) && !again.stderr.includes(d));
+  assert.equal(read(dir, 'east.secret.yaml'), secret);
+});
+
+const skip = helm === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';
+
+for (const [where, argv] of [
+  ['a hosted gateway', ['--gateway', 'https://storage.example:7700']],
+  ['a gateway in the cluster', ['--pools', 'fast']],
+] as const)
+  test(`the chart takes the values that are written for ${where}`, { skip }, async t => {
+    const dir = temporaryDirectory(t);
+    await enroll(dir, 'east', ...argv, '--secret', 'own');
+    const values = parse(read(dir, 'east.values.yaml')) as { gateway: object };
+    const pools = { fast: { backend: 'memory' } };
+    const text = stringify({ ...values, gateway: { ...values.gateway, pools } });
+    const documents = parseAllDocuments(await renderChart(helm ?? '', text)).map(one => one.toString());
+    const deployment = documents.find(one => one.includes('kind: Deployment')) ?? '';
+    assert.match(deployment, /--cluster=east/);
+    assert.match(deployment, /secretName: own/);
+    assert.equal(
+      documents.some(one => one.includes('kind: StatefulSet')),
+      where === 'a gateway in the cluster',
+    );
+  });
