@@ -15,13 +15,14 @@ import type { Metrics } from './plugin/metrics.ts';
 import { createNode } from './node.ts';
 import { lockDirectory } from '../src/lib/directory-lock.ts';
 import { requireShared } from './plugin/mount-propagation.ts';
-import { openRecords } from './state/records.ts';
+import { openRecords, pathsOf } from './state/records.ts';
 import { startRepair } from './state/repair.ts';
 import type { Registration } from './plugin/registration.ts';
 import { createSurvey, report, type Survey } from './plugin/preflight.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
 import { requireCarrier } from './volumes/carriers/index.ts';
+import { requireBelow } from './volumes/target-path.ts';
 import { openTrust, whyRefused, type Trust } from './volumes/trust.ts';
 
 /** The start, with kubelet's first calls, is not held up by the survey's report, in milliseconds. */
@@ -82,14 +83,18 @@ function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
 
 /** What the work on volumes shares, with what an earlier agent recorded. */
 async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Opening): Promise<Agent> {
-  const records = await openRecords(`${config['state-dir']}/volumes`, host, {
-    log,
-    requireSound: requireCarrier,
-  });
   const base = {
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),
   };
+  const records = await openRecords(`${config['state-dir']}/volumes`, host, {
+    log,
+    requireSound(record) {
+      requireCarrier(record);
+      // One that was taken down is at no path any more, wherever kubelet's directory was then.
+      if (!record.isDown) requireBelow(base, pathsOf(record));
+    },
+  });
   requireShared(base, await host.mounts());
   const agent: Agent = {
     host,

@@ -37,7 +37,7 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
  * or removed meanwhile is no finding: a row is there before the storage begins to create something, and until it is deleted.
  */
 export async function audit(options: AuditOptions): Promise<Audit> {
-  const { engine, pools, turns, stuckAfterMs } = options;
+  const { pools, turns, stuckAfterMs } = options;
   const seen: Seen[] = [];
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
   for (const kind of ['volume', 'snapshot'] as const) {
@@ -62,7 +62,7 @@ export async function audit(options: AuditOptions): Promise<Audit> {
     }
   }
   const nowMs = Date.now();
-  const noted = await recordFindings(engine, seen, nowMs);
+  const noted = await recordFindings(options, seen, nowMs);
   const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => {
     const ageMs = Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs));
     return { pool, kind, id, problem, ageMs, detail };

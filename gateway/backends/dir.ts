@@ -83,14 +83,15 @@ async function openDirectories({ dir: directory, nfs, capacity }: Settings): Pro
     },
     // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
     detach: async () => {},
-    capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(root)) }),
+    capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(place)) }),
     owner: createOwnerMark(root),
     close: async () => release?.(),
   };
 }
 
 /** What the root's filesystem has for its users in all, in use or not. */
-async function usableBytes(root: string): Promise<number> {
+async function usableBytes({ root, requireInPlace }: Place): Promise<number> {
+  requireInPlace();
   const { blocks, bfree, bavail, bsize } = await statfs(root);
   return (blocks - bfree + bavail) * bsize;
 }

@@ -28,12 +28,21 @@ async function findNewMark(
   if (found === mark) return undefined;
   const stranger = adopted.includes(name)
     ? undefined
-    : found === undefined
-      ? await findDisagreement({ name, backend }, reader)
-      : 'it is marked as the pool of another store, or as another pool';
+    : await findStranger({ name, backend }, { found, id, reader });
   if (stranger !== undefined)
     throw new Error(`${stranger}; is the store the right one? --adopt-pools ${name} makes it this store's`);
   return mark;
+}
+
+const marked = 'it is marked as the pool of another store, or as another pool';
+
+/** A pool of this store that has another name now is judged by what is in it, too: one that is empty may be renamed. */
+async function findStranger(
+  pool: Pool,
+  { found, id, reader }: Pick<Owner, 'id' | 'reader'> & { readonly found: string | undefined },
+): Promise<string | undefined> {
+  if (found === undefined) return findDisagreement(pool, reader);
+  return found.startsWith(`${id} `) && !(await findDisagreement(pool, reader)) ? undefined : marked;
 }
 
 /** Why the pool does not seem to be the store's; undefined when nothing speaks against it. */

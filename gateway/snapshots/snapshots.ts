@@ -1,6 +1,6 @@
 import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { fromPageToken, pageOf, type PageQuery, readInPieces } from '../tables/paging.ts';
+import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
@@ -32,12 +32,11 @@ export function createSnapshots(options: ServiceOptions) {
       const afterId = fromPageToken(cluster.name, pageToken, 'snapshots');
       const same = { cluster: cluster.name, ...(volumeId !== undefined && { volumeId }) };
       const created = "and id > ? and state in ('processing', 'ready') order by id limit ?";
-      const snapshots = await readInPieces({ afterId, limit: limit + 1 }, (after, count) =>
+      const { entries, ...rest } = await readPage({ afterId, limit, list: 'snapshots' }, (after, count) =>
         options.turns.take(cluster, async () =>
           (await snapshotTable.select(reader, same, created, after, count)).map(toSnapshot),
         ),
       );
-      const { entries, ...rest } = pageOf(snapshots, limit, 'snapshots');
       return { snapshots: entries, ...rest };
     },
 

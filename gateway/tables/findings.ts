@@ -1,5 +1,6 @@
 import type { Finding } from '../../src/api/admin.ts';
-import type { Engine } from '../store.ts';
+import type { Engine, Reader } from '../store.ts';
+import type { Turns } from '../tenancy/turns.ts';
 import { integer, table, text, type RecordOf } from './table.ts';
 
 const columns = {
@@ -11,27 +12,32 @@ const columns = {
 };
 
 /** What an audit found wrong with one resource, as far as findings differ by it. */
-export type FindingKey = Omit<RecordOf<typeof columns>, 'firstSeenMs'>;
+export type FindingKey = Omit<FindingRecord, 'firstSeenMs'>;
+
+type FindingRecord = RecordOf<typeof columns>;
 
 /** What is committed together; more would hold up others for long. */
 const changesPerCommit = 100;
+/** How many are read at a time. */
+const pieceSize = 100;
 
 /** What the last audit found. */
 export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'problem'], columns });
 
+/** A finding, and when it was first found. */
+export type Dated<T> = T & { readonly firstSeenMs: number };
+
 /** Records what is found now, removes what is not found any more, and returns when each was first found. */
 export async function recordFindings<T extends FindingKey>(
-  { reader, transaction }: Pick<Engine, 'reader' | 'transaction'>,
+  { engine: { reader, transaction }, turns }: { readonly engine: Engine; readonly turns: Turns },
   found: readonly T[],
   nowMs: number,
-): Promise<readonly (T & { readonly firstSeenMs: number })[]> {
-  const known = new Map((await findingTable.select(reader, {})).map(record => [keyOf(record), record]));
-  const current = new Set(found.map(keyOf));
-  const dated = found.map(one => ({ ...one, firstSeenMs: known.get(keyOf(one))?.firstSeenMs ?? nowMs }));
-  const changes = [
-    ...known.entries().flatMap(([key, gone]) => (current.has(key) ? [] : [{ gone }])),
-    ...dated.flatMap(one => (known.has(keyOf(one)) ? [] : [{ one }])),
-  ];
+): Promise<readonly Dated<T>[]> {
+  const known = await readFindings(reader, turns);
+  const dated: Dated<T>[] = [];
+  const added: Dated<T>[] = [];
+  await turns.work('operator', compare());
+  const changes = [...known.values().map(gone => ({ gone })), ...added.values().map(one => ({ one }))];
   for (let done = 0; done < changes.length; done += changesPerCommit)
     await transaction(async sql => {
       for (const change of changes.slice(done, done + changesPerCommit))
@@ -39,6 +45,31 @@ export async function recordFindings<T extends FindingKey>(
         else await findingTable.insert(sql, change.one);
     });
   return dated;
+
+  function* compare(): Generator<void, void> {
+    for (const one of found) {
+      yield;
+      const before = known.get(keyOf(one));
+      const now = { ...one, firstSeenMs: before?.firstSeenMs ?? nowMs };
+      dated.push(now);
+      if (!before) added.push(now);
+      known.delete(keyOf(one));
+    }
+  }
+}
+
+async function readFindings(reader: Reader, turns: Turns): Promise<Map<string, FindingRecord>> {
+  const known = new Map<string, FindingRecord>();
+  const after = 'and (pool, kind, id, problem) > (?, ?, ?, ?) order by pool, kind, id, problem limit ?';
+  for (let last = ['', '', '', '']; ;) {
+    const piece = await turns.take('operator', () =>
+      findingTable.select(reader, {}, after, ...last, pieceSize),
+    );
+    for (const one of piece) known.set(keyOf(one), one);
+    const end = piece.at(-1);
+    if (!end || piece.length < pieceSize) return known;
+    last = [end.pool, end.kind, end.id, end.problem];
+  }
 }
 
 function keyOf({ pool, kind, id, problem }: FindingKey): string {

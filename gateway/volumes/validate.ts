@@ -72,17 +72,17 @@ function requireFormatted(
   options: FormatOptions,
   capabilities: readonly Capability[],
 ): void {
-  const [option] = Object.keys(options);
-  if (option === undefined) return;
+  const given = Object.keys(options);
+  if (given.length === 0) return;
   const isFormatted =
     capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
   if (areShares || !isFormatted)
     throw invalidProblem(
-      `parameter "${option}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${name}" gets one` : 'a block volume gets none'}`,
+      `parameter "${given.join('", "')}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${name}" gets one` : 'a block volume gets none'}`,
     );
   const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
   if (asked.length === 0) requireFormatOptions(options);
-  for (const filesystem of asked) requireFormatOptions(options, filesystem);
+  readAll(Object.fromEntries(asked.map(one => [one, () => requireFormatOptions(options, one)])));
 }
 
 /** The parameters as the backend's schema reads them; INVALID_ARGUMENT names what is unknown or wrong. */

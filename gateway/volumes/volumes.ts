@@ -4,7 +4,7 @@ import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from 
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { attachmentTable, findAttachments } from '../tables/attachments.ts';
-import { fromPageToken, pageOf, type PageQuery, readInPieces } from '../tables/paging.ts';
+import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { createVolume } from './create.ts';
@@ -41,10 +41,9 @@ export function createVolumes(options: ServiceOptions) {
 
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<VolumePage> {
       const afterId = fromPageToken(cluster.name, pageToken, 'volumes');
-      const volumes = await readInPieces({ afterId, limit: limit + 1 }, (after, count) =>
+      const { entries, ...rest } = await readPage({ afterId, limit, list: 'volumes' }, (after, count) =>
         turns.take(cluster, () => showSome({ cluster: cluster.name, afterId: after, limit: count })),
       );
-      const { entries, ...rest } = pageOf(volumes, limit, 'volumes');
       return { volumes: entries, ...rest };
     },
 

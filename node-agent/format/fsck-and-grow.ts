@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { isMountedReadonly } from '../volumes/request-checks.ts';
@@ -42,7 +43,9 @@ export async function fitMounted(volume: FoundVolume): Promise<void> {
   if (!needsLook(volume)) return;
   if (endBytes === undefined || device.sizeBytes - endBytes > unusableBytes) {
     await requireStillConnected(volume, device);
-    await runWell(agent.host, filesystem.growMounted({ device: device.path, path: record.stagingPath }));
+    using directory = await agent.host.open(dirname(record.stagingPath));
+    const line = filesystem.growMounted({ device: device.path, path: record.stagingPath });
+    await runWell(agent.host, { ...line, opened: [directory] });
   }
   remember(volume);
 }
@@ -95,8 +98,9 @@ export async function growInUse(volume: DeviceVolume, number: string): Promise<v
     throw preconditionProblem(
       `volume "${volumeId}" is mounted read-only, so that its filesystem cannot be grown; it is when it is next staged writable`,
     );
+  using directory = await host.open(dirname(path));
   const line = filesystem.growMounted({ device: mount.source, path });
-  const result = await runToEnd(host, line);
+  const result = await runToEnd(host, { ...line, opened: [directory] });
   if (result.status === 0) return;
   const failure = describeFailure(line, result);
   const { name, growCapability, leastGrownBytes = 0 } = filesystem;

@@ -138,18 +138,23 @@ function createStanding(
 /** Every socket that a server of this process accepts. */
 const accepted = 'net.server.socket';
 
+/** More than HTTP/2 says before a request, which alone has kubelet's path to the socket in it, in bytes. */
+const leastRequestBytes = 128;
+
 /**
- * Warns once when somebody sends something to the registration socket and ends, and no request is heard: the HTTP/2 below
- * Node's refuses the socket's path as `:authority`, which kubelet says before 1.29, and shows nobody that it does.
+ * Warns once when somebody sends requests to the registration socket twice, and none is heard: the HTTP/2 below Node's refuses
+ * the socket's path as `:authority`, which kubelet says before 1.29, and shows nobody that it does. Any kubelet may end once
+ * before it is heard.
  */
 function watchUnheard(directory: string, log: Log): { end(): void } {
   let isHeard = false;
+  let unheard = 0;
   const watch = (message: unknown): void => {
     const { socket } = message as { readonly socket: Socket & { readonly server?: Server } };
     const address = socket.server?.address();
     if (typeof address !== 'string' || dirname(address) !== directory) return;
     socket.once('close', () => {
-      if (isHeard || socket.bytesRead === 0) return;
+      if (isHeard || socket.bytesRead < leastRequestBytes || ++unheard < 2) return;
       end();
       log.warn(
         'kubelet connects and no request of it can be read, as before Kubernetes 1.29: leave --registration-dir out and register with node-driver-registrar',

@@ -1,7 +1,7 @@
 import { basename, dirname, normalize } from 'node:path/posix';
 import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Host, PathKind } from '../host.ts';
-import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import { isAtOrBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /** The directory below which every path of a caller lies: as the caller names it, and without symbolic links. */
 export type Base = { readonly named: string; readonly real: string };
@@ -37,6 +37,12 @@ export function readPath(value: string, field: string, base: Base): string {
   ].find(one => one !== false);
   if (fault !== undefined) throw invalidProblem(`${field} ${fault}`);
   return realOf(path, base);
+}
+
+/** FAILED_PRECONDITION for a path, as mountinfo shows it, at which no volume can be: it does not lie below the base. */
+export function requireBelow({ real }: Base, paths: readonly string[]): void {
+  const path = paths.find(one => one === real || !isAtOrBelow(one, real));
+  if (path !== undefined) throw preconditionProblem(`its path "${path}" does not lie below "${real}"`);
 }
 
 /** A path below the base as mountinfo shows it; any other as it is, but for a slash at its end. */

@@ -55,7 +55,7 @@ test(
       phases: 'stateful',
       mode: 'positive',
       url: gateway.url.href,
-      'max-examples': isFull ? '200' : '10',
+      'max-examples': isFull ? '200' : '50',
     };
     const { stdout } = await assertNothingFound(gateway, document, options);
     const [found = '', covered] = /(\d+) covered \/ \d+ selected/.exec(stdout) ?? [];

@@ -76,23 +76,23 @@ test('a second dev on the same directory is refused and disturbs nothing', { ski
 });
 
 const inShell = ['sh', '-c', '"$@"; true', 'sh'];
-for (const { ends, shells, signal, env } of [
-  { ends: 'the shell that started it', shells: inShell, signal: 'SIGTERM', env: {} },
-  {
-    ends: 'npx, though its shell lives on',
-    shells: [...inShell, ...inShell],
-    signal: 'SIGKILL',
-    env: { npm_execpath: 'npx' },
-  },
+const inNpx = { shells: [...inShell, ...inShell], env: { npm_execpath: 'npx' } };
+for (const { ends, shells, signal, env, isForAll } of [
+  { ends: 'the shell that started it', shells: inShell, signal: 'SIGTERM', env: {}, isForAll: false },
+  { ends: 'npx, though its shell lives on', ...inNpx, signal: 'SIGKILL', isForAll: false },
+  { ends: 'npx and its shell, by a key of the terminal', ...inNpx, signal: 'SIGINT', isForAll: true },
+  { ends: 'the terminal', ...inNpx, signal: 'SIGHUP', isForAll: true },
+  { ends: 'dev itself, by force', shells: [], signal: 'SIGKILL', env: {}, isForAll: false },
 ] as const)
   test(`dev ends, with all that it started, when that ends: ${ends}`, { skip: noRoot }, async t => {
-    const [shell, ...argv] = [...shells, process.execPath, cli, 'dev', '--dir', join(directoryOf(t), 'dev')];
+    const node = [process.execPath, cli, 'dev', '--dir', join(directoryOf(t), 'dev')];
+    const [shell = '', ...argv] = [...shells, ...node];
     const outer = spawn(shell, argv, { detached: true, env: { ...process.env, ...env } });
     t.after(() => spawnSync('kill', ['-KILL', '--', `-${outer.pid}`]));
     // Each of the processes has it, so that it closes with the last of them.
     const ended = once(outer.stderr.resume(), 'close');
     await once(outer.stdout, 'data');
-    outer.kill(signal);
+    process.kill(Number(outer.pid) * (isForAll ? -1 : 1), signal);
     await ended;
   });
 

@@ -102,23 +102,27 @@ test('a record of what no volume can be keeps no agent from its start, and is to
   const earlier = node.startAgent();
   await earlier.ready;
   await earlier.end();
-  const record = {
-    volumeId: 'c.v',
-    stagingPath: `${node.root}/v`,
-    capability: block,
-    attachment: toExport('/v'),
-    targets: [],
-  };
-  const stored = { version: 2, digest: hash('sha256', JSON.stringify(record)), record };
-  writeFileSync(
-    `${node.state}/volumes/c_v-${hash('sha256', 'c.v').slice(0, 16)}.json`,
-    JSON.stringify(stored),
-  );
+  const common = { attachment: toExport('/v'), targets: [] };
+  const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
+  const records = [
+    { ...common, volumeId: 'c.v', capability: block, stagingPath: `${node.root}/v` },
+    { ...common, volumeId: 'c.w', capability, stagingPath: '/elsewhere/w' },
+    { ...common, volumeId: 'c.x', capability, stagingPath: '/elsewhere/x', isDown: true },
+  ];
+  for (const record of records)
+    writeFileSync(
+      `${node.state}/volumes/${record.volumeId.replace('.', '_')}-${hash('sha256', record.volumeId).slice(0, 16)}.json`,
+      JSON.stringify({ version: 2, digest: hash('sha256', JSON.stringify(record)), record }),
+    );
   const agent = node.startAgent();
   await agent.ready;
   assert.match(agent.stderr(), /is a share, which has no block device.*the record of a volume is damaged/);
+  assert.match(agent.stderr(), /"\/elsewhere\/w\\" does not lie below.*the record of a volume is damaged/);
   const client = connectCsi(`unix://${node.socket}`);
   t.after(() => client.close());
-  const request = { volume_id: 'c.v', staging_target_path: record.stagingPath };
-  await assert.rejects(client.node.NodeUnstageVolume(request), { code: 'FAILED_PRECONDITION' });
+  const unstage = (volume_id: string) =>
+    client.node.NodeUnstageVolume({ volume_id, staging_target_path: `${node.root}/${volume_id}` });
+  await assert.rejects(unstage('c.v'), { code: 'FAILED_PRECONDITION', message: /is damaged/ });
+  await assert.rejects(unstage('c.w'), { code: 'FAILED_PRECONDITION', message: /is damaged/ });
+  await unstage('c.x');
 });

@@ -106,6 +106,19 @@ test('a pool of which the storage is not there, or is that of another pool, does
   });
 });
 
+test('a pool may be renamed while nothing is in it', async t => {
+  const directory = prepare(t);
+  const first = await start(t, directory);
+  await first.running.close();
+  const pool = { backend: 'image', dir: join(directory, 'images') };
+  writePools(directory, { renamed: pool });
+  const { running, client } = await start(t, directory);
+  await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  await running.close();
+  writePools(directory, { again: pool });
+  await assertNoStart(directory, {}, /^pools\.again: it is marked as .* another pool/);
+});
+
 test('a caller that goes away in the middle of a request leaves nothing half done', async t => {
   const { running, client } = await start(t, prepare(t));
   const { port } = new URL(urlOf(running));

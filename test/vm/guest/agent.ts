@@ -8,8 +8,10 @@ import { nodeSettings } from '../../../node-agent/config.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
 import { startNodeAgent } from '../../../node-agent/main.ts';
 import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
+import type { Problem } from '../../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { openRealBench } from '../../harness/node-agent-bench.ts';
@@ -123,6 +125,15 @@ export function volumesOver({ node }: CsiClient) {
       const capacity_range = { required_bytes: sizeBytes };
       const request = { ...volume, volume_path: volume.target_path, capacity_range };
       assert.equal(Number((await node.NodeExpandVolume(request)).capacity_bytes), sizeBytes);
+    },
+    /** What is used of a published volume; asked for again, as kubelet does, while it is not known in time. */
+    async usage({ volume_id, target_path: volume_path }: VolumeFields) {
+      const ask = () =>
+        node.NodeGetVolumeStats({ volume_id, volume_path }).catch((problem: Problem) => {
+          if (problem.code !== 'UNAVAILABLE') throw problem;
+        });
+      const answer = await poll(ask, { everyMs: 500, timeoutMs: 300_000 });
+      return answer?.usage ?? assert.fail('the usage is never known');
     },
     /** Writes to a published volume. */
     write: ({ target_path: path }: VolumeFields, text = 'data'): void =>

@@ -50,10 +50,7 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
   const [first = assert.fail(), second = assert.fail()] = uses;
   writeFileSync(join(first.fields.target_path, 'data'), data, { flush: true });
   for (const path of [second.fields.target_path, directory]) requireData(path, data);
-  const { usage } = await first.client.node.NodeGetVolumeStats({
-    ...first.fields,
-    volume_path: first.fields.target_path,
-  });
+  const usage = await volumesOver(first.client).usage(first.fields);
   assert.ok(Number(usage[0]?.total) > 0);
   await assert.rejects(controller.DeleteVolume({ volume_id }), { code: 'FAILED_PRECONDITION' });
 

@@ -25,7 +25,7 @@ test('a server whose cable is cut stalls its own volume alone, which comes off b
   });
   await node.bringUp(share);
   node.write(share);
-  await client.node.NodeGetVolumeStats(share);
+  await node.usage(share);
   server.cut();
   const asked = client.node.NodeGetVolumeStats(share).catch((error: unknown) => error);
   await client.identity.Probe({});

@@ -72,7 +72,7 @@ test('a share reports its capacity, has nothing to grow, and is unhealthy once i
   const node = await startGuestNode(t);
   const fields = node.volumeAt(makeVolume('measured'));
   await node.bringUp(fields);
-  const { usage } = await node.client.node.NodeGetVolumeStats(fields);
+  const usage = await node.usage(fields);
   assert.deepEqual(
     usage.map(({ unit, total }) => [unit, Number(total) > 0]),
     [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { startRegistration, type RegistrationOptions } from '../../../../node-agent/plugin/registration.ts';
@@ -54,6 +55,16 @@ test('a kubelet before 1.29, whose requests are not heard, leads to one line tha
   await until(() => logged.length > 0);
   assert.match(logged.join('\n'), /^kubelet connects and [^\n]*1\.29[^\n]*node-driver-registrar[^\n]*$/);
   await askInfo(socket);
+});
+
+test('who ends before a request, or a kubelet that ends once before it is heard, leads to no such line', async t => {
+  const { registerDriver, socket, logged } = await openRegistry(t);
+  await registerDriver({ patienceMs: 60_000 });
+  const preface = `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${'\0'.repeat(3)}\u0004${'\0'.repeat(5)}`;
+  for (let round = 0; round < 3; round++) await say(socket, preface);
+  assert.equal(await probe(socket, { ':authority': socket }), 'refused');
+  await askInfo(socket);
+  assert.deepEqual(logged, []);
 });
 
 test('a kubelet that is heard leads to no such line', async t => {
@@ -240,4 +251,12 @@ async function openRegistry(t: TestContext) {
       return watcher;
     },
   };
+}
+
+/** Sends a text to a socket, and ends once it was answered. */
+async function say(socket: string, text: string): Promise<void> {
+  const connection = connect(socket);
+  connection.write(text);
+  await once(connection, 'data');
+  connection.destroy();
 }

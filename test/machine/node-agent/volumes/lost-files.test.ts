@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
@@ -53,6 +53,36 @@ for (const [fate, befall] of Object.entries(fates))
           assert.deepEqual(agent.records.all(), []);
         },
       );
+
+/** A bench as on a kernel before Linux 5.15, which does not count the uses of a device. */
+function openOldBench(bench: Bench): Bench {
+  const readText: Bench['host']['readText'] = async path =>
+    path.endsWith('/diskseq') ? undefined : bench.host.readText(path);
+  return { ...bench, host: { ...bench.host, readText } };
+}
+
+for (const [fate, befall] of Object.entries(fates))
+  test(
+    `before Linux 5.15 a volume whose file was ${fate} is not used further, and is taken down once nothing else can be meant`,
+    real('losetup', 'mkfs.ext4'),
+    async t => {
+      const image = { sizeBytes: 32 * MiB, content: 'ext4' };
+      const { bench, agent, request } = await openVolume(openOldBench(openRealBench(t)), { image });
+      await putUp(agent, request);
+      const { path = '' } = agent.records.get('c.v')?.device ?? {};
+      befall(request.attachment.path, bench);
+      await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION' });
+      const moved = `${request.attachment.path}.moved`;
+      if (existsSync(moved)) {
+        await assert.rejects(takeDown(agent, request), { code: 'FAILED_PRECONDITION' });
+        assert.equal(fileOf(path)?.trim(), moved);
+        renameSync(moved, request.attachment.path);
+      }
+      await takeDown(agent, request);
+      assert.deepEqual(mountsBelow(bench.directory), []);
+      assert.equal(fileOf(path), undefined);
+    },
+  );
 
 function fileOf(device: string): string | undefined {
   try {

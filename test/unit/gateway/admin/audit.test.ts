@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { audit } from '../../../../gateway/admin/audit.ts';
+import type { Reader } from '../../../../gateway/store.ts';
+import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
 import { clusters, makeGateway, type Gateway } from '../../../harness/gateway-harness.ts';
 import { attach, create, hour, newVolume, makeFaultyGateway, snapshot } from '../faulty-gateway.ts';
@@ -89,4 +91,26 @@ test('what is made and removed while an audit runs is no finding', async t => {
   for (let round = 0; round < 30; round++) assert.deepEqual(await look(gateway, hour), []);
   stop.abort();
   await churning;
+});
+
+test('an audit of whatever many findings reads a hundred rows at a time, and forgets none', async t => {
+  const orphans = Array.from({ length: 350 }, (_, index) => `a.orphan-${index}`);
+  const gateway = await makeFaultyGateway(t, { names: [], orphans });
+  let most = 0;
+  const all: Reader['all'] = async (...query) => {
+    const rows = await gateway.engine.reader.all(...query);
+    most = Math.max(most, rows.length);
+    return rows;
+  };
+  const options = { ...gateway, engine: { ...gateway.engine, reader: { all } }, stuckAfterMs: 0 };
+  assert.equal((await audit(options)).findings.length, orphans.length);
+  await gateway.engine.transaction(sql =>
+    sql.run('update findings set first_seen_ms = first_seen_ms - ?', hour),
+  );
+  const { findings } = await audit(options);
+  assert.deepEqual([findings.length, findings.filter(({ ageMs }) => ageMs < hour)], [orphans.length, []]);
+  for (const id of orphans) await gateway.backend.delete({ id });
+  assert.deepEqual((await audit(options)).findings, []);
+  assert.deepEqual(await findingTable.select(gateway.engine.reader, {}), []);
+  assert.ok(most <= 100, `${most} rows at a time`);
 });

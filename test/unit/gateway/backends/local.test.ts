@@ -76,6 +76,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
         await assert.rejects(backend.create(newVolume({ id: 'a.other' })), isProblem('UNAVAILABLE'));
         await assert.rejects(async () => backend.volumeHealth(volume), isProblem('UNAVAILABLE'));
         await assert.rejects(idsOf(backend), isProblem('UNAVAILABLE'));
+        if (name === 'dir') await assert.rejects(backend.capacity(), isProblem('UNAVAILABLE'));
       }
       assert.deepEqual(readdirSync(root), []);
       rmdirSync(root);

@@ -176,6 +176,21 @@ test('a detach that others took over does not shut out the node that is attached
   assert.deepEqual(await other.attachments.get(key), attachment);
 });
 
+test('what others are at work on is settled when they are done', async t => {
+  const { nodes, stopping, other, stop } = await openRemotePair(t);
+  const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
+  await other.attachments.detach(key);
+  const release = other.backend.hold('expand');
+  const growing = other.changes.expand(a, 'a.source', { requiredBytes: 2 ** 30 });
+  await other.backend.entered('expand');
+  const resumed = resume();
+  while (nodes.size === 0) await stopping.engine.transaction(async () => {});
+  for (let turn = 0; turn < 10; turn++) await stopping.engine.transaction(async () => {});
+  release();
+  await Promise.all([growing, resumed]);
+  assert.deepEqual([...nodes], []);
+});
+
 test('what could not be settled at once is settled by a sweep', async t => {
   const { nodes, stopping, other, stop } = await openRemotePair(t);
   const resume = await stop('attach', () => stopping.attachments.attach(key, writing));

@@ -65,6 +65,23 @@ test('all that is wrong in a class is told at once, at a creation and at a valid
   for (const one of ofUses) assert.ok(message.includes(one), `${one}: ${message}`);
 });
 
+test('all options for a new filesystem that cannot be had are told at once', async t => {
+  const { volumes } = await makeGateway(t);
+  const parameters = { 'fs.blockSize': '3', 'fs.checksum': 'none' };
+  const uses: readonly (readonly [Capability[], readonly RegExp[]])[] = [
+    [[block], [/"fs.blockSize"/, /"fs.checksum"/]],
+    [
+      [ext4, { ...mounted, fsType: 'btrfs' }],
+      [/"fs.blockSize" for ext4/, /"fs.blockSize" is not known for btrfs/],
+    ],
+  ];
+  for (const [capabilities, says] of uses)
+    await assert.rejects(
+      volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', { parameters, capabilities })),
+      ({ detail }: Problem) => says.every(one => one.test(detail)),
+    );
+});
+
 test('createVolume refuses what the pool does not offer of several uses, and a limit below what is required', async t => {
   const offered = { accessModes: [mounted.accessMode], accessTypes: ['mount'] } as const;
   const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), ...offered } });

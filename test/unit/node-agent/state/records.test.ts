@@ -71,6 +71,9 @@ for (const [damage, fault] of damages)
     assert.deepEqual(lines, [['the record of a volume is damaged', { path, detail: fault }]]);
   });
 
+const mounted = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
+const disk = { path: '/dev/sda', number: '8:0', sizeBytes: 1, readonly: false, identity: 'x' };
+
 /** What a file with a digest of its own may hold, and what is said of it. */
 const wrongRecords: readonly (readonly [change: object, fault: string])[] = [
   [{ volumeId: 'c.other' }, 'it is that of another volume'],
@@ -86,6 +89,8 @@ const wrongRecords: readonly (readonly [change: object, fault: string])[] = [
     'its capability cannot be right',
   ],
   [{ capability: { accessType: 'mount', accessMode: 'ANY' } }, 'its capability cannot be right'],
+  [{ capability: { ...mounted, fsType: 7 } }, 'its capability cannot be right'],
+  [{ capability: { ...mounted, mountFlags: 'ro' } }, 'its capability cannot be right'],
   [{ attachment: null }, 'its attachment cannot be right'],
   [{ attachment: { ...toExport('/v'), protocol: 'tape' } }, 'has the unknown protocol "tape"'],
   [{ attachment: { ...toExport('/v'), port: 7 } }, 'has the unknown fields "port"'],
@@ -93,6 +98,9 @@ const wrongRecords: readonly (readonly [change: object, fault: string])[] = [
   [{ attachment: { ...toExport('/v'), sizeBytes: '1' } }, 'its attachment cannot be right'],
   [{ attachment: toExport('/v'), capability: block }, 'is a share, which has no block device'],
   [{ device: { path: '/dev/sda' } }, 'its device cannot be right'],
+  [{ device: { ...disk, sizeBytes: -1 } }, 'its device cannot be right'],
+  [{ device: { ...disk, number: '7' } }, 'its device cannot be right'],
+  [{ connection: { path: '/dev/sda', number: '8:0' } }, 'its connection cannot be right'],
   [{ formatting: {} }, 'its formatting cannot be right'],
   [{ formatOptions: { 'fs.label': 7 } }, 'its formatOptions cannot be right'],
   [{ isDown: false }, 'its isDown cannot be right'],
