@@ -120,7 +120,7 @@ const sidecars = group('the sidecars of the controller', {
   kubeApiQps: count('how many requests a second each makes of the API server', 50),
   kubeApiBurst: count('and in a burst', 100),
   leaseDuration: duration('after which time another replica takes over', '15s'),
-  provisioner: group('external-provisioner', sidecar('provisioner', 'v6.4.0', 50)),
+  provisioner: group('external-provisioner', sidecar('provisioner', 'v6.3.0', 50)),
   attacher: group('external-attacher', sidecar('attacher', 'v4.13.0', 50)),
   resizer: group('external-resizer', sidecar('resizer', 'v2.3.0', 20)),
   snapshotter: group('external-snapshotter', {
