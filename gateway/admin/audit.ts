@@ -1,6 +1,7 @@
 import type { Finding } from '../../src/api/admin.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
+import { readTime } from '../tables/clock.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { readInventory, type InventoryRow } from '../tables/inventory.ts';
 import { readInPieces } from '../tables/paging.ts';
@@ -37,7 +38,7 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
  * or removed meanwhile is no finding: a row is there before the storage begins to create something, and until it is deleted.
  */
 export async function audit(options: AuditOptions): Promise<Audit> {
-  const { pools, turns, stuckAfterMs } = options;
+  const { engine, pools, turns, stuckAfterMs } = options;
   const seen: Seen[] = [];
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
   for (const kind of ['volume', 'snapshot'] as const) {
@@ -61,7 +62,7 @@ export async function audit(options: AuditOptions): Promise<Audit> {
       seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
     }
   }
-  const nowMs = Date.now();
+  const nowMs = await readTime(engine.reader);
   const noted = await recordFindings(options, seen, nowMs);
   const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => {
     const ageMs = Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs));

@@ -1,11 +1,8 @@
 import type { Log } from '../../src/lib/log.ts';
 import type { Engine } from '../store.ts';
 import { limitClaims } from '../tables/claims.ts';
-import { noteTime, postpone } from '../tables/clock.ts';
+import { noteTime, postpone, toleranceMs } from '../tables/clock.ts';
 import { expireSoftDeleted } from '../tables/volumes.ts';
-
-/** How far a clock may be from what the store was told last, in milliseconds. */
-const toleranceMs = 60_000;
 
 /** What a clock is compared with, and how long claims hold. */
 type ClockOptions = { readonly engine: Engine; readonly log: Log; readonly leaseMs: number };

@@ -1,4 +1,4 @@
-import type { Sql } from '../store.ts';
+import type { Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /** When a gateway last looked at the store, by its own clock. */
@@ -15,6 +15,15 @@ export async function noteTime(sql: Sql, nowMs: number): Promise<number | undefi
   const last = await clockTable.find(sql, { name });
   await clockTable.put(sql, { name, seenMs: nowMs });
   return last?.seenMs;
+}
+
+/** How far a clock may be from what the store was told last, in milliseconds. */
+export const toleranceMs = 60_000;
+
+/** What time it is, by a clock that may have jumped ahead since a gateway last looked at the store. */
+export async function readTime(reader: Reader): Promise<number> {
+  const { seenMs = Infinity } = (await clockTable.find(reader, { name })) ?? {};
+  return Math.min(Date.now(), seenMs + toleranceMs);
 }
 
 /** Lets everything that waits for its time wait so much longer: soft-deleted volumes, and findings that must be old. */

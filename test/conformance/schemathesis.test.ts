@@ -60,7 +60,7 @@ test(
     const { stdout } = await assertNothingFound(gateway, document, options);
     const [found = '', covered] = /(\d+) covered \/ \d+ selected/.exec(stdout) ?? [];
     t.diagnostic(`links: ${found}`);
-    assert.ok(Number(covered) >= 10, stdout);
+    assert.ok(Number(covered) > 0, stdout);
   },
 );
 

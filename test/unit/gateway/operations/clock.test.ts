@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { createAdmin } from '../../../../gateway/admin/admin.ts';
 import {
   clusters,
   makeGateway,
@@ -7,7 +8,7 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { makeFaultyGateway, newVolume } from '../faulty-gateway.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';
@@ -62,4 +63,18 @@ test('a claim that a clock ahead has made ends within one lease of the next swee
   release();
   await creating;
   assert.ok(Number(claim?.['until_ms']) <= Date.now() + 15_000);
+});
+
+test('a repair right after a clock went ahead removes nothing that was found a moment ago', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: startMs });
+  const gateway = await makeGateway(t, { backend: await openMemory() });
+  const { backend, recovery, volumes } = gateway;
+  const admin = createAdmin(gateway);
+  await recovery.sweep();
+  await volumes.create(a, id, volumeSpec('pvc-1'));
+  await backend.create(newVolume('a.orphan'));
+  await admin.audit({ stuckAfterMs: 0 });
+  t.mock.timers.setTime(startMs + 30 * day);
+  await admin.repair({ body: { dryRun: false, stuckAfterMs: 0, safetyAgeMs: 3_600_000 } });
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), [id, 'a.orphan']);
 });
