@@ -38,6 +38,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
     removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
     open: async path => openWithoutLinks(path),
+    replace,
     writeDurably,
   };
 }
@@ -81,10 +82,14 @@ async function makeFile(path: string): Promise<void> {
   await file.close();
 }
 
-async function writeDurably(path: string, text: string): Promise<void> {
+async function replace(path: string, text: string): Promise<void> {
   const draft = `${path}.tmp`;
   await writeFile(draft, text, { mode: 0o600, flush: true });
   await rename(draft, path);
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await replace(path, text);
   await using directory = await open(dirname(path));
   await directory.sync();
 }

@@ -65,8 +65,8 @@ export async function openRecords(directory: string, host: Host, opening: Openin
     const connection = records.get(record.volumeId)?.connection;
     return connection ? { ...record, connection } : record;
   };
-  const put = async (record: VolumeRecord): Promise<void> => {
-    await write(fileOf(record.volumeId), record, host);
+  const put = async (record: VolumeRecord, save = host.writeDurably): Promise<void> => {
+    await write(fileOf(record.volumeId), record, save);
     records.set(record.volumeId, record);
   };
   return {
@@ -94,10 +94,11 @@ export async function openRecords(directory: string, host: Host, opening: Openin
     put: (record: VolumeRecord): Promise<void> => put(withConnection(record)),
     /** Keeps the record for this process alone, for what need not outlive it. */
     keep: (record: VolumeRecord): void => void records.set(record.volumeId, withConnection(record)),
-    /** Writes what a recorded volume is connected as, where that is new; durable on return. */
+    /** Writes what a recorded volume is connected as, where that is new; it says nothing any more once the machine was down. */
     async noteConnection(volumeId: string, connection: Connection): Promise<void> {
       const record = records.get(volumeId);
-      if (record && !isDeepStrictEqual(record.connection, connection)) await put({ ...record, connection });
+      if (record && !isDeepStrictEqual(record.connection, connection))
+        await put({ ...record, connection }, host.replace);
     },
     async remove(volumeId: string): Promise<void> {
       await host.removeFile(fileOf(volumeId));
@@ -132,10 +133,10 @@ async function readAll(directory: string, host: Host, { log = silentLog, require
   return { records, damaged };
 }
 
-async function write(path: string, record: VolumeRecord, host: Host): Promise<void> {
+async function write(path: string, record: VolumeRecord, save: Host['replace']): Promise<void> {
   const stored: Stored = { version: formatVersion, digest: digestOf(record), record };
   try {
-    await host.writeDurably(path, `${JSON.stringify(stored)}\n`);
+    await save(path, `${JSON.stringify(stored)}\n`);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     const detail = `cannot write the record of volume "${record.volumeId}": ${code}`;

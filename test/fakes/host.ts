@@ -39,6 +39,11 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
       throw new Error(`${syscall} of "${path}" in the agent itself, where "${mount.path}" is mounted`);
     return step(work, { at: { syscall, path } });
   };
+  const write = (path: string, text: string) =>
+    at('open', path, () => {
+      make(state, path, 'file');
+      state.texts.set(path, text);
+    });
   return {
     state,
     get steps() {
@@ -72,11 +77,8 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
         state.texts.delete(path);
         state.images.delete(path);
       }),
-    writeDurably: (path, text) =>
-      at('open', path, () => {
-        make(state, path, 'file');
-        state.texts.set(path, text);
-      }),
+    replace: write,
+    writeDurably: write,
   };
 }
 

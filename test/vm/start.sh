@@ -1,13 +1,16 @@
 #!/bin/sh
 # Makes a machine of what init.sh mounted, runs a command in a directory, and turns the machine off: start.sh DIRECTORY COMMAND …
 export NODE_COMPILE_CACHE=/run/compiled
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/run/tmp
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/scratch
 mount -t proc -o nosuid,nodev,noexec proc /proc
 mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t debugfs none /sys/kernel/debug
 mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -m 1777 /run/tmp /run/lock /run/shm
+mkdir -m 1777 /run/lock /run/shm
+# Not below /run, which no volume of a node may be in.
+mkdir /scratch
+mount -t tmpfs -o mode=1777 tmpfs /scratch
 mkdir /dev/pts /dev/shm
 mount -t devpts devpts /dev/pts
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
