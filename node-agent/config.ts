@@ -70,6 +70,11 @@ export const nodeSettings = {
     parse: commandTimeout,
     default: '60s',
   },
+  'drained-nodes-file': {
+    doc: 'file with the ids of nodes that are being drained, one to a line, as the controller tells with --drained-nodes; on a node that is not among them the agent ends at once after SIGTERM, and leaves staged volumes to the next',
+    parse: absolutePath,
+    optional: true,
+  },
   'shutdown-grace': {
     doc: "how long the agent serves on after SIGTERM while volumes are staged; less than the pod's terminationGracePeriodSeconds",
     parse: durationMs,

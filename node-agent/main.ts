@@ -55,7 +55,7 @@ export async function startNodeAgent(
   const reporting = setTimeout(() => void report({ host, survey, log }), reportAfterMs).unref();
   started.defer(() => clearTimeout(reporting));
   // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
-  const isUnused = () => records.here().length === 0 || undefined;
+  const isUnused = async () => records.here().length === 0 || !(await isDrained(config, host)) || undefined;
   const released = async (): Promise<void> => {
     await poll(isUnused, { everyMs: 100, timeoutMs: config['shutdown-grace'] });
   };
@@ -65,6 +65,13 @@ export async function startNodeAgent(
     released,
     close: () => running.disposeAsync(),
   };
+}
+
+/** Whether the node may be in the course of losing its pods; where nobody tells, it may. */
+async function isDrained(config: NodeConfig, host: Host): Promise<boolean> {
+  const file = config['drained-nodes-file'];
+  const drained = file === undefined ? undefined : await host.readText(file);
+  return drained === undefined || drained.split('\n').includes(config['node-id']);
 }
 
 type Shared = {

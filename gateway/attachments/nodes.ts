@@ -1,9 +1,10 @@
-import { nodeId as nodeIdSchema, type Node, type NodeSpec } from '../../src/api/node.ts';
+import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from '../../src/api/node.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { Engine, Reader } from '../store.ts';
 import { type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
+import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
@@ -23,6 +24,19 @@ export function createNodes(engine: Engine) {
       const node = await nodeTable.find(engine.reader, { cluster, nodeId });
       if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
       return { id: nodeId, ...node.spec };
+    },
+
+    /** A page of the nodes that the cluster has reported, by id. */
+    async list({ name: cluster }: Cluster, { limit, pageToken }: PageQuery): Promise<NodePage> {
+      const afterId = fromPageToken(cluster, pageToken, 'nodes');
+      const page = 'and node_id > ? order by node_id limit ?';
+      const found = await nodeTable.select(engine.reader, { cluster }, page, afterId, limit + 1);
+      const { entries: nodes, ...rest } = pageOf(
+        found.map(({ nodeId: id, spec: { maxVolumes, topology } }) => ({ id, maxVolumes, topology })),
+        limit,
+        'nodes',
+      );
+      return { nodes, ...rest };
     },
 
     /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */

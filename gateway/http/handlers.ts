@@ -58,6 +58,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     detachVolume: key => attachments.detach(key),
     detachVolumeFromAllNodes: key => attachments.detach(key),
 
+    listNodes: ({ cluster, ...page }) => nodes.list(cluster, page),
     putNode: ({ cluster, nodeId, body }) => made('node', nodes.put(cluster, nodeId, body)),
     getNode: ({ cluster, nodeId }) => nodes.get(cluster, nodeId),
     deleteNode: ({ cluster, nodeId }) => nodes.delete(cluster, nodeId),

@@ -6,7 +6,7 @@ import { maxBodyBytes } from '../../src/api/operations.ts';
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
 
 /** The lists that have pages. A token of one is no token of another. */
-export type ListName = 'volumes' | 'snapshots' | 'health';
+export type ListName = 'volumes' | 'snapshots' | 'health' | 'nodes';
 
 /** A page ends before its text passes this many characters: written at once, it is the work of two milliseconds. */
 const pageTextCap = maxBodyBytes / 8;
@@ -17,8 +17,10 @@ const pieceSize = 50;
 /** The id after which the page begins; the first begins after none. ABORTED when this list of this cluster gave no such token. */
 export function fromPageToken(cluster: string, pageToken: string | undefined, list: ListName): string {
   if (pageToken === undefined) return '';
-  const [given, afterId = ''] = pageToken.split(':', 2);
-  if (given !== list || clusterOf(afterId) !== cluster)
+  const prefix = toPageToken('', list);
+  const afterId = pageToken.slice(prefix.length);
+  // A node's id does not have its cluster's name in it.
+  if (!pageToken.startsWith(prefix) || (list !== 'nodes' && clusterOf(afterId) !== cluster))
     throw new Problem('ABORTED', 'the page token is not one that this list gave; begin anew');
   return afterId;
 }

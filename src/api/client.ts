@@ -73,6 +73,7 @@ const checks: {
     ...snapshots.flatMap(one => [faultOf('groupId', one.groupId, groupId), ...cutFaults(one)]),
   ],
   getGroup: ({ snapshots }, { groupId }) => snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
+  listNodes: (page, asked) => pageFaults(page, page.nodes, asked),
   listDeletedVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
 };
 

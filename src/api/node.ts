@@ -35,6 +35,11 @@ export const nodeSchema = nodeSpecSchema
   .loose()
   .meta({ id: 'Node', description: 'A node of a cluster.' });
 
+/** One page of nodes, by id. No `nextPageToken` means that it is the last. */
+export const nodePageSchema = z
+  .object({ nodes: z.array(nodeSchema), nextPageToken: z.string().optional() })
+  .meta({ id: 'NodePage', description: 'One page of nodes, by id; without `nextPageToken` the last.' });
+
 /** What runs on an attachment. */
 export const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
 
@@ -71,6 +76,7 @@ export const attachmentResourceSchema = z
 
 export type NodeSpec = z.infer<typeof nodeSpecSchema>;
 export type Node = z.infer<typeof nodeSchema>;
+export type NodePage = z.infer<typeof nodePageSchema>;
 export type AttachmentSpec = z.infer<typeof attachmentSpecSchema>;
 export type AttachmentResource = z.infer<typeof attachmentResourceSchema>;
 

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import * as admin from './admin.ts';
-import { attachmentResourceSchema, attachmentSpecSchema, nodeSchema, nodeSpecSchema } from './node.ts';
+import {
+  attachmentResourceSchema,
+  attachmentSpecSchema,
+  nodePageSchema,
+  nodeSchema,
+  nodeSpecSchema,
+} from './node.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
 import * as snapshots from './snapshot.ts';
 import { capabilitiesSchema, capacitySchema, capacitySpecSchema } from './storage.ts';
@@ -213,6 +219,13 @@ export const operations = {
     doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
     answers: deleted(snapshots.groupSchema),
     problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
+  },
+  listNodes: {
+    route: 'GET /v1/nodes',
+    doc: 'One page of the nodes that the cluster has reported, by id.',
+    query: page,
+    answers: { 200: nodePageSchema },
+    problems: ['ABORTED'],
   },
   putNode: {
     route: 'PUT /v1/nodes/{nodeId}',

@@ -1,6 +1,7 @@
 import { isClusterName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { absolutePath, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
+import { inCluster } from './kubernetes/connection.ts';
 import { allowHttpSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 
 /** All settings of the controller. */
@@ -24,6 +25,16 @@ export const controllerSettings = {
     parse: tokenLifetimeMs,
     default: '5m',
   },
+  kubernetes: {
+    doc: 'the cluster whose nodes are reported to the gateway: "in-cluster" (by the service account of the pod) or the path of a kubeconfig file; without it none are',
+    parse: kubernetesSource,
+    optional: true,
+  },
+  'drained-nodes': {
+    doc: 'ConfigMap, as NAMESPACE/NAME, that is told which nodes are being drained; for agents with --drained-nodes-file',
+    parse: configMapName,
+    optional: true,
+  },
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
   'log-level': logLevelSetting,
@@ -31,6 +42,16 @@ export const controllerSettings = {
 
 /** The controller's settings, read and checked. */
 export type ControllerConfig = SettingsOf<typeof controllerSettings>;
+
+function kubernetesSource(value: string): string {
+  return value === inCluster ? value : absolutePath(value);
+}
+
+function configMapName(value: string): string {
+  if (!/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/.test(value))
+    throw new Error(`"${value}" is not a NAMESPACE/NAME`);
+  return value;
+}
 
 function parseClusterName(value: string): string {
   if (!isClusterName(value))

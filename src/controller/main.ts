@@ -45,6 +45,19 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     services.push({ definition: csi.GroupController, handlers: createGroupController(options) });
   if (advertised.includes('changed-blocks'))
     services.push({ definition: csi.SnapshotMetadata, handlers: createSnapshotMetadata(options) });
+  const { kubernetes } = config;
+  if (kubernetes !== undefined) {
+    const { reportNodes } = await import('./kubernetes/nodes.ts');
+    const drainedNodes = config['drained-nodes'];
+    const reporting = reportNodes({
+      client,
+      driverName: config['driver-name'],
+      kubernetes,
+      drainedNodes,
+      log,
+    });
+    opened.defer(() => reporting.close());
+  }
   const server = await serve({ socketPath: config.endpoint, services, log });
   opened.defer(() => server.close());
   const open = opened.move();

@@ -68,21 +68,31 @@ export function createKeyedQueue() {
   };
 }
 
-/** Work that is repeated; `close` ends it, and returns once a run that is under way has ended. */
-export type Repetition = { close(): Promise<void> };
+/** Work that is repeated. `again` runs it soon, too; `close` ends it, and returns once a run that is under way has ended. */
+export type Repetition = { again(): void; close(): Promise<void> };
 
 /** Runs work at once and then every so often, never twice at a time. It must not throw. Keeps no process alive. */
 export function repeat(work: () => Promise<unknown>, everyMs: number): Repetition {
   let running: Promise<unknown> | undefined;
+  let [isAsked, isClosed] = [false, false];
   const run = (): void => {
-    running ??= work().finally(() => (running = undefined));
+    running ??= work().finally(() => {
+      running = undefined;
+      if (isAsked && !isClosed) again();
+    });
+  };
+  const again = (): void => {
+    isAsked = running !== undefined;
+    run();
   };
   run();
   const timer = setInterval(run, everyMs);
   // In a browser or a worker a timer is a number, and nothing waits for it.
   if (typeof timer === 'object') timer.unref();
   return {
+    again,
     async close() {
+      isClosed = true;
       clearInterval(timer);
       await running;
     },

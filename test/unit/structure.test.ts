@@ -12,7 +12,10 @@ const rules: Readonly<Record<string, Rule>> = {
   'src/lib': { ours: ['src/lib'], packages: ['package.json'] },
   'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'] },
   'src/csi': { ours: ['src/lib', 'src/api', 'src/csi'], packages: ['@grpc/grpc-js'] },
-  'src/controller': { ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'], packages: ['jose'] },
+  'src/controller': {
+    ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'],
+    packages: ['jose', 'yaml'],
+  },
   'src/cli': { ours: ['src/lib', 'src/api', 'src/controller', 'src/cli'], packages: [] },
   'src/dev': {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
@@ -43,7 +46,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 /** The nouns by which folders are called. A folder below one whose files are plug-ins bears a plug-in's name. */
 const nouns = new Set(
   `src gateway node-agent
-   lib linux api csi controller dev cli
+   lib linux api csi controller kubernetes dev cli
    http volumes snapshots attachments operations tenancy configuration pools admin tables entries
    backends exports stores connectors filesystems carriers
    format host state plugin`.split(/\s+/),

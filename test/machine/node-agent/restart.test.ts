@@ -95,6 +95,23 @@ test('an agent ends with its grace though a volume is still in use, and a second
   assertNothingLeft(node);
 });
 
+test('an agent that is only replaced ends at once with volumes in use, and one on a node that is drained does not', async (t, node) => {
+  const file = join(node.root, 'drained-nodes');
+  const settings = { 'shutdown-grace': '600s', 'drained-nodes-file': file };
+  writeFileSync(file, 'n\nother\n');
+  const first = await openRunningNode(t, settings, { node });
+  await first.kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('kept')] });
+  await first.agent.end('SIGTERM');
+  first.kubelet.stop();
+  const second = await openRunningNode(t, settings, { node });
+  writeFileSync(file, 'n1\nother\n');
+  const ended = second.agent.end('SIGTERM');
+  await until(() => second.agent.stderr().includes('asked to end'));
+  await second.kubelet.reconstruct([]);
+  await ended;
+  assertNothingLeft(node);
+});
+
 /** How often the agent ends. */
 const ends = isFull ? 100 : 20;
 

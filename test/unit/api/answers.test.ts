@@ -178,6 +178,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   },
   getGroup: { asked: { groupId }, right: group, wrong: { ...others, ...strangers } },
   deleteGroup: { asked: { groupId } },
+  listNodes: { asked: asPage, right: { nodes: [] }, wrong: endless },
   putNode: { asked: { nodeId, body: {} }, right: { id: nodeId }, wrong: others },
   getNode: { asked: { nodeId }, right: { id: nodeId }, wrong: others },
   deleteNode: { asked: { nodeId } },

@@ -91,6 +91,25 @@ for (const [member, routes] of Object.entries(lacking))
     }
   });
 
+test('nodes are listed a page at a time, whatever their ids', async t => {
+  const { ask } = await makeGateway(t);
+  const ids = ['a', 'b:1', 'c.d/e', 'ü'];
+  for (const id of ids) await ask(`PUT /v1/nodes/${encodeURIComponent(id)}`, { body: { maxVolumes: 3 } });
+  const seen: unknown[] = [];
+  for (let token = ''; ;) {
+    const { status, body } = await ask(`GET /v1/nodes?limit=3&pageToken=${encodeURIComponent(token)}`);
+    assert.equal(status, 200);
+    seen.push(...(body['nodes'] as unknown[]));
+    token = String(body['nextPageToken'] ?? '');
+    if (token === '') break;
+  }
+  assert.deepEqual(
+    seen,
+    ids.map(id => ({ id, maxVolumes: 3 })),
+  );
+  assertProblem(await ask('GET /v1/nodes?pageToken=volumes:a.x'), 409, 'ABORTED');
+});
+
 test('work that takes longer than the caller waits is 202 with what there is, and the same call joins it', async t => {
   const { ask, backend } = await makeGateway(t);
   await ask('PUT /v1/nodes/n1', { body: {} });

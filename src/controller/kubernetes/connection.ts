@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** Where an API server is and what proves who calls; `token` is read again for each call, since it is renewed. */
+export type Connection = {
+  readonly url: URL;
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  readonly token?: (() => Promise<string>) | undefined;
+};
+
+/** The value of `--kubernetes` for the service account of the pod that this is. */
+export const inCluster = 'in-cluster';
+
+const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Reads how the cluster is reached: by the pod's service account, or by the current context of a kubeconfig file. */
+export function readConnection(source: string): Promise<Connection> {
+  return source === inCluster ? readServiceAccount() : readKubeconfig(source);
+}
+
+async function readServiceAccount(): Promise<Connection> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
+  if (!host) throw new Error('KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster');
+  return {
+    url: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    tls: { ca: await readFile(`${accountDirectory}/ca.crt`, 'utf8') },
+    token: () => readToken(`${accountDirectory}/token`),
+  };
+}
+
+type Named<K extends string, V> = readonly ({ readonly name: string } & Readonly<Partial<Record<K, V>>>)[];
+type Entry = Readonly<Record<string, string | undefined>>;
+type Kubeconfig = {
+  readonly 'current-context'?: string;
+  readonly contexts?: Named<'context', Entry>;
+  readonly clusters?: Named<'cluster', Entry>;
+  readonly users?: Named<'user', Entry>;
+};
+
+async function readKubeconfig(path: string): Promise<Connection> {
+  const { parse } = await import('yaml');
+  const config = Object(parse(await readFile(path, 'utf8'))) as Kubeconfig;
+  const context = config.contexts?.find(({ name }) => name === config['current-context'])?.context;
+  const cluster = config.clusters?.find(({ name }) => name === context?.['cluster'])?.cluster;
+  const user = config.users?.find(({ name }) => name === context?.['user'])?.user ?? {};
+  if (!cluster?.['server']) throw new Error(`"${path}" names no cluster in its current context`);
+  for (const unsupported of ['exec', 'auth-provider', 'username'])
+    if (unsupported in user)
+      throw new Error(
+        `"${path}" has a user with "${unsupported}"; use a token, a token file or a certificate`,
+      );
+  const readAny = (entry: Entry, name: string): Promise<string | undefined> => {
+    const data = entry[`${name}-data`];
+    const file = entry[name];
+    if (data !== undefined) return Promise.resolve(Buffer.from(data, 'base64').toString());
+    return file === undefined ? Promise.resolve(undefined) : readFile(resolve(dirname(path), file), 'utf8');
+  };
+  const files = {
+    ca: await readAny(cluster, 'certificate-authority'),
+    cert: await readAny(user, 'client-certificate'),
+    key: await readAny(user, 'client-key'),
+  };
+  const { token, tokenFile } = user;
+  return {
+    url: new URL(cluster['server']),
+    tls: Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined)),
+    token:
+      tokenFile === undefined
+        ? token === undefined
+          ? undefined
+          : () => Promise.resolve(token)
+        : () => readToken(resolve(dirname(path), tokenFile)),
+  };
+}
+
+async function readToken(path: string): Promise<string> {
+  return (await readFile(path, 'utf8')).trim();
+}

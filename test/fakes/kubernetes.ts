@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Stored = { readonly metadata: { readonly name: string; readonly resourceVersion: string } } & Fields;
+
+const nodes = '/api/v1/nodes';
+const csiNodes = '/apis/storage.k8s.io/v1/csinodes';
+
+/** A node as an API server has it. */
+export type FakeNode = {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+  readonly unschedulable?: boolean;
+};
+
+/** What of the API of Kubernetes follows nodes: lists in pages of two, watches, patches. It wants its token. */
+export async function startKubernetes(t: TestContext, { token }: { readonly token: string }) {
+  const objects = new Map<string, Stored>();
+  const watches = new Set<{ readonly path: string; readonly response: ServerResponse }>();
+  const asked: string[] = [];
+  let version = 0;
+  let accepted = token;
+  let oldest = 0;
+
+  const inList = (path: string) => [...objects].filter(([at]) => at.startsWith(`${path}/`));
+
+  function put(path: string, fields: Fields): void {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const { metadata = {} } = fields as { readonly metadata?: Fields };
+    const type = objects.has(path) ? 'MODIFIED' : 'ADDED';
+    const object = { ...fields, metadata: { ...metadata, name, resourceVersion: String(++version) } };
+    objects.set(path, object);
+    announce(path, { type, object });
+  }
+
+  function announce(path: string, event: unknown): void {
+    for (const { path: watched, response } of watches)
+      if (path.startsWith(`${watched}/`)) response.write(`${JSON.stringify(event)}\n`);
+  }
+
+  function list(path: string, after: string): unknown {
+    const all = inList(path).map(([, object]) => object);
+    const start = Number(after);
+    const more = start + 2 < all.length && { continue: String(start + 2) };
+    return { metadata: { resourceVersion: String(version), ...more }, items: all.slice(start, start + 2) };
+  }
+
+  async function patch(request: IncomingMessage, path: string, before: Stored | undefined): Promise<number> {
+    const body = JSON.parse((await request.toArray()).join('')) as Fields & { readonly metadata: Fields };
+    const { resourceVersion } = body.metadata;
+    if (resourceVersion !== undefined && resourceVersion !== before?.metadata.resourceVersion) return 409;
+    const spec = { ...(before?.['spec'] as Fields | undefined), ...(body['spec'] as Fields | undefined) };
+    put(path, {
+      ...before,
+      ...body,
+      ...(before?.['spec'] !== undefined && { spec }),
+      metadata: { ...before?.metadata },
+    });
+    return 200;
+  }
+
+  const server = createServer((request, response) => {
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://x');
+    asked.push(`${request.method} ${path}${query.has('watch') ? ' watch' : ''}`);
+    const answer = (status: number, body: unknown = { message: `status ${status}` }): void =>
+      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (request.headers.authorization !== `Bearer ${accepted}`) return answer(401);
+    if (request.method === 'PATCH')
+      return void patch(request, path, objects.get(path)).then(status => answer(status));
+    if (path !== nodes && path !== csiNodes) return answer(objects.has(path) ? 200 : 404, objects.get(path));
+    if (!query.has('watch')) return answer(200, list(path, query.get('continue') ?? ''));
+    response.writeHead(200, { 'content-type': 'application/json' });
+    if (Number(query.get('resourceVersion')) < oldest)
+      return void response.end(
+        `${JSON.stringify({ type: 'ERROR', object: { metadata: {}, message: 'too old' } })}\n`,
+      );
+    response.flushHeaders();
+    const watch = { path, response };
+    watches.add(watch);
+    response.once('close', () => watches.delete(watch));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    putNode: (name: string, { labels = {}, ...spec }: FakeNode = {}) =>
+      put(`${nodes}/${name}`, { metadata: { labels }, spec }),
+    /** Without a driver kubelet has registered none on the node. */
+    putCsiNode: (name: string, driver?: Fields) =>
+      put(`${csiNodes}/${name}`, { spec: { drivers: driver ? [driver] : [] } }),
+    removeNode(name: string) {
+      for (const path of [`${nodes}/${name}`, `${csiNodes}/${name}`]) {
+        announce(path, { type: 'DELETED', object: objects.get(path) });
+        objects.delete(path);
+      }
+    },
+    get: (path: string) => objects.get(path),
+    /** Ends every watch, and forgets what happened before now, so that lists have to be read again. */
+    forget() {
+      oldest = ++version;
+      for (const { response } of watches) response.end();
+      watches.clear();
+    },
+    /** Takes another token from now on. */
+    accept: (next: string) => (accepted = next),
+    isWatched: () => watches.size === 2,
+  };
+}
