@@ -22,6 +22,6 @@ export function createServices(options: ServiceOptions) {
     groups: createGroups(options),
     blocks: createBlocks(options),
     attachments: createAttachments(options),
-    nodes: createNodes(options.engine),
+    nodes: createNodes(options),
   };
 }

@@ -1,15 +1,16 @@
 import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from '../../src/api/node.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
-import type { Engine, Reader } from '../store.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Reader } from '../store.ts';
 import { type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
-import { fromPageToken, pageOf, type PageQuery } from '../tables/paging.ts';
+import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
 /** Makes the nodes that each cluster reports. */
-export function createNodes(engine: Engine) {
+export function createNodes({ engine, turns }: Pick<ServiceOptions, 'engine' | 'turns'>) {
   return {
     /** Records what the cluster reports of the node, instead of what it reported before. */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
@@ -27,16 +28,12 @@ export function createNodes(engine: Engine) {
     },
 
     /** A page of the nodes that the cluster has reported, by id. */
-    async list({ name: cluster }: Cluster, { limit, pageToken }: PageQuery): Promise<NodePage> {
-      const afterId = fromPageToken(cluster, pageToken, 'nodes');
-      const page = 'and node_id > ? order by node_id limit ?';
-      const found = await nodeTable.select(engine.reader, { cluster }, page, afterId, limit + 1);
-      const { entries: nodes, ...rest } = pageOf(
-        found.map(({ nodeId: id, spec: { maxVolumes, topology } }) => ({ id, maxVolumes, topology })),
-        limit,
-        'nodes',
+    async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<NodePage> {
+      const afterId = fromPageToken(cluster.name, pageToken, 'nodes');
+      const { entries, ...rest } = await readPage({ afterId, limit, list: 'nodes' }, (after, count) =>
+        turns.take(cluster, () => listNodes(engine.reader, { cluster: cluster.name, after, count })),
       );
-      return { nodes, ...rest };
+      return { nodes: entries, ...rest };
     },
 
     /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
@@ -51,6 +48,15 @@ export function createNodes(engine: Engine) {
       });
     },
   };
+}
+
+async function listNodes(
+  sql: Reader,
+  { cluster, after, count }: { readonly cluster: string; readonly after: string; readonly count: number },
+): Promise<readonly Node[]> {
+  const page = 'and node_id > ? order by node_id limit ?';
+  const records = await nodeTable.select(sql, { cluster }, page, after, count);
+  return records.map(({ nodeId: id, spec: { maxVolumes, topology } }) => ({ id, maxVolumes, topology }));
 }
 
 /** INVALID_ARGUMENT for what cannot name a node: empty, over 256 bytes, or with control characters. */
