@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { values } from '../../../deploy/values/values.ts';
 
-const given = values.parse(parse(readFileSync('deploy/examples/values.yaml', 'utf8')));
+const given = values.parse(parse(readFileSync('deploy/values/examples.yaml', 'utf8')));
 
 test('the examples name classes that the chart makes with their values', () => {
   const lists = Object.values(given).filter(value => Array.isArray(value));
