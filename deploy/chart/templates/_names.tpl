@@ -56,7 +56,12 @@ namespace: {{ (index . 0).Release.Namespace }}
 {{- with .Values.remoteKubeconfig.secretName }}true{{ end -}}
 {{- end }}
 
-{{/* The namespace, in the cluster that is served, of leases and capacities. */}}
+{{/* The ConfigMap in which the controller tells agents of drains: the same for both releases where it runs elsewhere. */}}
+{{- define "fairlead.drainedName" -}}
+{{ lower .Values.driver.name }}-drained-nodes
+{{- end }}
+
+{{/* The namespace, in the cluster that is served, of leases, capacities and that ConfigMap. */}}
 {{- define "fairlead.servedNamespace" -}}
 {{- ternary .Values.remoteKubeconfig.namespace .Release.Namespace (not (empty (include "fairlead.isRemote" .))) -}}
 {{- end }}

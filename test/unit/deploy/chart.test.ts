@@ -91,7 +91,7 @@ test('what may be done in the cluster is this and nothing else, and the agent an
   assert.deepEqual(rights.sort(), [
     'ClusterRole csinodes: get list watch',
     'ClusterRole events: create patch',
-    'ClusterRole nodes: get list watch',
+    'ClusterRole nodes: get list watch patch',
     'ClusterRole persistentvolumeclaims/status: patch',
     'ClusterRole persistentvolumeclaims: get list watch update',
     'ClusterRole persistentvolumes: get list watch create patch delete',
@@ -106,6 +106,7 @@ test('what may be done in the cluster is this and nothing else, and the agent an
     'ClusterRole volumesnapshotcontents/status: update patch',
     'ClusterRole volumesnapshotcontents: get list watch patch',
     'ClusterRole volumesnapshots: get list watch update',
+    'Role configmaps: get patch',
     'Role csistoragecapacities: get list watch create update delete',
     'Role leases: get create update',
     'Role pods: get',
