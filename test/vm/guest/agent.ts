@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +33,9 @@ const patienceMs = 10 * 60_000;
 /** A node: its agent, which runs in this process, who speaks CSI with it, and what is done with volumes there. */
 export type GuestNode = Awaited<ReturnType<typeof startGuestNode>>;
 
+/** For a node with volumes that are files beside its paths. */
+export const local = { 'kubelet-dir': '/', 'local-roots': tmpdir() } as const;
+
 /** Starts a node agent with directories of its own; it ends with the test. */
 export async function startGuestNode(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const bench = openRealBench(t);
@@ -41,8 +45,7 @@ export async function startGuestNode(t: TestContext, settings: Readonly<Record<s
     endpoint,
     'node-id': 'n1',
     'state-dir': `${directory}/state`,
-    'kubelet-dir': '/',
-    'local-roots': directory,
+    'kubelet-dir': directory,
     'command-timeout': '110s',
     ...settings,
   };

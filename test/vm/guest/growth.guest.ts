@@ -6,10 +6,10 @@ import { test } from 'node:test';
 import { loopDevicesOf, mountsBelow } from '../../harness/machine.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 import { requestFor } from '../../harness/node-agent-bench.ts';
-import { MiB, startGuestNode } from './agent.ts';
+import { MiB, local, startGuestNode } from './agent.ts';
 
 test('an ext4 grows while a pod writes to it, step by step, and keeps its data', async t => {
-  const node = await startGuestNode(t);
+  const node = await startGuestNode(t, local);
   const { bench } = node;
   const image = bench.makeImage('image', { sizeBytes: 64 * MiB });
   const fields = node.volumeAt({

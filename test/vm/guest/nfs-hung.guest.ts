@@ -5,13 +5,13 @@ import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
 import { requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
-import { startGuestNode } from './agent.ts';
+import { local, startGuestNode } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
 const server = await startNfsServer({ after });
 
 test('a server whose cable is cut stalls its own volume alone, which comes off by force', async t => {
-  const node = await startGuestNode(t, { 'command-timeout': '5s' });
+  const node = await startGuestNode(t, { ...local, 'command-timeout': '5s' });
   const { bench, client } = node;
   mkdirSync(join(server.root, 'hung'));
   const share = node.volumeAt({

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parseMountinfo, topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { defaultImageBytes, requestFor } from '../../harness/node-agent-bench.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
-import { startGuestNode, type GuestNode, type VolumeFields } from './agent.ts';
+import { local, startGuestNode, type GuestNode, type VolumeFields } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 import { labelOf, lackConfig, lackWritable, loadPolicy } from '../targets/selinux-policy.ts';
 
@@ -44,7 +44,7 @@ function shownAt(path: string): string {
 
 for (const fsType of ['ext4', 'xfs', 'btrfs'])
   test(`a ${fsType} has the context that was asked for, in all its files and wherever it is published`, async t => {
-    const node = await startGuestNode(t);
+    const node = await startGuestNode(t, local);
     const fields = volumeOn(node, fsType, flagsFor(label));
     await node.bringUp(fields);
     await node.bringUp(fields);
@@ -89,7 +89,7 @@ const spellings = [
 
 for (const [what, level, shown] of spellings)
   test(`a context is the one that was asked for when the kernel spells it otherwise: ${what}`, async t => {
-    const node = await startGuestNode(t);
+    const node = await startGuestNode(t, local);
     const context = `system_u:object_r:container_file_t:${level}`;
     const fields = volumeOn(node, 'ext4', flagsFor(context));
     await node.bringUp(fields);
@@ -99,7 +99,7 @@ for (const [what, level, shown] of spellings)
   });
 
 test('a context that the policy does not know is refused, and nothing is left', async t => {
-  const node = await startGuestNode(t);
+  const node = await startGuestNode(t, local);
   const fields = volumeOn(node, 'ext4', flagsFor('system_u:object_r:nobody_t:s0'));
   await assert.rejects(node.client.node.NodeStageVolume(fields), {
     code: 'UNAVAILABLE',
@@ -111,7 +111,7 @@ test('a context that the policy does not know is refused, and nothing is left', 
 
 test('two shares of one server have each the context that was asked for', async t => {
   const server = await startNfsServer(t);
-  const node = await startGuestNode(t);
+  const node = await startGuestNode(t, local);
   const volumes = [label, other].map((context, index) => {
     const name = `share-${index}`;
     mkdirSync(join(server.root, name));
@@ -140,7 +140,7 @@ const lacks = [
 
 for (const { lack, says } of lacks)
   test(`where mount takes SELinux for off nothing is mounted, and the agent says why: ${says.source}`, async t => {
-    const node = await startGuestNode(t);
+    const node = await startGuestNode(t, local);
     const fields = volumeOn(node, 'ext4', flagsFor(label));
     const give = lack();
     t.after(give);
