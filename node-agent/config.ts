@@ -96,7 +96,7 @@ export const nodeSettings = {
     optional: true,
   },
   'metrics-listen': {
-    doc: 'host:port to serve /healthz and /metrics on, over HTTP; without it neither is served',
+    doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP; without it none is served',
     parse: hostPort,
     optional: true,
   },

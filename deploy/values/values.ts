@@ -154,11 +154,12 @@ const node = group('the agent on every node', {
     '25s',
   ),
   lazyUnmount: flag('whether a hung mount may be detached lazily', false),
-  port: count('the port of /healthz and /metrics', 9809),
+  port: count('the port of /healthz, /readyz and /metrics', 9809),
   ...podValues({
     memory: '40Mi',
     priorityClassName: 'system-node-critical',
-    podSecurityContext: {},
+    // The image's own user has no rights.
+    podSecurityContext: { runAsUser: 0, runAsGroup: 0 },
     securityContext: { privileged: true, readOnlyRootFilesystem: true },
     tolerations: [{ operator: 'Exists' }],
     hostNetwork: true,

@@ -24,14 +24,19 @@ type ObservabilityOptions = {
 const probeTimeoutMs = 2_000;
 
 /**
- * Serves `/healthz` and `/metrics`. Healthy (200) is an agent whose CSI socket answers Probe and that kubelet has not
- * refused; one that kubelet has not asked yet is healthy too, since to start it again would not change that.
+ * Serves `/healthz`, `/readyz` and `/metrics`. Healthy (200) is an agent whose CSI socket answers Probe and that kubelet
+ * has not refused; one that kubelet has not asked yet is healthy too, since to start it again would not change that. Ready
+ * is one that kubelet has registered, or that registers nowhere.
  */
 export function startObservability(options: ObservabilityOptions) {
   const { listen, socketPath, metrics, registration, log } = options;
   const isAnswered = shared(createProbe(socketPath, probeTimeoutMs));
   const pages = new Map([
     ['/healthz', async () => describeHealth(await isAnswered(), registration)],
+    [
+      '/readyz',
+      async () => describeReadiness(describeHealth(await isAnswered(), registration), registration),
+    ],
     ['/metrics', async () => ({ status: 200, text: metrics.render(await readMetrics(options)) })],
   ]);
   return startPages(listen, pages, log);
@@ -52,6 +57,10 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
   ];
   const isHealthy = isAnswered && status !== 'refused';
   return { status: isHealthy ? 200 : 503, text: lines.join('') };
+}
+
+function describeReadiness(health: Page, registration: Registration | undefined): Page {
+  return registration?.standing.status === 'waiting' ? { ...health, status: 503 } : health;
 }
 
 /** What is read when it is asked for. The series of a volume end when the volume is taken away. */

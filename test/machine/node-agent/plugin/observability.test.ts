@@ -18,18 +18,20 @@ import {
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
 
-test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver', async t => {
+test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is until it is registered', async t => {
   const node = openNode(t);
   const url = await startWithHttp(node);
   assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: health('waiting') });
+  assert.deepEqual(await get(`${url}/readyz`), { status: 503, text: health('waiting') });
   let isRefused = true;
   const kubelet = node.startKubelet({ refuse: () => (isRefused ? 'no space' : undefined) });
   await untilText(`${url}/healthz`, health('refused: no space'));
-  assert.equal((await get(`${url}/healthz`)).status, 503);
+  for (const page of ['healthz', 'readyz']) assert.equal((await get(`${url}/${page}`)).status, 503);
   await hasLines(url, ['fairlead_node_registered 0']);
   isRefused = false;
   await kubelet.plugins.registered(driverName);
   await untilText(`${url}/healthz`, health('registered'));
+  assert.equal((await get(`${url}/readyz`)).status, 200);
   const text = await hasLines(url, [
     'fairlead_node_registered 1',
     '# TYPE fairlead_node_registration_refusals_total counter',
