@@ -11,6 +11,8 @@
 {{- define "fairlead.pod" -}}
 {{- $ := index . 0 -}}
 {{- $own := index . 1 -}}
+# A Service "fairlead-…" would give variables that look like settings.
+enableServiceLinks: false
 terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds }}
 {{- with concat $.Values.global.imagePullSecrets $.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}

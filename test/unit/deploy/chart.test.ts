@@ -120,6 +120,12 @@ test('what may be done in the cluster is this and nothing else, and the agent an
   assert.deepEqual(withToken, ['Deployment', 'Deployment']);
 });
 
+test('no pod has variables of Services, which would look like settings', () => {
+  for (const name of sets.keys())
+    for (const { spec } of manifestsOf(snapshotOf(name)))
+      if (spec?.template) assert.equal(spec.template.spec['enableServiceLinks'], false, name);
+});
+
 test('only the agent is privileged, and no container can write to its root', () => {
   const containers = containersOf(manifestsOf(snapshotOf('all-in-one')));
   for (const { name, securityContext } of containers) {
