@@ -1,5 +1,5 @@
 // Fills the compile cache when the package is installed or the image is built: each program in a process with its own
-// V8 flags, since code that was compiled with others is not taken.
+// V8 flags and those of this process, since code that was compiled with others is not taken.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -7,10 +7,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const late = ['../src/csi', '../src/lib', '../node-agent'].flatMap(listSources).join(' ');
 
 for (const program of ['node', 'controller', 'gateway']) {
-  const { status } = spawnSync(process.execPath, [pathOf('./fairlead.mjs'), program, '--help'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...(program === 'node' && { FAIRLEAD_COMPILE: late }) },
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [...process.execArgv, pathOf('./fairlead.mjs'), program, '--help'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, ...(program === 'node' && { FAIRLEAD_COMPILE: late }) },
+    },
+  );
   if (status !== 0) process.exitCode = 1;
 }
 
