@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { version } from '../../src/lib/version.ts';
+import { sizeOf } from './files.ts';
+import { pack } from './pack.ts';
+import { fillRoot } from './root.ts';
+
+const usage = `Usage: npm run image [-- --out DIR] [--name NAME:TAG]
+
+Builds the container image of all programs for this machine's kind of processor, without a daemon or a registry. It needs
+root, and Debian 12 with its apt-get, binutils and tar.
+
+  --out DIR    where it goes (dist): image/ is an OCI layout, fairlead-VERSION.tar the same in one file, for ctr, docker,
+               podman and skopeo, fairlead-VERSION.cdx.json says what is in it
+  --name NAME  the name it is known by (docker.io/library/fairlead:VERSION)
+  --root DIR   only writes the files of the image there, as the Dockerfile does
+`;
+
+/** What an image may be at most, in bytes. */
+const limits = { unpacked: 180e6, compressed: 65e6 };
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'dist' },
+    name: { type: 'string', default: `docker.io/library/fairlead:${version}` },
+    root: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const fromCaller = (path: string): string => resolve(process.env['INIT_CWD'] ?? '.', path);
+const out = fromCaller(values.out);
+const given = values.root === undefined ? undefined : fromCaller(values.root);
+process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
+if (values.help) process.stdout.write(usage);
+else build();
+
+function build(): void {
+  const cache = resolve('.cache/image');
+  const work = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
+  try {
+    const root = given ?? join(work, 'root');
+    fillRoot(root, { cache, work });
+    const unpacked = sizeOf(root);
+    if (given !== undefined) return report({ unpacked });
+    const { digest, compressed } = pack({ root, out, cache: join(cache, 'layers'), name: values.name });
+    process.stdout.write(`${values.name}@${digest}\n`);
+    report({ unpacked, compressed });
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Says how large the image is, and fails where it is too large. */
+function report(sizes: Readonly<Partial<Record<keyof typeof limits, number>>>): void {
+  for (const [key, size] of Object.entries(sizes) as [keyof typeof limits, number][]) {
+    const [actual, most] = [size, limits[key]].map(bytes => (bytes / 1e6).toFixed(1));
+    process.stdout.write(`${key}: ${actual} MB of at most ${most} MB\n`);
+    if (size > limits[key]) process.exitCode = 1;
+  }
+}

@@ -1,0 +1,69 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { version } from '../../src/lib/version.ts';
+import { home, runtime, sbomPath, user } from './contents.ts';
+import { createLayout } from './layout.ts';
+
+/** What an image is packed from, where it goes and how it is called; `cache` keeps what took long. */
+export type Packing = {
+  readonly root: string;
+  readonly out: string;
+  readonly cache: string;
+  readonly name: string;
+};
+
+/** A packed image: the digest of its manifest, and the bytes of its compressed layers. */
+export type Packed = { readonly digest: string; readonly compressed: number };
+
+/** Packs the files of a root as an OCI layout, the same in one file, and the document that says what is in it. */
+export function pack({ root, out, cache, name }: Packing): Packed {
+  const directory = join(out, 'image');
+  rmSync(directory, { recursive: true, force: true });
+  const layout = createLayout(directory, cache);
+  const node = ['usr/local/bin/node', 'usr/share/doc/node'];
+  const own = ['usr/local/bin/fairlead', home, sbomPath];
+  const state = 'var/lib/fairlead';
+  // What seldom changes comes first: it is not pulled again with what is newer.
+  const layers = [
+    layout.addLayer({ root, paths: readdirSync(root).sort(), exclude: [...node, ...own, state] }),
+    layout.addLayer({ root, paths: node }),
+    layout.addLayer({ root, paths: [state], user }),
+    layout.addLayer({ root, paths: own }),
+  ];
+  const digest = layout.addImage(name, { config: describeImage(), layers });
+  const stem = join(out, `fairlead-${version}`);
+  cpSync(join(root, sbomPath), `${stem}.cdx.json`);
+  const archive = ['--create', '--file', `${stem}.tar`, '--sort=name', '--mtime=@0', '--format=ustar'];
+  const owner = ['--numeric-owner', '--owner=:0', '--group=:0', '--mode=u=rwX,go=rX'];
+  execFileSync('tar', [...archive, ...owner, '--directory', directory, '--', '.']);
+  return { digest, compressed: layers.reduce((sum, { blob }) => sum + blob.size, 0) };
+}
+
+/** What the image says of itself. Its time is that of the last commit, or SOURCE_DATE_EPOCH. */
+function describeImage(): object {
+  const labels = {
+    title: 'Fairlead',
+    description: 'A remote CSI gateway: gateway, controller and node agent',
+    licenses: 'Apache-2.0',
+    version,
+    revision: git('rev-parse', 'HEAD'),
+  };
+  const known = Object.entries(labels).filter(([, text]) => text !== '');
+  const seconds = process.env['SOURCE_DATE_EPOCH'] ?? git('log', '-1', '--format=%ct');
+  return {
+    created: new Date(Number(seconds) * 1000).toISOString(),
+    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    os: 'linux',
+    config: {
+      ...runtime,
+      Labels: Object.fromEntries(known.map(([key, text]) => [`org.opencontainers.image.${key}`, text])),
+    },
+  };
+}
+
+/** What git says; nothing outside a repository. */
+function git(...args: readonly string[]): string {
+  const { status, stdout } = spawnSync('git', args, { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : '';
+}
