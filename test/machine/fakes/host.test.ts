@@ -7,7 +7,7 @@ type Call = (path: string, text: string) => Promise<unknown>;
 test('every call of the fake machine but commands and mountinfo is refused at and below what is mounted', async () => {
   const { host, directory } = openFakeBench();
   const { state, run: _run, mounts: _mounts, failAt: _failAt, steps: _steps, ...calls } = host;
-  assert.equal(Object.keys(calls).length, 11);
+  assert.equal(Object.keys(calls).length, 12);
   const path = `${directory}/stage/v`;
   await host.makeDirectory(path);
   const mount = { id: 1, parentId: 0, device: '0:9', root: '/', path, options: [], superOptions: [] };

@@ -38,9 +38,9 @@ test('standard input is what was given, and empty otherwise', async () => {
   assert.equal((await exec('true', [], { timeoutMs, stdin: 'x'.repeat(1_000_000) })).status, 0);
 });
 
-test('the environment is this process’s, without a locale', async () => {
+test('the environment is this process’s, without a locale, and mount follows a link to what is open', async () => {
   const { stdout } = await exec('/usr/bin/env', [], { timeoutMs });
-  const expected = { ...process.env, LC_ALL: 'C' };
+  const expected = { ...process.env, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };
   const lines = Object.entries(expected).map(([key, value]) => `${key}=${value}`);
   assert.deepEqual(stdout.trimEnd().split('\n').toSorted(), lines.toSorted());
 });
