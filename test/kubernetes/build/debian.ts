@@ -1,0 +1,35 @@
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { run } from './run.ts';
+
+/** What is taken from each of Debian's packages; nothing is installed. */
+export const debianPackages: Readonly<Record<string, readonly string[]>> = {
+  'busybox-static': ['bin/busybox'],
+  containerd: ['usr/bin/containerd', 'usr/bin/containerd-shim-runc-v2', 'usr/bin/ctr'],
+  'etcd-server': ['usr/bin/etcd'],
+  runc: ['usr/sbin/runc'],
+};
+
+/** Downloads the packages and copies their programs into a directory. */
+export function unpackPackages(into: string): void {
+  const work = join(into, 'packages');
+  const root = join(work, 'root');
+  mkdirSync(root, { recursive: true });
+  download(work);
+  for (const file of readdirSync(work).filter(name => name.endsWith('.deb')))
+    run('dpkg-deb', ['--extract', join(work, file), root]);
+  for (const program of Object.values(debianPackages).flat())
+    copyFileSync(join(root, program), join(into, basename(program)));
+  rmSync(work, { recursive: true });
+}
+
+/** A machine that is new may have no lists of packages, or old ones. */
+function download(directory: string): void {
+  const args = ['-qq', '-o', 'APT::Sandbox::User=root', 'download', '--', ...Object.keys(debianPackages)];
+  try {
+    run('apt-get', args, { cwd: directory });
+  } catch {
+    run('apt-get', ['update', '-qq']);
+    run('apt-get', args, { cwd: directory });
+  }
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { makeSidecarImages, makeTestImages } from './images.ts';
+import { unpackLayer, layer } from './layer.ts';
+import { debianPackages, unpackPackages } from './debian.ts';
+import { buildTools, copyCustomResources, toolsOf } from './go-tools.ts';
+
+/** One build step: what it makes, what decides its outcome, and how it fills a directory. */
+type Part = {
+  readonly makes: readonly string[];
+  readonly pins: readonly string[];
+  build(into: string, directory: string): void;
+};
+
+const textOf = (name: string) => readFileSync(join(import.meta.dirname, name), 'utf8');
+
+const pinsOf = (module: string) => [textOf(`${module}/go.mod`), textOf(`${module}/go.sum`)];
+
+/** The quick ones first. A part may use what those before it made. */
+const parts: Readonly<Record<string, Part>> = {
+  debian: {
+    makes: Object.values(debianPackages).flatMap(paths => paths.map(path => basename(path))),
+    pins: [JSON.stringify(debianPackages)],
+    build: into => unpackPackages(into),
+  },
+  images: {
+    makes: ['images.tar'],
+    pins: [textOf('images.ts')],
+    build: (into, directory) => makeTestImages(into, join(directory, 'busybox')),
+  },
+  layer: {
+    makes: ['kubectl', 'helm'],
+    pins: [layer],
+    build: (into, directory) => unpackLayer(into, join(directory, 'busybox')),
+  },
+  crds: { makes: ['crds'], pins: pinsOf('sidecars'), build: into => copyCustomResources('sidecars', into) },
+  kubernetes: {
+    makes: toolsOf('kubernetes'),
+    pins: pinsOf('kubernetes'),
+    build: into => buildTools('kubernetes', into),
+  },
+  sidecars: {
+    makes: toolsOf('sidecars'),
+    pins: pinsOf('sidecars'),
+    build: into => buildTools('sidecars', into),
+  },
+  'sidecar-images': {
+    makes: ['sidecars.tar'],
+    pins: [...pinsOf('sidecars'), textOf('images.ts')],
+    build: (into, directory) => makeSidecarImages(into, directory),
+  },
+};
+
+/** Builds what is not there yet, or was built from other pins; by default every part. Throws what the first failure says. */
+export function buildParts(directory: string, names: readonly string[]): void {
+  mkdirSync(directory, { recursive: true });
+  const chosen = names.length > 0 ? names : Object.keys(parts);
+  for (const name of chosen) {
+    const part = parts[name];
+    if (part === undefined) throw new Error(`no part "${name}": ${Object.keys(parts).join(', ')}`);
+    if (!isBuilt(directory, name, part)) buildPart(directory, name, part);
+  }
+}
+
+/** What is missing in a directory, however it came there. */
+export function missingPrograms(directory: string): readonly string[] {
+  const made = Object.values(parts).flatMap(part => part.makes);
+  return made.filter(name => !existsSync(join(directory, name)));
+}
+
+/** What was put there by others is taken as it is. */
+function isBuilt(directory: string, name: string, { makes }: Part): boolean {
+  const stamp = stampOf(directory, name);
+  if (!existsSync(stamp)) return makes.every(file => existsSync(join(directory, file)));
+  return readFileSync(stamp, 'utf8') === digestOf(name);
+}
+
+/** Each file replaces the one before at once: what runs keeps the file it was started from. */
+function buildPart(directory: string, name: string, part: Part): void {
+  process.stderr.write(`building ${name}\n`);
+  const draft = mkdtempSync(join(directory, '.draft-'));
+  try {
+    part.build(draft, directory);
+    for (const file of readdirSync(draft)) {
+      rmSync(join(directory, file), { recursive: true, force: true });
+      renameSync(join(draft, file), join(directory, file));
+    }
+    writeFileSync(stampOf(directory, name), digestOf(name));
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+const stampOf = (directory: string, name: string) => join(directory, `.built-${name}`);
+
+const digestOf = (name: string) =>
+  createHash('sha256').update(JSON.stringify(parts[name]?.pins)).digest('hex');

@@ -1,0 +1,15 @@
+/**
+ * Who has which address. Nothing of it is seen outside the site's namespaces. A cluster's API server has the first address of
+ * its service range, where pods look for it: this needs no kube-proxy.
+ */
+export const serviceRangeOf = (cluster: number): string => `10.${95 + cluster}.0.0/16`;
+export const apiAddressOf = (cluster: number): string => `10.${95 + cluster}.0.1`;
+export const dnsAddressOf = (cluster: number): string => `10.${95 + cluster}.0.10`;
+/** Where a cluster's programs that only talk to each other listen. */
+export const loopbackOf = (cluster: number): string => `127.0.0.${cluster}`;
+
+/** Nodes are numbered across all clusters of a site. */
+export const nodeAddressOf = (node: number): string => `10.199.${node}.2`;
+export const gatewayOf = (node: number): string => `10.199.${node}.1`;
+/** The first three numbers of the addresses of a node's pods. */
+export const podSubnetOf = (node: number): string => `10.200.${node}`;

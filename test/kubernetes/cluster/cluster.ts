@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { capture } from './capture.ts';
+import { startControlPlane, type ControlPlane } from './control-plane.ts';
+import { makeCredentials, type Credentials } from './credentials.ts';
+import type { Site } from './site.ts';
+import { waitFor } from './wait.ts';
+
+/** A Kubernetes that runs in a site. */
+export interface Cluster {
+  readonly number: number;
+  readonly site: Site;
+  readonly credentials: Credentials;
+  readonly controlPlane: ControlPlane;
+  /** The command line of kubectl as the cluster's administrator. */
+  commandLine(args: readonly string[]): readonly string[];
+  /** What kubectl prints as the cluster's administrator; rejects with what it says when it fails. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** Applies manifests. */
+  apply(...manifests: readonly object[]): Promise<void>;
+}
+
+/** Numbers a cluster within its site, from 1, and names the nodes that may join it. */
+export type ClusterPlan = { readonly number: number; readonly nodes: readonly string[] };
+
+/** Starts a cluster without nodes; resolves once its API server answers. */
+export async function startCluster(site: Site, { number, nodes }: ClusterPlan): Promise<Cluster> {
+  const credentials = makeCredentials(join(site.directory, `cluster-${number}`), number, nodes);
+  const controlPlane = await startControlPlane(site, number, credentials);
+  const commandLine = (args: readonly string[]) =>
+    site.namespace.enter([
+      join(site.bin, 'kubectl'),
+      '--kubeconfig',
+      credentials.kubeconfigOf('admin'),
+      ...args,
+    ]);
+  const kubectl = (...args: readonly string[]) => capture(commandLine(args));
+  await waitFor('the API server', () => kubectl('get', '--raw', '/readyz'), controlPlane.apiServer);
+  controlPlane.startControllers();
+  return {
+    number,
+    site,
+    credentials,
+    controlPlane,
+    commandLine,
+    kubectl,
+    async apply(...manifests) {
+      const list = { apiVersion: 'v1', kind: 'List', items: manifests };
+      await capture(commandLine(['apply', '--filename', '-']), JSON.stringify(list));
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pauseImage } from '../build/images.ts';
+import { dnsAddressOf, nodeAddressOf, podSubnetOf } from './addresses.ts';
+
+/** Where a node's files are, which programs it runs, and which cluster and address it has. */
+export type NodePlan = {
+  readonly directory: string;
+  readonly bin: string;
+  readonly cluster: number;
+  readonly number: number;
+  readonly cgroup: string;
+};
+
+/** What containerd listens on, in the node's namespace. */
+export const runtimeSocket = '/run/containerd/containerd.sock';
+
+/** Writes the settings of containerd and kubelet and the network plugin; returns the paths of the settings. */
+export function writeNodeFiles(plan: NodePlan): { readonly containerd: string; readonly kubelet: string } {
+  const containerd = join(plan.directory, 'containerd.toml');
+  const kubelet = join(plan.directory, 'kubelet.json');
+  writeFileSync(containerd, containerdSettings(plan));
+  writeFileSync(kubelet, JSON.stringify(kubeletSettings(plan), undefined, 2));
+  writeNetwork(plan);
+  return { containerd, kubelet };
+}
+
+function writeNetwork({ directory, number }: NodePlan): void {
+  const plugins = join(directory, 'cni');
+  mkdirSync(join(plugins, 'addresses'), { recursive: true });
+  mkdirSync(join(directory, 'cni-networks'));
+  for (const name of ['loopback', 'ptp']) {
+    copyFileSync(join(import.meta.dirname, 'cni.sh'), join(plugins, name));
+    chmodSync(join(plugins, name), 0o755);
+  }
+  writeFileSync(join(plugins, 'subnet'), podSubnetOf(number));
+  const network = { cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'ptp' }] };
+  writeFileSync(join(directory, 'cni-networks', 'pods.conflist'), JSON.stringify(network));
+}
+
+/** A machine without CAP_SYS_RESOURCE cannot lower a process's score. */
+const containerdSettings = ({ directory, bin }: NodePlan) => `version = 2
+root = "${directory}/containerd"
+state = "/run/containerd"
+[grpc]
+  address = "${runtimeSocket}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "${directory}/containerd-opt"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${pauseImage}"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "${directory}/cni"
+    conf_dir = "${directory}/cni-networks"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      BinaryName = "${bin}/runc"
+      SystemdCgroup = false
+`;
+
+/** The machine's own disk and memory are others' concern: nothing is evicted. */
+const kubeletSettings = ({ cluster, number, cgroup }: NodePlan) => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  address: nodeAddressOf(number),
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  authorization: { mode: 'AlwaysAllow' },
+  containerRuntimeEndpoint: `unix://${runtimeSocket}`,
+  cgroupDriver: 'cgroupfs',
+  cgroupRoot: `/${cgroup}`,
+  failCgroupV1: false,
+  failSwapOn: false,
+  oomScoreAdj: 0,
+  // A volume is mounted once the node's status says that it is in use there: by default up to ten seconds later.
+  nodeStatusUpdateFrequency: '1s',
+  makeIPTablesUtilChains: false,
+  clusterDNS: [dnsAddressOf(cluster)],
+  clusterDomain: 'cluster.local',
+  volumePluginDir: '/var/lib/kubelet/volume-plugins',
+  imageGCHighThresholdPercent: 100,
+  evictionHard: Object.fromEntries(
+    ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available'].map(name => [
+      name,
+      '0%',
+    ]),
+  ),
+});
