@@ -8,6 +8,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   unit: ['deploy/fetch-helm.sh'],
   machine: ['deploy/install-tools.sh'],
   conformance: ['deploy/install-tools.sh'],
+  kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
 };
 
@@ -24,7 +25,7 @@ export function usualTests(): readonly string[] {
   return findTests(usual);
 }
 
-/** What takes longer at full length, and what runs in virtual machines: all that `npm test` leaves out. */
+/** What takes longer at full length, and what runs in virtual machines: all that `npm test` leaves out but Kubernetes. */
 export function fullTests(): readonly string[] {
   const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
   return [...findTests(['vm']), ...sampled];

@@ -1,0 +1,133 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { keySetOf, makeKey } from '../../../src/controller/key.ts';
+import { apiAddressOf } from '../cluster/addresses.ts';
+import { capture } from '../cluster/capture.ts';
+import type { Program } from '../cluster/program.ts';
+import type { Site } from '../cluster/site.ts';
+import { waitFor } from '../cluster/wait.ts';
+
+const checkout = resolve(import.meta.dirname, '../../..');
+const fairlead = [join(checkout, 'node_modules/.bin/node'), join(checkout, 'src/fairlead.mjs')];
+
+/** The gateway that a site's clusters share: a process beside their control planes. */
+export interface Gateway {
+  /** The directory of its pools, which nodes see as well. */
+  readonly pools: string;
+  /** The device of the filesystem with the images, which nodes mount at the same path. */
+  readonly device: string;
+  /** Its certificate, which clients have to trust. */
+  readonly certificate: string;
+  /** The path of a file that `fairlead enroll` wrote for a cluster. */
+  fileOf(cluster: string, what: 'secret' | 'values'): string;
+  /** The process that runs, or ran last. */
+  process(): Program;
+  /** Starts it again after it has ended; resolves once it serves. */
+  start(): Promise<void>;
+  /** How many rows of one of its tables have what is asked for, such as `id = ?`. */
+  count(table: 'volumes' | 'snapshots' | 'attachments' | 'nodes', where?: string, value?: string): number;
+  /** The names of the files and directories that are volumes or snapshots in a pool. */
+  stored(pool: string): readonly string[];
+  /** What `fairlead admin audit` finds. */
+  audit(): Promise<string>;
+}
+
+const readiness = `fetch('http://127.0.0.1:7701/readyz').then(({ ok }) => process.exit(ok ? 0 : 1))`;
+
+/** The pools, and which of their settings say what they are: one of images and one of directories. */
+const backends = { fast: 'image', files: 'dir' };
+
+/** Enrolls clusters as a user does and starts a gateway for them. */
+export async function startGateway(site: Site, clusters: readonly string[]): Promise<Gateway> {
+  const directory = join(site.directory, 'gateway');
+  const pools = join(directory, 'pools');
+  for (const name of Object.keys(backends)) mkdirSync(join(pools, name), { recursive: true });
+  const device = await makeFilesystem(site, join(pools, 'fast'));
+  const url = `https://${apiAddressOf(1)}:7700`;
+  for (const cluster of clusters)
+    await capture([...fairlead, 'enroll', cluster, '--gateway', url, '--dir', directory]);
+  await makeCertificate(directory);
+  const operator = await makeKey('operator');
+  writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(operator), { mode: 0o600 });
+  writeFileSync(join(directory, 'operators.jwks.json'), keySetOf(operator));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf(pools, clusters)));
+  const store = join(directory, 'store.sqlite');
+  const launch = () => site.namespace.start('gateway', [...fairlead, ...gatewayArgs(directory)]);
+  const admin = ['--gateway', url, '--key-file', join(directory, 'operator.jwk.json')];
+  const audit = () =>
+    site.run([
+      'env',
+      `NODE_EXTRA_CA_CERTS=${certificateOf(directory)}`,
+      ...fairlead,
+      'admin',
+      'audit',
+      ...admin,
+    ]);
+  let process = launch();
+  const isReady = () => site.run([fairlead[0] ?? '', '--eval', readiness]);
+  const served = async () => void (await waitFor('the gateway', isReady));
+  await served();
+  return {
+    pools,
+    device,
+    certificate: certificateOf(directory),
+    fileOf: (cluster, what) => join(directory, `${cluster}.${what}.yaml`),
+    process: () => process,
+    async start() {
+      process = launch();
+      await served();
+    },
+    count: (table, where, value) => countRows(store, `${table} where ${where ?? '1 = 1'}`, value),
+    stored: pool => readdirSync(join(pools, pool)).filter(name => !name.startsWith('.')),
+    audit,
+  };
+}
+
+const certificateOf = (directory: string) => join(directory, 'tls.crt');
+
+const configurationOf = (pools: string, clusters: readonly string[]) => ({
+  pools: Object.fromEntries(
+    Object.entries(backends).map(([name, backend]) => [name, { backend, dir: join(pools, name) }]),
+  ),
+  clusters: Object.fromEntries(clusters.map(name => [name, { keys: `${name}.jwks.json` }])),
+  operators: { keys: 'operators.jwks.json' },
+});
+
+const gatewayArgs = (directory: string) => [
+  'gateway',
+  `--config=${join(directory, 'gateway.yaml')}`,
+  `--store=${join(directory, 'store.sqlite')}`,
+  '--listen=0.0.0.0:7700',
+  '--metrics-listen=127.0.0.1:7701',
+  `--tls-cert-file=${certificateOf(directory)}`,
+  `--tls-key-file=${join(directory, 'tls.key')}`,
+];
+
+/** Snapshots and clones of volumes in use need a filesystem that copies files at one instant. */
+async function makeFilesystem(site: Site, directory: string): Promise<string> {
+  const file = `${directory}.xfs`;
+  await site.run(['truncate', '--size', '20G', file]);
+  await site.run(['mkfs.xfs', '-q', '-m', 'reflink=1', file]);
+  const device = await site.run(['losetup', '--find', '--show', file]);
+  await site.run(['mount', device, directory]);
+  return device;
+}
+
+/** Its address is that of the first cluster's API server, which every node reaches. */
+async function makeCertificate(directory: string): Promise<void> {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const name = ['-subj', '/CN=gateway', '-addext', `subjectAltName=IP:${apiAddressOf(1)}`];
+  const files = ['-keyout', join(directory, 'tls.key'), '-out', certificateOf(directory)];
+  await capture(['openssl', 'req', '-x509', ...key, ...name, ...files]);
+}
+
+function countRows(store: string, what: string, value?: string): number {
+  const database = new DatabaseSync(store, { readOnly: true });
+  try {
+    const statement = database.prepare(`select count(*) as count from ${what}`);
+    return Number(statement.get(...(value === undefined ? [] : [value]))?.['count']);
+  } finally {
+    database.close();
+  }
+}

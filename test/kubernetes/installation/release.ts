@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { capture } from '../cluster/capture.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Gateway } from './gateway.ts';
+
+const chart = resolve(import.meta.dirname, '../../../deploy/chart');
+
+/** The namespace of the chart's release. */
+export const releaseNamespace = 'fairlead';
+
+const waiting = ['--wait', '--timeout', '3m'];
+
+/** The StorageClasses that scenarios use. */
+const storageClasses = [
+  { name: 'ext4', pool: 'fast', fsType: 'ext4', volumeBindingMode: 'Immediate' },
+  { name: 'xfs', pool: 'fast', fsType: 'xfs', mountOptions: ['noatime'] },
+  { name: 'fast', pool: 'fast' },
+  { name: 'files', pool: 'files', volumeBindingMode: 'Immediate' },
+];
+
+/** A cluster's part of Fairlead, as the chart installs it. */
+export interface Release {
+  /** Installs it, or changes what is installed; more values may be set as Helm takes them. Resolves once all runs. */
+  install(...sets: readonly string[]): Promise<void>;
+  uninstall(): Promise<void>;
+}
+
+/** What brings snapshots to a cluster, as its administrator has installed it before any driver. */
+export async function installSnapshots(cluster: Cluster): Promise<void> {
+  const { site, credentials, number } = cluster;
+  await cluster.kubectl('apply', '--filename', join(site.bin, 'crds'));
+  await cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s');
+  site.namespace.start(`cluster-${number}-snapshot-controller`, [
+    join(site.bin, 'snapshot-controller'),
+    `--kubeconfig=${credentials.kubeconfigOf('admin')}`,
+    '--feature-gates=CSIVolumeGroupSnapshot=true',
+  ]);
+}
+
+/** Prepares the installation of the chart in a cluster that is enrolled by this name. */
+export async function prepareRelease(cluster: Cluster, name: string, gateway: Gateway): Promise<Release> {
+  const { site, credentials } = cluster;
+  await cluster.kubectl('create', 'namespace', releaseNamespace);
+  await cluster.kubectl('apply', '--filename', gateway.fileOf(name, 'secret'));
+  const values = join(site.directory, `${name}.values.json`);
+  writeFileSync(values, JSON.stringify(valuesFor(gateway)));
+  const how = ['--kubeconfig', credentials.kubeconfigOf('admin'), '--namespace', releaseNamespace];
+  const command = ['env', `HOME=${site.directory}`, join(site.bin, 'helm'), ...how];
+  const helm = (...args: readonly string[]) => capture(site.namespace.enter([...command, ...args]));
+  return {
+    async install(...sets) {
+      const files = [gateway.fileOf(name, 'values'), values].flatMap(file => ['--values', file]);
+      const certificate = ['--set-file', `extraCaCerts=${gateway.certificate}`];
+      const more = sets.flatMap(set => ['--set', set]);
+      await helm('upgrade', '--install', 'fairlead', chart, ...waiting, ...files, ...certificate, ...more);
+    },
+    async uninstall() {
+      await helm('uninstall', 'fairlead', ...waiting);
+    },
+  };
+}
+
+const valuesFor = (gateway: Gateway) => ({
+  image: { pullPolicy: 'Never' },
+  controller: { replicas: 1 },
+  node: { localRoots: [gateway.pools] },
+  storageClasses,
+  volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
+});

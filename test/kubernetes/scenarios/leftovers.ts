@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { waitFor } from '../cluster/wait.ts';
+import type { Node } from '../cluster/node.ts';
+import type { Installation } from '../installation/installation.ts';
+
+/** Resolves once no volume is left, nor anything that belonged to one. */
+export async function untilNothingIsLeft({ gateway, east, west }: Installation): Promise<void> {
+  await waitFor('everything to be gone', async () => {
+    for (const { cluster, nodes } of [east, west]) {
+      const kinds = 'pv,volumeattachments,volumesnapshotcontents,volumegroupsnapshotcontents';
+      assert.equal(await cluster.kubectl('get', kinds, '--output', 'name'), '');
+      for (const node of nodes) assert.deepEqual(await volumesOn(node, gateway.device), []);
+    }
+    for (const table of ['volumes', 'snapshots', 'attachments'] as const)
+      assert.equal(gateway.count(table), 0, table);
+    for (const pool of ['fast', 'files']) assert.deepEqual(gateway.stored(pool), []);
+    await gateway.audit();
+    return true;
+  });
+}
+
+/** The mounts, records and devices of volumes that a node has; volumes are files on the device of the pool. */
+async function volumesOn(node: Node, poolDevice: string): Promise<readonly string[]> {
+  const filesystem = poolDevice.replace('/dev/loop', '7:');
+  const devices = `losetup --list --noheadings --output NAME,BACK-MAJ:MIN | grep ' ${filesystem}$'`;
+  const script = `grep -F csi.fairlead.dev /proc/self/mountinfo; ls /var/lib/fairlead/volumes; ${devices}; true`;
+  const found = await node.run(['sh', '-c', script]);
+  return found.split('\n').filter(Boolean);
+}
+
+/** Throws when a site that has ended left a file, a process or a control group. */
+export function requireGone(directory: string): void {
+  assert.equal(existsSync(directory), false);
+  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name));
+  assert.deepEqual(
+    processes.map(commandLineOf).filter(line => line.includes(directory)),
+    [],
+  );
+  const groups = globSync(`/sys/fs/cgroup/{,*/}${basename(directory)}*`);
+  assert.deepEqual(groups, []);
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    // It has ended.
+    return '';
+  }
+}

@@ -1,0 +1,85 @@
+import { testImage } from '../build/images.ts';
+
+/** A claim: by default for 64 MiB of ext4 that one node writes. */
+export type ClaimOptions = {
+  readonly class?: string;
+  readonly size?: string;
+  readonly mode?: string;
+  readonly isBlock?: boolean;
+  readonly attributes?: string;
+  readonly dataSource?: object;
+  readonly labels?: object;
+};
+
+/** The manifest of a claim. */
+export function claim(name: string, options: ClaimOptions = {}): object {
+  const metadata = { name, labels: options.labels };
+  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: claimSpec(options) };
+}
+
+/** What a claim asks for, as a template has it too. */
+export function claimSpec(options: ClaimOptions): object {
+  return {
+    storageClassName: options.class ?? 'ext4',
+    volumeAttributesClassName: options.attributes,
+    volumeMode: options.isBlock === true ? 'Block' : 'Filesystem',
+    accessModes: [options.mode ?? 'ReadWriteOnce'],
+    resources: { requests: { storage: options.size ?? '64Mi' } },
+    dataSource: options.dataSource,
+  };
+}
+
+/** A pod with one volume, at /data, or as the device /dev/data: by its claim, or as a volume of another kind. */
+export type PodOptions = {
+  readonly claim?: string;
+  readonly volume?: object;
+  readonly isBlock?: boolean;
+  readonly isReadOnly?: boolean;
+  readonly script?: string;
+  readonly node?: string;
+  readonly securityContext?: object;
+};
+
+/** The manifest of a pod that runs a script, is ready once that has ended well, and then sleeps. */
+export function pod(name: string, options: PodOptions): object {
+  const { script = 'true', isBlock = false, node } = options;
+  const persistentVolumeClaim = { claimName: options.claim, readOnly: options.isReadOnly };
+  const container = {
+    name: 'main',
+    image: testImage,
+    command: ['sh', '-c', `set -e; ${script}; touch /tmp/done; exec sleep 100000`],
+    readinessProbe: { exec: { command: ['test', '-e', '/tmp/done'] }, periodSeconds: 1 },
+    ...(isBlock
+      ? { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] }
+      : { volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      nodeSelector: node === undefined ? {} : { 'kubernetes.io/hostname': node },
+      securityContext: options.securityContext,
+      containers: [container],
+      volumes: [{ name: 'data', ...(options.volume ?? { persistentVolumeClaim }) }],
+    },
+  };
+}
+
+/** The manifest of a snapshot of a claim. */
+export const snapshot = (name: string, source: string): object => ({
+  apiVersion: 'snapshot.storage.k8s.io/v1',
+  kind: 'VolumeSnapshot',
+  metadata: { name },
+  spec: { volumeSnapshotClassName: 'fairlead', source: { persistentVolumeClaimName: source } },
+});
+
+/** Where a claim's content comes from: a snapshot, or another claim. */
+export const fromSnapshot = (name: string): object => ({
+  apiGroup: 'snapshot.storage.k8s.io',
+  kind: 'VolumeSnapshot',
+  name,
+});
+export const fromClaim = (name: string): object => ({ kind: 'PersistentVolumeClaim', name });

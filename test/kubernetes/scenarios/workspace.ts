@@ -1,0 +1,81 @@
+import { capture } from '../cluster/capture.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { waitFor } from '../cluster/wait.ts';
+import type { Installation } from '../installation/installation.ts';
+
+/** A namespace of Kubernetes that one scenario has to itself. */
+export interface Workspace {
+  readonly name: string;
+  readonly cluster: Cluster;
+  /** What kubectl prints in that namespace; rejects with what it says when it fails. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** Applies manifests to it. */
+  apply(...manifests: readonly object[]): Promise<void>;
+  /** Resolves once these pods are ready. */
+  untilReady(...pods: readonly string[]): Promise<void>;
+  /** Resolves once kubectl reads this at a path of an object, such as `claim/data` and `{.status.phase}`. */
+  untilReads(object: string, path: string, expected: RegExp): Promise<string>;
+  /** Resolves with the events of an object once one matches. */
+  untilEvent(object: string, expected: RegExp): Promise<string>;
+  /** What a command in a pod prints. */
+  exec(pod: string, ...argv: readonly string[]): Promise<string>;
+  /** Deletes objects, such as `pod/one`, and waits until they are gone. */
+  remove(...objects: readonly string[]): Promise<void>;
+}
+
+/** One thing that a user does, by the sentence that tells it. */
+export type Scenarios = Readonly<Record<string, (installation: Installation) => Promise<void>>>;
+
+/** Does work in a namespace of its own and deletes it with all that is in it; what failed is told with the namespace's events. */
+export async function inWorkspace(
+  cluster: Cluster,
+  name: string,
+  work: (workspace: Workspace) => Promise<void>,
+): Promise<void> {
+  await cluster.kubectl('create', 'namespace', name);
+  const workspace = openWorkspace(cluster, name);
+  await waitFor('the service account', () => workspace.kubectl('get', 'serviceaccount', 'default'));
+  try {
+    await work(workspace);
+  } catch (error) {
+    const events = await workspace.kubectl('get', 'events,pods,pvc').catch(() => '');
+    throw new Error(`in namespace ${name} of cluster ${cluster.number}:\n${events}`, { cause: error });
+  }
+  await cluster.kubectl('delete', 'namespace', name, '--timeout=180s');
+}
+
+function openWorkspace(cluster: Cluster, name: string): Workspace {
+  const kubectl = (...args: readonly string[]) => cluster.kubectl('--namespace', name, ...args);
+  const read = (object: string, path: string) => kubectl('get', object, '--output', `jsonpath=${path}`);
+  return {
+    name,
+    cluster,
+    kubectl,
+    async apply(...manifests) {
+      const list = { apiVersion: 'v1', kind: 'List', items: manifests };
+      const argv = cluster.commandLine(['--namespace', name, 'apply', '--filename', '-']);
+      await capture(argv, JSON.stringify(list));
+    },
+    async untilReady(...pods) {
+      const objects = pods.map(pod => `pod/${pod}`);
+      await kubectl('wait', '--for=condition=Ready', ...objects, '--timeout=180s');
+    },
+    untilReads: (object, path, expected) => until(`${path} of ${object}`, () => read(object, path), expected),
+    untilEvent(object, expected) {
+      const events = () => kubectl('events', '--for', object, '--output', 'jsonpath={.items[*].message}');
+      return until(`an event of ${object}`, events, expected);
+    },
+    exec: (pod, ...argv) => kubectl('exec', pod, '--', ...argv),
+    async remove(...objects) {
+      await kubectl('delete', ...objects, '--timeout=180s');
+    },
+  };
+}
+
+function until(what: string, look: () => Promise<string>, expected: RegExp): Promise<string> {
+  return waitFor(what, async () => {
+    const seen = await look();
+    if (!expected.test(seen)) throw new Error(`saw "${seen}"`);
+    return seen;
+  });
+}
