@@ -4,6 +4,7 @@ import { whyNoCluster } from './build/main.ts';
 import { install, openInstallationSite, type Installation } from './installation/installation.ts';
 import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
+import { deploymentScenarios } from './scenarios/deployment.ts';
 import { measure } from './scenarios/figures.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
 import { placementScenarios } from './scenarios/placement.ts';
@@ -40,6 +41,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
       ...copyScenarios,
       ...volumeScenarios,
       ...placementScenarios,
+      ...deploymentScenarios,
     }))
       test(sentence, async () => {
         await play(installation).catch((error: unknown) => {

@@ -7,6 +7,9 @@ import { startGateway, type Gateway } from './gateway.ts';
 import { buildImage } from './image.ts';
 import { installSnapshots, prepareRelease, type Release } from './release.ts';
 
+/** A third name at the gateway, for a driver whose controller is not where its agents are. */
+export const awayCluster = 'away';
+
 /** A cluster with Fairlead in it. */
 export type Served = {
   readonly cluster: Cluster;
@@ -25,7 +28,7 @@ export type Installation = {
 /** Makes the clusters and the gateway and installs Fairlead by its chart. All of it ends with the site. */
 export async function install(site: Site): Promise<Installation> {
   const [gateway, image, east, west] = await Promise.all([
-    startGateway(site, ['east', 'west']),
+    startGateway(site, ['east', 'west', awayCluster]),
     buildImage(join(site.directory, 'image')),
     startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
     startWithNodes(site, { number: 2, nodes: ['west-1'], firstNode: 3 }),

@@ -1,0 +1,127 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { apiAddressOf } from '../cluster/addresses.ts';
+import { capture } from '../cluster/capture.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { awayCluster, type Installation } from '../installation/installation.ts';
+import { claim, pod } from './manifests.ts';
+import { inWorkspace, type Scenarios } from './workspace.ts';
+
+const deploy = resolve(import.meta.dirname, '../../../deploy');
+
+/** What `deploy/` has beside a release of all in one cluster. */
+export const deploymentScenarios: Scenarios = {
+  'each example does what it says': ({ east }) =>
+    inWorkspace(east.cluster, 'examples', async at => {
+      await applyClasses(east.cluster);
+      const apply = (...names: readonly string[]) =>
+        at.kubectl('apply', ...names.map(name => `--filename=${deploy}/examples/${name}.yaml`));
+      await apply('read-write-once', 'read-write-many', 'read-only-many', 'group-snapshot');
+      await at.kubectl('rollout', 'status', 'statefulset/read-write-once', '--timeout=180s');
+      await apply('snapshot', 'clone');
+      await at.untilReady('restored', 'clone');
+      await apply('expansion', 'read-write-once-pod', 'block', 'ephemeral', 'modify');
+      await at.untilReads('pvc/data-read-write-once-0', '{.status.capacity.storage}', /^3Gi$/);
+      await at.untilReady('one-pod', 'block', 'ephemeral', 'modify');
+      for (const name of ['read-write-many', 'read-only-many'])
+        await at.kubectl('rollout', 'status', `deployment/${name}`, '--timeout=180s');
+      await at.untilReads('volumegroupsnapshot/bank', '{.status.readyToUse}', /^true$/);
+      await at.remove('volumegroupsnapshot/bank');
+    }),
+
+  'a cluster with nothing but the agent is served by a controller elsewhere': installation =>
+    inWorkspace(installation.west.cluster, 'agent-alone', async at => {
+      const { agent, controller } = await installApart(installation);
+      await at.apply(
+        claim('data', { class: 'away', mode: 'ReadWriteMany' }),
+        pod('app', { claim: 'data', script: 'echo 1 > /data/file' }),
+      );
+      await at.untilReady('app');
+      const found = await at.kubectl('--namespace=agent', 'get', 'pods', '--output=name');
+      if (/controller/.test(found)) throw new Error(`saw ${found}`);
+      await at.remove('pod/app', 'pvc/data');
+      const names = '{.items[?(@.spec.storageClassName=="away")].metadata.name}';
+      await at.untilReads('pv', names, /^$/);
+      await controller('uninstall', 'away', '--wait');
+      await agent('uninstall', 'away', '--wait');
+    }),
+};
+
+/** The classes of the examples, as the chart makes them. */
+async function applyClasses(cluster: Cluster): Promise<void> {
+  const files = [
+    '--values',
+    `${deploy}/snapshots/minimal.values.yaml`,
+    '--values',
+    `${deploy}/values/examples.yaml`,
+  ];
+  const none = ['volumeSnapshotClasses', 'volumeGroupSnapshotClasses'].map(name => `--set-json=${name}=[]`);
+  const chart = ['fairlead', `${deploy}/chart`, '--show-only=templates/cluster/classes.yaml'];
+  const classes = await helmOf(cluster, 'default')(
+    'template',
+    ...chart,
+    ...files,
+    ...none,
+    '--kube-version=1.36',
+  );
+  await capture(cluster.commandLine(['apply', '--filename', '-']), classes);
+}
+
+/** Another driver: its agent in the second cluster, and its controller in the first. */
+async function installApart({ gateway, site, east, west }: Installation) {
+  const agent = helmOf(west.cluster, 'agent');
+  const controller = helmOf(east.cluster, 'hosting');
+  const directory = join(site.directory, 'away');
+  mkdirSync(directory);
+  const values = join(directory, 'values.json');
+  const driver = { name: 'away.fairlead.dev' };
+  const node = { port: 9810, statePath: '/var/lib/fairlead-away', localRoots: [gateway.pools] };
+  const storageClasses = [{ name: 'away', pool: 'files' }];
+  const image = { pullPolicy: 'Never' };
+  writeFileSync(values, JSON.stringify({ driver, node, image, storageClasses, controller: { replicas: 1 } }));
+  const chart = [`${deploy}/chart`, `--values=${values}`, '--wait', '--timeout=3m'];
+  const alone = ['--set=controller.enabled=false', '--set=controller.remoteAccess=true'];
+  const noClasses = ['volumeSnapshotClasses', 'volumeGroupSnapshotClasses'].map(
+    name => `--set-json=${name}=[]`,
+  );
+  await agent('install', 'away', ...chart, ...alone, ...noClasses, '--create-namespace');
+  const kubeconfig = await writeKubeconfig(west.cluster, directory);
+  const kubectl = (...args: readonly string[]) => east.cluster.kubectl('--namespace=hosting', ...args);
+  await kubectl('create', 'namespace', 'hosting');
+  await kubectl('create', 'secret', 'generic', 'remote', `--from-file=kubeconfig=${kubeconfig}`);
+  const secret = readFileSync(gateway.fileOf(awayCluster, 'secret'), 'utf8');
+  const here = secret.replace('"namespace":"fairlead"', '"namespace":"hosting"');
+  await capture(east.cluster.commandLine(['apply', '--filename', '-']), here);
+  const known = [
+    `--values=${gateway.fileOf(awayCluster, 'values')}`,
+    `--set-file=extraCaCerts=${gateway.certificate}`,
+  ];
+  const remote = ['--set=remoteKubeconfig.secretName=remote', '--set=remoteKubeconfig.namespace=agent'];
+  await controller('install', 'away', ...chart, ...known, ...remote);
+  return { agent, controller };
+}
+
+/** As the guide tells: of the token that the agent's release makes. */
+async function writeKubeconfig(cluster: Cluster, directory: string): Promise<string> {
+  const read = async (key: string): Promise<string> => {
+    const secret = ['secret', 'away-fairlead-controller-token', `--output=jsonpath={.data.${key}}`];
+    return Buffer.from(await cluster.kubectl('--namespace=agent', 'get', ...secret), 'base64').toString();
+  };
+  const [authority, file] = [join(directory, 'ca.crt'), join(directory, 'kubeconfig')];
+  writeFileSync(authority, await read('ca\\.crt'));
+  const server = `https://${apiAddressOf(cluster.number)}`;
+  for (const args of [
+    ['set-cluster', 'away', `--server=${server}`, `--certificate-authority=${authority}`, '--embed-certs'],
+    ['set-credentials', 'away', `--token=${await read('token')}`],
+    ['set-context', 'away', '--cluster=away', '--user=away'],
+    ['use-context', 'away'],
+  ])
+    await capture([join(cluster.site.bin, 'kubectl'), 'config', `--kubeconfig=${file}`, ...args]);
+  return file;
+}
+
+function helmOf({ site, credentials }: Cluster, namespace: string) {
+  const how = [`--kubeconfig=${credentials.kubeconfigOf('admin')}`, `--namespace=${namespace}`];
+  const command = ['env', `HOME=${site.directory}`, join(site.bin, 'helm'), ...how];
+  return (...args: readonly string[]) => capture(site.namespace.enter([...command, ...args]));
+}
