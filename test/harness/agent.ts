@@ -9,6 +9,7 @@ import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubele
 import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
 import { cli } from './dev.ts';
 import {
+  apartFromOthers,
   bindToItself,
   loopDevicesOf,
   makeTemporaryDirectory,
@@ -68,7 +69,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
     bindToItself(dir, 'private');
     bindToItself(root, 'shared');
   }
-  const nodeBy = home === 'pod' ? ['unshare', '--mount', '--propagation', 'unchanged'] : [];
+  const nodeBy = home === 'pod' ? apartFromOthers(dir) : [];
   const started: { end(): Promise<void> }[] = [];
   t.after(async () => {
     for (const one of started.toReversed()) await one.end();

@@ -57,6 +57,20 @@ export async function connectElsewhere(
   return { device: line.toString().trim(), end };
 }
 
+/** Else the copies of other tests' mounts would keep their devices busy for as long as the mount namespace lives. */
+const forgetOthers = `
+others() {
+  cut -d ' ' -f 5 /proc/self/mountinfo | grep /fairlead-test- | grep -vxF "$0" | grep -vF "$0/" | sort --reverse
+}
+others | while read -r path; do mount --make-private "$path"; done
+others | while read -r path; do umount --lazy -- "$path"; done
+exec "$@"`;
+
+/** The beginning of a command that runs in a mount namespace of its own, with this test's mounts and propagation. */
+export function apartFromOthers(dir: string): readonly string[] {
+  return ['unshare', '--mount', '--propagation', 'unchanged', 'sh', '-c', forgetOthers, dir];
+}
+
 /** What tests themselves mounted, which no agent has to take away. */
 const ground = new Set<string>();
 
