@@ -18,22 +18,28 @@ export type Package = { readonly name: string; readonly control: string; readonl
 /** A file of a package: where it lies unpacked, and in the image. */
 type Owned = { readonly owner: Package; readonly source: string };
 
-const options = { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, LC_ALL: 'C' } } as const;
+const options = {
+  encoding: 'utf8',
+  stdio: 'pipe',
+  maxBuffer: 1 << 28,
+  env: { ...process.env, LC_ALL: 'C' },
+} as const;
 
 /** Downloads what the image is made of, and all that it depends on, as the machine's own apt is set up. */
 export function download(cache: string): readonly string[] {
   mkdirSync(join(cache, 'archives/partial'), { recursive: true });
-  let files = filesOf(cache);
-  if (!files.every(file => existsSync(file))) {
-    try {
-      install(cache, '--download-only');
-    } catch {
-      execFileSync('apt-get', ['update', '-qq'], { ...options, stdio: 'inherit' });
-      install(cache, '--download-only');
-      files = filesOf(cache);
-    }
+  const complete = (): readonly string[] => {
+    const files = filesOf(cache);
+    if (!files.every(file => existsSync(file))) install(cache, '--download-only');
+    return files.filter(file => !unused.test(basename(file))).sort();
+  };
+  try {
+    return complete();
+  } catch {
+    // Its lists are missing, or name what is there no more.
+    execFileSync('apt-get', ['update', '-qq'], { ...options, stdio: 'inherit' });
+    return complete();
   }
-  return files.filter(file => !unused.test(basename(file))).sort();
 }
 
 /** Where apt keeps the packages that it would install. */
