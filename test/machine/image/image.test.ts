@@ -4,7 +4,7 @@ import { chownSync, existsSync, globSync, lstatSync, mkdirSync, readFileSync } f
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { runtime, user } from '../../../deploy/image/contents.ts';
+import { nodeCommand, runtime, user } from '../../../deploy/image/contents.ts';
 import { walk } from '../../../deploy/image/files.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { devCluster, enroll } from '../../../src/dev/dev.ts';
@@ -61,9 +61,11 @@ void suite('an image', { skip }, () => {
     assert.deepEqual(owned, [join(rootOf(), 'var/lib/fairlead')]);
   });
 
-  void test('has every command that the programs start', () => {
-    const commands = commandsOf(globSync('{gateway,node-agent,src}/**/*.ts'));
-    assert.ok(commands.has('mkfs.xfs') && commands.has('iscsiadm') && commands.has('mount.nfs'));
+  void test('has every command that the programs and the chart start', () => {
+    const commands = commandsOf(
+      globSync(['{gateway,node-agent,src}/**/*.ts', 'deploy/chart/templates/**/*.{yaml,tpl}']),
+    );
+    for (const one of ['mkfs.xfs', 'iscsiadm', 'mount.nfs', 'install']) assert.ok(commands.has(one), one);
     const folders = ['usr/local/bin', 'usr/bin', 'usr/sbin'];
     const absent = [...commands].filter(
       command => !folders.some(folder => isThere(join(rootOf(), folder, command))),
@@ -98,6 +100,13 @@ void suite('an image', { skip }, () => {
       const output = runInImage(options, ['sh', '-c', `fairlead ${program} --help 2>&1`]);
       assert.match(output, /Settings[^]*\nfalse\n$/, program);
     }
+  });
+
+  void test('compiles for no processor of its own: its cache is good on every x86-64-v2', () => {
+    const [features = ''] = runInImage(optionsFor(0, dir), [...nodeCommand, '--v8-options']).split('\n', 1);
+    const used = [...features.matchAll(/(\w+)=1/g)].map(([, name]) => name);
+    if (process.arch === 'x64')
+      assert.deepEqual(used, ['SSE3', 'SSSE3', 'SSE4_1', 'SSE4_2', 'SAHF', 'POPCNT']);
   });
 
   for (const fs of ['ext4', 'xfs', 'btrfs'])
@@ -185,6 +194,7 @@ function commandsOf(files: readonly string[]): ReadonlySet<string> {
     /\bcommand: '([\w.]+)'/g,
     /(?<!\.)\b(?:exec|spawn|spawnSync|host\.run)\(\s*'([\w.]+)'/g,
     /\btool: '([\w.]+)'/g,
+    /\bcommand: \["?([\w.]+)/g,
     /\bbaseTools = \[([^\]]*)\]/g,
   ];
   const found = files
