@@ -6,6 +6,7 @@ import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
 import { measure } from './scenarios/figures.ts';
+import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
 import { placementScenarios } from './scenarios/placement.ts';
 import { volumeScenarios } from './scenarios/volumes.ts';
@@ -42,6 +43,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
       ...volumeScenarios,
       ...placementScenarios,
       ...deploymentScenarios,
+      ...guideScenarios,
     }))
       test(sentence, async () => {
         await play(installation).catch((error: unknown) => {

@@ -20,6 +20,8 @@ export type Served = {
 /** Two clusters on one gateway: the first has two nodes, the second one. */
 export type Installation = {
   readonly site: Site;
+  /** The archive of the image. */
+  readonly image: string;
   readonly gateway: Gateway;
   readonly east: Served;
   readonly west: Served;
@@ -41,7 +43,7 @@ export async function install(site: Site): Promise<Installation> {
     return { cluster, nodes, release };
   };
   const served = await Promise.all([serve('east', east), serve('west', west)]);
-  return { site, gateway, east: served[0], west: served[1] };
+  return { site, image, gateway, east: served[0], west: served[1] };
 }
 
 /** Opens the place in which all of it runs. */
@@ -53,7 +55,7 @@ type Plan = { readonly number: number; readonly nodes: readonly string[]; readon
 type Started = { readonly cluster: Cluster; readonly nodes: readonly Node[] };
 
 /** A cluster that has all but Fairlead. */
-async function startWithNodes(site: Site, plan: Plan): Promise<Started> {
+export async function startWithNodes(site: Site, plan: Plan): Promise<Started> {
   const cluster = await startCluster(site, plan);
   const start = async (name: string, index: number): Promise<Node> => {
     const node = await startNode(cluster, name, plan.firstNode + index);

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readGuide, type Step } from '../../../docs/guide.ts';
+import { apiAddressOf } from '../cluster/addresses.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { startWithNodes } from '../installation/installation.ts';
+import type { Scenarios } from './workspace.ts';
+
+const checkout = resolve(import.meta.dirname, '../../..');
+
+/** The guide, as its reader follows it on a cluster that has nothing yet. */
+export const guideScenarios: Scenarios = {
+  "the guide's commands end with a pod that has a volume, and with nothing": async ({ site, image }) => {
+    const { cluster, nodes } = await startWithNodes(site, { number: 3, nodes: ['guide-1'], firstNode: 4 });
+    for (const node of nodes) await node.containerd.importImages(image);
+    const directory = join(site.directory, 'guide');
+    writeTools(cluster, join(directory, 'bin'));
+    const steps = readGuide(join(checkout, 'docs/guides/kubernetes.md'), {
+      '192.0.2.10': apiAddressOf(3),
+      // The site's own gateway has the other one.
+      '7700': '7800',
+      '/etc/fairlead': join(directory, 'etc'),
+      '/srv/files': join(directory, 'files'),
+      '/var/lib/fairlead-gateway': join(directory, 'store'),
+    });
+    const script = steps.filter(({ machine }) => machine === 'storage').map(toShell);
+    mkdirSync(join(directory, 'logs'));
+    const log = join(directory, 'logs/guide.log');
+    const begin = `exec > ${log} 2>&1; cd ${checkout}; PATH=${directory}/bin:$PATH`;
+    await site.run(['bash', '-eu', '-c', [begin, ...script].join('\n')]);
+    assert.deepEqual(
+      readdirSync(join(directory, 'files')).filter(name => !name.startsWith('.')),
+      [],
+    );
+    assert.equal(await cluster.kubectl('get', 'pv,csidriver', '--output=name'), '');
+  },
+};
+
+/** The reader's kubectl and helm speak to their cluster; the image is there already. */
+function writeTools({ site, credentials }: Cluster, directory: string): void {
+  mkdirSync(directory, { recursive: true });
+  const kubeconfig = `--kubeconfig ${credentials.kubeconfigOf('admin')}`;
+  const tools = {
+    npm: 'exit 0',
+    kubectl: `exec ${site.bin}/kubectl ${kubeconfig} "$@"`,
+    helm: `HOME=${site.directory} exec ${site.bin}/helm ${kubeconfig} "$@"`,
+  };
+  for (const [name, line] of Object.entries(tools)) {
+    writeFileSync(join(directory, name), `#!/bin/sh\n${line}\n`);
+    chmodSync(join(directory, name), 0o755);
+  }
+}
+
+const toShell = ({ text, file }: Step): string =>
+  file === undefined ? text : `cat > ${file} <<'END'\n${text}END`;
