@@ -1,5 +1,16 @@
 import { constants, existsSync, readFileSync } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rmdir,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { exec } from '../../src/lib/exec.ts';
@@ -38,7 +49,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
     removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
     open: async path => openWithoutLinks(path),
-    replace,
+    append: (path, text) => appendFile(path, text, { mode: 0o600 }),
     writeDurably,
   };
 }
@@ -82,14 +93,10 @@ async function makeFile(path: string): Promise<void> {
   await file.close();
 }
 
-async function replace(path: string, text: string): Promise<void> {
+async function writeDurably(path: string, text: string): Promise<void> {
   const draft = `${path}.tmp`;
   await writeFile(draft, text, { mode: 0o600, flush: true });
   await rename(draft, path);
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  await replace(path, text);
   await using directory = await open(dirname(path));
   await directory.sync();
 }
