@@ -38,12 +38,14 @@ export interface Host {
 }
 
 /**
- * `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. An argument at a
- * path that is `opened`, or in a directory that is, reaches that and nothing that took its path since.
+ * `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. Nobody reads the standard
+ * output of a `mute` one. An argument at a path that is `opened`, or in a directory that is, reaches that and nothing that
+ * took its path since.
  */
 export type RunOptions = {
   readonly timeoutMs?: number | undefined;
   readonly input?: string | undefined;
+  readonly mute?: boolean | undefined;
   readonly opened?: readonly Opened[] | undefined;
 };
 
