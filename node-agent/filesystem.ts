@@ -72,6 +72,7 @@ export type CommandLine = {
   /** Its standard input; empty where there is none. */
   readonly input?: string;
   /** See `RunOptions`. */
+  readonly mute?: boolean;
   readonly opened?: readonly Opened[];
 };
 

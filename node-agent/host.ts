@@ -31,19 +31,21 @@ export interface Host {
   removeFile(path: string): Promise<void>;
   /** Opens what lies at a path, which must exist and hold no symbolic link; see `Opened`. */
   open(path: string): Promise<Opened>;
-  /** Replaces a file as a whole: after a crash of the machine it is the old one or the new one. For the agent's own records only. */
-  replace(path: string, text: string): Promise<void>;
-  /** As `replace`, durable on return. For the agent's own records only. */
+  /** Adds to a file, which a crash of the machine may undo in part or as a whole. For the agent's own records only. */
+  append(path: string, text: string): Promise<void>;
+  /** Replaces a file as a whole, durable on return: after any crash it is the old one or the new one. For the agent's own records only. */
   writeDurably(path: string, text: string): Promise<void>;
 }
 
 /**
- * `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. An argument at a
- * path that is `opened`, or in a directory that is, reaches that and nothing that took its path since.
+ * `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. Nobody reads the standard
+ * output of a `mute` one. An argument at a path that is `opened`, or in a directory that is, reaches that and nothing that
+ * took its path since.
  */
 export type RunOptions = {
   readonly timeoutMs?: number | undefined;
   readonly input?: string | undefined;
+  readonly mute?: boolean | undefined;
   readonly opened?: readonly Opened[] | undefined;
 };
 

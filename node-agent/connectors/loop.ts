@@ -86,7 +86,7 @@ async function detach(name: string, host: Host): Promise<void> {
   const use = await readUse();
   if (use === undefined) return;
   const isThere = async () => (await readUse()) === use;
-  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`] };
+  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`], mute: true };
   const result = await runToEnd(host, line);
   // One that goes by itself meanwhile, with its last user after an earlier detach, is no failure.
   if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
@@ -109,9 +109,9 @@ const mostProofs = 4_096;
 /** A device keeps its file. Only when sysfs spells it anew was the file moved or deleted, or the namespace that it was opened in is gone. */
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
   const device = `/sys/dev/block/${number}`;
-  if ((await readBacking(device, host)) === undefined) return false;
   const proved = await readProof(device, host);
   if (proved.path !== undefined) return proved.path === path;
+  if ((await readBacking(device, host)) === undefined) return false;
   const names = await devicesOf(path, host);
   const isIt = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
   const isOwn = (await keepWhere(names, isIt)).length > 0;

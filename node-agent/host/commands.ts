@@ -16,9 +16,9 @@ export async function runToEnd(host: Host, line: CommandLine): Promise<Ended> {
 /** As `runToEnd`, but undefined for a command that is missing. */
 export async function runIfInstalled(
   host: Host,
-  { command, args, timeoutMs, input, opened }: CommandLine,
+  { command, args, timeoutMs, input, mute, opened }: CommandLine,
 ): Promise<Ended | undefined> {
-  const result = await host.run(command, args, { timeoutMs, input, opened });
+  const result = await host.run(command, args, { timeoutMs, input, mute, opened });
   const { status } = result;
   if (result.fault === 'ENOENT') return undefined;
   if (result.fault !== undefined)

@@ -1,5 +1,5 @@
-import { constants, existsSync, readFileSync } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { constants, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFile, mkdir, open, realpath, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { exec } from '../../src/lib/exec.ts';
@@ -12,7 +12,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
   const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
   let mayStart = Promise.resolve();
   return {
-    async run(command, args, { timeoutMs: own = timeoutMs, input, opened = [] } = {}) {
+    async run(command, args, { timeoutMs: own = timeoutMs, input, mute = false, opened = [] } = {}) {
       // Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting.
       const turn = mayStart;
       mayStart = turn.then(() => setImmediate());
@@ -22,6 +22,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
         args.map(argument => throughOpened(argument, opened)),
         {
           timeoutMs: own,
+          mute,
           ...(input !== undefined && { stdin: input }),
           ...(opened.length > 0 && { descriptors: opened.map(({ descriptor }) => descriptor) }),
         },
@@ -30,15 +31,15 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
     mounts: async () => readMounts(),
     readText: async path => readText(path),
     isThere: async path => existsSync(path),
-    kindOf,
+    kindOf: async path => kindOf(path),
     realPath: path => realpath(path),
-    list: path => unless('ENOENT', [], readdir(path)),
+    list: async path => list(path),
     makeDirectory: path => unless('EEXIST', undefined, mkdir(path, { mode: 0o750 })),
     makeFile,
     removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
     open: async path => openWithoutLinks(path),
-    replace,
+    append: (path, text) => appendFile(path, text, { mode: 0o600 }),
     writeDurably,
   };
 }
@@ -67,8 +68,19 @@ async function unless<T, U>(code: string, instead: U, work: Promise<T>): Promise
   }
 }
 
-async function kindOf(path: string): Promise<PathKind> {
-  const stats = await unless('ENOENT', undefined, lstat(path));
+function list(path: string): readonly string[] {
+  if (!existsSync(path)) return [];
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** As `open`, which looks at the same paths: what was looked at before is in memory. */
+function kindOf(path: string): PathKind {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return 'nothing';
   if (stats.isSymbolicLink()) return 'link';
   if (stats.isDirectory()) return 'directory';
@@ -82,14 +94,10 @@ async function makeFile(path: string): Promise<void> {
   await file.close();
 }
 
-async function replace(path: string, text: string): Promise<void> {
+async function writeDurably(path: string, text: string): Promise<void> {
   const draft = `${path}.tmp`;
   await writeFile(draft, text, { mode: 0o600, flush: true });
   await rename(draft, path);
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  await replace(path, text);
   await using directory = await open(dirname(path));
   await directory.sync();
 }

@@ -94,6 +94,7 @@ async function mountOn(
     command: 'mount',
     args: [...asGiven, ...kind, ...how, '--', source, path],
     opened: directory ? [target, directory] : [target],
+    mute: true,
   });
 }
 
@@ -113,7 +114,7 @@ async function see(host: Host, { path, shows }: Mounting, target: Opened): Promi
 /** Runs a command on what lies in a directory, which is reached without symbolic links. */
 async function runInDirectory(host: Host, path: string, line: CommandLine): Promise<void> {
   using directory = await host.open(dirname(path));
-  await runWell(host, { ...line, opened: [directory] });
+  await runWell(host, { ...line, opened: [directory], mute: true });
 }
 
 const forceTries = 10;

@@ -47,6 +47,8 @@ export type FormattingMark = {
 export type Records = Awaited<ReturnType<typeof openRecords>>;
 
 const formatVersion = 2;
+/** How many lines are added to a record before it is written anew. */
+const mostNotes = 16;
 
 /** The compiler names a member that is not checked. */
 const members: Readonly<Record<Exclude<keyof VolumeRecord, 'isLeaving'>, Check>> = recordMembers;
@@ -65,8 +67,19 @@ export async function openRecords(directory: string, host: Host, opening: Openin
     const connection = records.get(record.volumeId)?.connection;
     return connection ? { ...record, connection } : record;
   };
-  const put = async (record: VolumeRecord, save = host.writeDurably): Promise<void> => {
-    await write(fileOf(record.volumeId), record, save);
+  /** How many lines were added to a record since it was written whole; absent where the last one may be torn. */
+  const notes = new Map<string, number>();
+  const put = async (record: VolumeRecord): Promise<void> => {
+    await write(fileOf(record.volumeId), record, host.writeDurably);
+    notes.set(record.volumeId, 0);
+    records.set(record.volumeId, record);
+  };
+  const note = async (record: VolumeRecord): Promise<void> => {
+    const count = notes.get(record.volumeId) ?? mostNotes;
+    if (count >= mostNotes) return put(record);
+    notes.delete(record.volumeId);
+    await write(fileOf(record.volumeId), record, host.append);
+    notes.set(record.volumeId, count + 1);
     records.set(record.volumeId, record);
   };
   return {
@@ -92,16 +105,18 @@ export async function openRecords(directory: string, host: Host, opening: Openin
       here().find(record => record.volumeId !== exceptVolumeId && pathsOf(record).includes(path))?.volumeId,
     /** Writes the record; durable on return. */
     put: (record: VolumeRecord): Promise<void> => put(withConnection(record)),
+    /** Writes what of a recorded volume says nothing any more once the machine was down; it outlives the agent alone. */
+    note: (record: VolumeRecord): Promise<void> => note(withConnection(record)),
     /** Keeps the record for this process alone, for what need not outlive it. */
     keep: (record: VolumeRecord): void => void records.set(record.volumeId, withConnection(record)),
-    /** Writes what a recorded volume is connected as, where that is new; it says nothing any more once the machine was down. */
+    /** Notes what a recorded volume is connected as, where that is new. */
     async noteConnection(volumeId: string, connection: Connection): Promise<void> {
       const record = records.get(volumeId);
-      if (record && !isDeepStrictEqual(record.connection, connection))
-        await put({ ...record, connection }, host.replace);
+      if (record && !isDeepStrictEqual(record.connection, connection)) await note({ ...record, connection });
     },
     async remove(volumeId: string): Promise<void> {
       await host.removeFile(fileOf(volumeId));
+      notes.delete(volumeId);
       records.delete(volumeId);
     },
   };
@@ -122,7 +137,7 @@ async function readAll(directory: string, host: Host, { log = silentLog, require
     if (isFile && name.endsWith('.json.tmp')) await host.removeFile(path);
     else if (!isFile || !name.endsWith('.json')) log.warn('this is no record of a volume', { path });
     else {
-      const record = readRecord(name, (await host.readText(path)) ?? '', requireSound);
+      const record = readLast(name, (await host.readText(path)) ?? '', requireSound);
       if (typeof record !== 'string') records.set(record.volumeId, record);
       else {
         damaged.set(path, record);
@@ -133,7 +148,7 @@ async function readAll(directory: string, host: Host, { log = silentLog, require
   return { records, damaged };
 }
 
-async function write(path: string, record: VolumeRecord, save: Host['replace']): Promise<void> {
+async function write(path: string, record: VolumeRecord, save: Host['append']): Promise<void> {
   const stored: Stored = { version: formatVersion, digest: digestOf(record), record };
   try {
     await save(path, `${JSON.stringify(stored)}\n`);
@@ -153,7 +168,16 @@ function fileNameOf(volumeId: string): string {
 /** What a file holds; the digest tells a record that was damaged from one that was written. */
 type Stored = { readonly version: number; readonly digest: string; readonly record: VolumeRecord };
 
-/** The record that a file holds, or what is wrong with it. */
+/** The record that a file holds, or what is wrong with it: of sound lines the last one, since a crash may have torn what was added. */
+function readLast(name: string, text: string, requireSound: Opening['requireSound']) {
+  const [first = '', ...added] = text.trimEnd().split('\n');
+  const record = readRecord(name, first, requireSound);
+  if (typeof record === 'string') return record;
+  const noted = added.map(line => readRecord(name, line, requireSound));
+  return noted.findLast(one => typeof one !== 'string') ?? record;
+}
+
+/** The record that a line holds, or what is wrong with it. */
 function readRecord(
   name: string,
   text: string,

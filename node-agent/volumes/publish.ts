@@ -182,7 +182,7 @@ async function recordTarget({ records }: Agent, record: VolumeRecord, target: Ta
   if (findTarget(record, target.path)?.readonly === target.readonly) return;
   const current = records.get(record.volumeId) ?? record;
   const others = current.targets.filter(({ path }) => path !== target.path);
-  await records.put({ ...current, targets: [...others, target] });
+  await records.note({ ...current, targets: [...others, target] });
 }
 
 /** What a mount forbids, whatever its filesystem allows. */

@@ -16,7 +16,8 @@ export interface Child {
 }
 
 const cli = fileURLToPath(new URL('../fairlead.mjs', import.meta.url));
-const closeTimeoutMs = 4_500;
+/** How long a program may take to end, in milliseconds: less than dev itself, which ends at the same time. */
+const closeTimeoutMs = 12_000;
 
 /** Starts `fairlead <program>` with these settings alone, in a process group of its own; it ends with us. */
 export function startChild(program: string, settings: ChildSettings): Child {

@@ -22,7 +22,7 @@ export const devCluster = 'dev';
 type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** How long the processes of an instance that was killed may take to end, in milliseconds. */
-const vacateTimeoutMs = 3_000;
+const vacateTimeoutMs = 15_000;
 const registerTimeoutMs = 10_000;
 
 /** Starts all three, each as a process, and registers the node; calls `fail` when one ends by itself. */

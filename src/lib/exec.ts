@@ -17,12 +17,13 @@ export type ExecResult = {
 };
 
 /**
- * `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). The command is given
- * `descriptors` of this process, from 3 on.
+ * `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). Standard output of a
+ * `mute` command goes nowhere. The command is given `descriptors` of this process, from 3 on.
  */
 export type ExecOptions = {
   readonly timeoutMs: number;
   readonly stdin?: string;
+  readonly mute?: boolean;
   readonly descriptors?: readonly number[];
 };
 
@@ -58,11 +59,11 @@ export function countAbandoned(): number {
 export async function exec(
   command: string,
   args: readonly string[],
-  { timeoutMs, stdin, descriptors = [] }: ExecOptions,
+  { timeoutMs, stdin, mute = false, descriptors = [] }: ExecOptions,
 ): Promise<ExecResult> {
   const child = await start(command, args, [
     stdin === undefined ? 'ignore' : 'pipe',
-    'pipe',
+    mute ? 'ignore' : 'pipe',
     'pipe',
     ...descriptors,
   ]);
@@ -116,12 +117,12 @@ function requireDescriptors(): void {
   }
 }
 
-type Child = ChildProcess & { readonly pid: number; readonly stdout: Readable; readonly stderr: Readable };
+type Child = ChildProcess & { readonly pid: number };
 
-function collect(stream: Readable): () => string {
+function collect(stream: Readable | null): () => string {
   const chunks: string[] = [];
   let length = 0;
-  stream.setEncoding('utf8').on('data', (chunk: string) => {
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
     if (length < outputCap) chunks.push(chunk.slice(0, outputCap - length));
     length += chunk.length;
   });

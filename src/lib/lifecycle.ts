@@ -19,7 +19,7 @@ export type ProgramRun = {
 };
 
 /** How long an orderly end may take before the process ends anyway, in milliseconds. */
-const closeTimeoutMs = 4_000;
+const closeTimeoutMs = 15_000;
 
 /**
  * Runs one program until SIGTERM or SIGINT: status 0 after an orderly end, 1 with a line on standard error when it does

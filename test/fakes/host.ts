@@ -77,7 +77,7 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
         state.texts.delete(path);
         state.images.delete(path);
       }),
-    replace: write,
+    append: (path, text) => write(path, `${state.texts.get(path) ?? ''}${text}`),
     writeDurably: write,
   };
 }

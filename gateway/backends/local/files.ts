@@ -8,7 +8,7 @@ import type { ExecResult } from '../../../src/lib/exec.ts';
 import type { HealthEntry, OwnerMark } from '../../backend.ts';
 
 /** How long a gateway that ends may take to free the directory, in milliseconds. */
-export const vacateTimeoutMs = 5_000;
+export const vacateTimeoutMs = 15_000;
 
 /** True for what can be the id of a volume or snapshot: it names an entry of a directory and nothing else. */
 export function isId(name: string): boolean {

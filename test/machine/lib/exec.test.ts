@@ -38,6 +38,11 @@ test('standard input is what was given, and empty otherwise', async () => {
   assert.equal((await exec('true', [], { timeoutMs, stdin: 'x'.repeat(1_000_000) })).status, 0);
 });
 
+test('of a mute command standard error alone is returned', async () => {
+  const result = await exec('sh', ['-c', 'echo out; echo error >&2'], { timeoutMs: 10_000, mute: true });
+  assert.deepEqual(result, { status: 0, stdout: '', stderr: 'error\n', timedOut: false });
+});
+
 test('the environment is this process’s, without a locale, and mount follows a link to what is open', async () => {
   const { stdout } = await exec('/usr/bin/env', [], { timeoutMs });
   const expected = { ...process.env, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };

@@ -30,7 +30,7 @@ await runProgram({
       makeFile: dying(machine.makeFile),
       removeDirectory: dying(machine.removeDirectory),
       removeFile: dying(machine.removeFile),
-      replace: dying(machine.replace),
+      append: dying(machine.append),
       writeDurably: dying(machine.writeDurably),
     } satisfies Host),
 });

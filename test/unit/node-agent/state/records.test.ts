@@ -35,6 +35,44 @@ test('a record is read back as it was written', async () => {
   assert.deepEqual((await reopen()).get('c.v'), recordOf('c.v'));
 });
 
+test('what a crash of the machine tore off a record is what was noted last, and is noted again', async () => {
+  const { host, records, recordOf, reopen, lines } = await open();
+  const connection = { path: '/dev/loop0', number: '7:0', use: 'boot 7' };
+  await records.put(recordOf('c.v'));
+  await records.noteConnection('c.v', connection);
+  assert.deepEqual((await reopen()).get('c.v'), { ...recordOf('c.v'), connection });
+  const path = `${directory}/${(await host.list(directory))[0]}`;
+  host.state.texts.set(path, (host.state.texts.get(path) ?? '').slice(0, -9));
+  const again = await reopen();
+  assert.deepEqual(again.get('c.v'), recordOf('c.v'));
+  await again.noteConnection('c.v', connection);
+  assert.deepEqual((await reopen()).get('c.v')?.connection, connection);
+  assert.deepEqual(lines, []);
+});
+
+test('a note that failed leaves what is noted next whole', async () => {
+  const { host, records, recordOf, reopen } = await open();
+  await records.put(recordOf('c.v'));
+  const path = `${directory}/${(await host.list(directory))[0]}`;
+  host.failAt({ step: 1, when: 'before', how: 'error' });
+  await assert.rejects(records.note({ ...recordOf('c.v'), targets: [] }), { code: 'UNAVAILABLE' });
+  assert.deepEqual(records.get('c.v'), recordOf('c.v'));
+  host.state.texts.set(path, `${host.state.texts.get(path)}{"vers`);
+  await records.note({ ...recordOf('c.v'), targets: [] });
+  assert.deepEqual((await reopen()).get('c.v')?.targets, []);
+});
+
+test('a record does not grow with what is noted of it', async () => {
+  const { host, records, recordOf, reopen } = await open();
+  await records.put(recordOf('c.v'));
+  const last = [{ path: '/pods/last', readonly: true }];
+  for (let left = 40; left >= 0; left--)
+    await records.note({ ...recordOf('c.v'), targets: left > 0 ? [] : last });
+  assert.deepEqual((await reopen()).get('c.v')?.targets, last);
+  const path = `${directory}/${(await host.list(directory))[0]}`;
+  assert.ok((host.state.texts.get(path) ?? '').split('\n').length < 20);
+});
+
 test('ids that look alike, climb, or are long have records of their own', async () => {
   const { host, records, recordOf, reopen } = await open();
   const long = 'v'.repeat(127);
