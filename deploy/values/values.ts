@@ -53,7 +53,10 @@ const driver = group('what the driver is, said alike to Kubernetes, the controll
     .default('File')
     .describe("how a pod's fsGroup is applied to a volume"),
   seLinuxMount: flag("whether volumes are mounted with the pod's SELinux label", false),
-  storageCapacity: flag('whether the scheduler knows what the pools have free', true),
+  storageCapacity: flag(
+    'whether the scheduler knows what the pools have free, where topology is enabled: the provisioner cannot report it otherwise',
+    true,
+  ),
   allocatableUpdateSeconds: count(
     'how often Kubernetes 1.34 or later asks how many volumes a node takes; 0: once',
     60,

@@ -107,10 +107,7 @@ test('what may be done in the cluster is this and nothing else, and the agent an
     'ClusterRole volumesnapshotcontents: get list watch patch',
     'ClusterRole volumesnapshots: get list watch update',
     'Role configmaps: get patch',
-    'Role csistoragecapacities: get list watch create update delete',
     'Role leases: get create update',
-    'Role pods: get',
-    'Role replicasets: get',
   ]);
   const withToken = ['minimal', 'all-in-one'].flatMap(name =>
     manifestsOf(snapshotOf(name))
@@ -118,6 +115,13 @@ test('what may be done in the cluster is this and nothing else, and the agent an
       .map(({ kind }) => kind),
   );
   assert.deepEqual(withToken, ['Deployment', 'Deployment']);
+});
+
+test('what pools have free is reported to the scheduler where there is topology, and nowhere else', () => {
+  const reports = ['minimal', 'all-in-one'].map(name =>
+    /--enable-capacity[^]*storageCapacity: true/.test(snapshotOf(name)),
+  );
+  assert.deepEqual(reports, [false, true]);
 });
 
 test('no pod has variables of Services, which would look like settings', () => {
