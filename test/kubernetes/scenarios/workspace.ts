@@ -1,3 +1,4 @@
+import { poll } from '../../../src/lib/concurrency.ts';
 import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { waitFor } from '../cluster/wait.ts';
@@ -72,10 +73,13 @@ function openWorkspace(cluster: Cluster, name: string): Workspace {
   };
 }
 
-function until(what: string, look: () => Promise<string>, expected: RegExp): Promise<string> {
-  return waitFor(what, async () => {
-    const seen = await look();
-    if (!expected.test(seen)) throw new Error(`saw "${seen}"`);
-    return seen;
-  });
+/** Each look costs a process that loads much, so there are few. */
+async function until(what: string, look: () => Promise<string>, expected: RegExp): Promise<string> {
+  let last = '';
+  const isSeen = async () => {
+    last = await look().catch(String);
+    return expected.test(last) || undefined;
+  };
+  if (await poll(isSeen, { everyMs: 500, timeoutMs: 180_000 })) return last;
+  throw new Error(`waited in vain for ${what}; saw "${last}"`);
 }
