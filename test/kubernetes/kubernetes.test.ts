@@ -5,11 +5,14 @@ import { install, openInstallationSite, type Installation } from './installation
 import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
-import { measure } from './scenarios/figures.ts';
+import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
+import { memoryOf } from './scenarios/memory.ts';
+import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
 import { volumeScenarios } from './scenarios/volumes.ts';
+import type { Scenarios } from './scenarios/workspace.ts';
 
 /** How many scenarios run at a time. */
 const concurrency = 6;
@@ -32,26 +35,38 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     requireGone(site.directory);
   });
 
-  test('a pod with a volume starts soon after one without; programs take little memory', async t => {
-    const { times, memory } = await measure(installation);
-    for (const [what, figure] of Object.entries({ ...times, ...memory })) t.diagnostic(`${what}: ${figure}`);
+  test('a driver registers, and a pod with a volume starts, in a time that is reported', async t => {
+    for (const [what, tookMs] of Object.entries(await measureTimes(installation)))
+      t.diagnostic(`${what}: ${tookMs} ms`);
   });
 
-  describe('side by side', { concurrency }, () => {
-    for (const [sentence, play] of Object.entries({
-      ...copyScenarios,
-      ...volumeScenarios,
-      ...placementScenarios,
-      ...deploymentScenarios,
-      ...guideScenarios,
-    }))
+  const testAll = (scenarios: Scenarios): void => {
+    for (const [sentence, play] of Object.entries(scenarios))
       test(sentence, async () => {
         await play(installation).catch((error: unknown) => {
           hasFailed = true;
           throw error;
         });
       });
+  };
+
+  describe('side by side', { concurrency }, () => {
+    testAll(guideScenarios);
+    testAll(deploymentScenarios);
+    testAll(copyScenarios);
+    testAll(volumeScenarios);
+    testAll(placementScenarios);
   });
+
+  test('after all that the programs have little memory in use', async t => {
+    const agents = await memoryOf(installation.east, 'node', 'agent');
+    const controllers = await memoryOf(installation.east, 'controller', 'controller');
+    for (const memory of [...agents, ...controllers]) t.diagnostic(JSON.stringify(memory));
+    for (const { inUse } of agents) assert.ok(inUse <= 35, 'the agent in MB');
+    for (const { peak } of controllers) assert.ok(peak <= 90, 'the controller in MB');
+  });
+
+  describe('one after another', () => testAll(nodeScenarios));
 
   test('when all is deleted, nothing is left at the gateway, in the pools, on the nodes', async () => {
     assert.equal(hasFailed, false, 'scenarios failed');

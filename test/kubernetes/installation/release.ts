@@ -65,6 +65,8 @@ const valuesFor = (gateway: Gateway) => ({
   image: { pullPolicy: 'Never' },
   controller: { replicas: 1 },
   node: { localRoots: [gateway.pools] },
+  // What the pools have free is reported with it alone.
+  topology: { enabled: true, segments: { site: 'tests' } },
   storageClasses,
   volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
 });

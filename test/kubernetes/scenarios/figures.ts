@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { waitFor } from '../cluster/wait.ts';
 import { releaseNamespace } from '../installation/release.ts';
 import type { Installation, Served } from '../installation/installation.ts';
 import { claim, pod } from './manifests.ts';
@@ -7,15 +6,12 @@ import { inWorkspace, type Workspace } from './workspace.ts';
 
 const rounds = 5;
 
-/** How long pods take to run, in milliseconds, and the memory of Fairlead's containers, in MB: in use now, and at its peak. */
-export type Figures = {
-  readonly times: Readonly<Record<string, number>>;
-  readonly memory: Readonly<Record<string, string>>;
-};
-
-/** Measures while nothing else is asked of the cluster. */
-export async function measure({ east }: Installation): Promise<Figures> {
-  const times: Record<string, number> = {};
+/**
+ * Measures while nothing else is asked of the clusters, in milliseconds: from applying the DaemonSet until the driver is
+ * registered; until a pod runs that has an empty volume, and one that has a volume of ours, from applying it with its claim.
+ */
+export async function measureTimes({ east, west }: Installation): Promise<Readonly<Record<string, number>>> {
+  const times: Record<string, number> = { registration: await register(west) };
   await inWorkspace(east.cluster, 'figures', async at => {
     for (const name of ['empty', 'volume'] as const) {
       const all = [];
@@ -23,48 +19,39 @@ export async function measure({ east }: Installation): Promise<Figures> {
       times[name] = Math.round(all.sort((one, other) => one - other)[Math.floor(rounds / 2)] ?? 0);
     }
   });
-  return {
-    times,
-    memory: {
-      ...(await memoryOf(east, 'node', 'agent')),
-      ...(await memoryOf(east, 'controller', 'controller')),
-    },
-  };
+  return times;
+}
+
+/** From applying the DaemonSet until kubelet has registered the driver. */
+async function register({ cluster }: Served): Promise<number> {
+  const name = ['--namespace', releaseNamespace, 'daemonset/fairlead-node'];
+  const found = JSON.parse(await cluster.kubectl('get', ...name, '--output', 'json'));
+  const { namespace, labels, annotations } = found.metadata;
+  const metadata = { name: found.metadata.name, namespace, labels, annotations };
+  await cluster.kubectl('delete', ...name, '--cascade=foreground', '--timeout=180s');
+  const csiNode = 'csinode/west-1';
+  const until = async (condition: string) =>
+    void (await cluster.kubectl('wait', `--for=${condition}`, csiNode, '--timeout=180s'));
+  await waitFor('the driver to be gone', async () => {
+    const drivers = await cluster.kubectl('get', csiNode, '--output', 'jsonpath={.spec.drivers[*].name}');
+    return drivers === '' || undefined;
+  });
+  const started = performance.now();
+  await cluster.apply({ ...found, metadata, status: undefined });
+  await until('jsonpath={.spec.drivers[0].name}=csi.fairlead.dev');
+  const tookMs = performance.now() - started;
+  await cluster.kubectl('rollout', 'status', ...name, '--timeout=180s');
+  return Math.round(tookMs);
 }
 
 /** From applying a pod, with its claim where it has one, until it runs. */
 async function start(at: Workspace, kind: 'empty' | 'volume', name: string): Promise<number> {
   const manifests =
-    kind === 'empty' ? [pod(name, { volume: { emptyDir: {} } })] : [claim(name), pod(name, { claim: name })];
+    kind === 'empty'
+      ? [pod(name, { volume: { emptyDir: {} } })]
+      : [claim(name, { class: 'fast' }), pod(name, { claim: name })];
   const started = performance.now();
   await at.apply(...manifests);
   await at.kubectl('wait', '--for=jsonpath={.status.phase}=Running', `pod/${name}`, '--timeout=180s');
   return performance.now() - started;
-}
-
-/** The memory of a container of the release, on every node that has it. */
-async function memoryOf({ cluster }: Served, component: string, container: string) {
-  const selector = `app.kubernetes.io/component=${component}`;
-  const path = `{range .items[*]}{.spec.nodeName}{" "}{.status.containerStatuses[?(@.name=="${container}")].containerID}{"\\n"}{end}`;
-  const pods = ['get', 'pods', '--namespace', releaseNamespace, '--selector', selector];
-  const found = await cluster.kubectl(...pods, '--output', `jsonpath=${path}`);
-  return Object.fromEntries(
-    found.split('\n').map(line => {
-      const [node = '', id = ''] = line.split(' ');
-      return [`${container} on ${node}`, memoryOfContainer(id.replace('containerd://', ''))];
-    }),
-  );
-}
-
-function memoryOfContainer(id: string): string {
-  const [group = ''] = execFileSync('find', ['/sys/fs/cgroup/memory', '-name', id], {
-    encoding: 'utf8',
-  }).split('\n');
-  const read = (file: string) => readFileSync(`${group}/${file}`, 'utf8');
-  const inactive = /^total_inactive_file (\d+)$/m.exec(read('memory.stat'))?.[1];
-  const [used, peak] = ['memory.usage_in_bytes', 'memory.max_usage_in_bytes'].map(file => Number(read(file)));
-  const megabytes = [Number(used) - Number(inactive), Number(used), Number(peak)].map(bytes =>
-    Math.round(bytes / 1e6),
-  );
-  return `${megabytes[0]} MB (${megabytes[1]} with files), at its peak ${megabytes[2]}`;
 }
