@@ -1,15 +1,14 @@
 import { z } from 'zod';
-import { poolName, sizeBytes, text, volumeId } from './storage.ts';
+import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
-const toStuckAfter = (milliseconds: z.ZodNumber | z.ZodCoercedNumber<number>) =>
-  milliseconds
-    .int()
-    .nonnegative()
+const milliseconds = z.int().nonnegative();
+const toStuckAfter = (given: z.ZodType<number, number>) =>
+  given
     .default(600_000)
-    .describe('Work that is not done after so many milliseconds is stuck.');
+    .describe('Work that is not done after so many milliseconds is stuck; without it 600000.');
 
 /** What an audit takes. */
-export const auditQuery = z.object({ stuckAfterMs: toStuckAfter(z.coerce.number<number>()) });
+export const auditQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(milliseconds)) });
 
 /** Something that the storage and the store do not agree on. */
 export const findingSchema = z
@@ -37,7 +36,7 @@ export const auditSchema = z.object({ findings: z.array(findingSchema), total })
 export const repairSpecSchema = z
   .strictObject({
     dryRun: z.boolean().default(true).describe('True: it only shows what it would do.'),
-    stuckAfterMs: toStuckAfter(z.number()),
+    stuckAfterMs: toStuckAfter(milliseconds),
     safetyAgeMs: z
       .int()
       .nonnegative()

@@ -9,7 +9,7 @@ import {
 } from './node.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
 import * as snapshots from './snapshot.ts';
-import { capabilitiesSchema, capacitySchema, capacitySpecSchema } from './storage.ts';
+import { capabilitiesSchema, capacitySchema, capacitySpecSchema, fromQuery } from './storage.ts';
 import * as volumes from './volume.ts';
 
 /** Most entries in one page, and how many a page has when nothing is asked; a page stays well below gRPC's 4 MiB. */
@@ -45,13 +45,10 @@ const deleted = <Resource extends z.ZodType>(resource: Resource) => ({ 202: reso
 
 /** How many entries a page may have: 0, none, and more than `most` all mean `most`. */
 const limitOf = (most: number, what: string) =>
-  z.coerce
-    .number<number>()
-    .int()
-    .min(0)
+  fromQuery(z.int().min(0))
     .default(0)
     .transform(limit => Math.min(limit || most, most))
-    .describe(`Most ${what} in the page; 0: as many as one page holds.`);
+    .describe(`Most ${what} in the page; 0, or without it: as many as one page holds.`);
 
 /** A text of a query; an empty one is none. */
 const textOf = (description: string, example: string) =>
@@ -68,7 +65,7 @@ const page = z.object({
 
 const blockRange = z.object({
   base: textOf('An older snapshot of the same volume.', 'east.snap-0'),
-  offset: z.coerce.number<number>().int().default(0).describe('Only blocks that end after this byte.'),
+  offset: fromQuery(z.int()).default(0).describe('Only blocks that end after this byte; without it all.'),
   limit: limitOf(maxPageBlocks, 'extents'),
 });
 

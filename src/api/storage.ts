@@ -2,6 +2,16 @@ import { z } from 'zod';
 import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern, textPattern } from './ids.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from './topology.ts';
 
+/** A number of a query, read from its decimal digits: no text, `1e3` and `0x10` are none. */
+export function fromQuery(number: z.ZodType<number>): z.ZodType<number, number> {
+  // What callers give to the client is a number.
+  return z.preprocess(readDigits, number) as unknown as z.ZodType<number, number>;
+}
+
+function readDigits(given: unknown): unknown {
+  return typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given;
+}
+
 /** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
 export const accessModes = [
   'SINGLE_NODE_WRITER',

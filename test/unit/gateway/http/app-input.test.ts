@@ -71,7 +71,9 @@ const badInput: readonly (readonly [route: string, body: unknown, says: RegExp])
   ['GET /v1/volumes?limit=-1', undefined, /^query.limit: /],
   ['GET /v1/volumes?limit=1&limit=1', undefined, /^query: "limit" is there 2 times$/],
   ['GET /v1/volumes?pageToken=&p%61geToken=a', undefined, /^query: "pageToken" is there 2 times$/],
-  ['GET /v1/volumes?limit=ten', undefined, /^query.limit: /],
+  ...['ten', '', '1e3', '0x10', ' 1', '1.0'].map(
+    text => [`GET /v1/volumes?limit=${encodeURIComponent(text)}`, undefined, /^query.limit: /] as const,
+  ),
 ];
 for (const [route, body, says] of badInput) {
   test(`${route} with ${JSON.stringify(body)?.slice(0, 60)} is INVALID_ARGUMENT and says where`, async t => {
