@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -43,8 +44,9 @@ export async function connectElsewhere(
   t: Pick<TestContext, 'after'>,
   { directory, at, name }: Elsewhere,
 ): Promise<{ readonly device: string; end(): Promise<void> }> {
-  const script = 'mount --bind "$0" "$1" && losetup --find --show "$1/$2" && cat';
-  const child = spawn('unshare', ['--mount', 'sh', '-c', script, directory, at, name], {
+  const script = 'mount --make-rprivate / && mount --bind "$0" "$1" && losetup --find --show "$1/$2" && cat';
+  const [unshare = '', ...apart] = apartFromOthers(directory);
+  const child = spawn(unshare, [...apart, 'sh', '-c', script, directory, at, name], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
@@ -53,20 +55,22 @@ export async function connectElsewhere(
     await ended;
   };
   t.after(end);
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const failed = ended.then(() => assert.fail('it ended without a loop device'));
+  const [line] = (await Promise.race([once(child.stdout, 'data'), failed])) as [Buffer];
   return { device: line.toString().trim(), end };
 }
 
 /** Else the copies of other tests' mounts would keep their devices busy for as long as the mount namespace lives. */
 const forgetOthers = `
+own=$(echo "$0" | sed -E 's,(/fairlead-test-[^/]*).*,\\1,')
 others() {
-  cut -d ' ' -f 5 /proc/self/mountinfo | grep /fairlead-test- | grep -vxF "$0" | grep -vF "$0/" | sort --reverse
+  cut -d ' ' -f 5 /proc/self/mountinfo | grep /fairlead-test- | grep -vxF "$own" | grep -vF "$own/" | sort --reverse
 }
 others | while read -r path; do mount --make-private "$path"; done
 others | while read -r path; do umount --lazy -- "$path"; done
 exec "$@"`;
 
-/** The beginning of a command that runs in a mount namespace of its own, with this test's mounts and propagation. */
+/** The beginning of a command in a mount namespace of its own, with what the test has mounted whose directory `dir` is in. */
 export function apartFromOthers(dir: string): readonly string[] {
   return ['unshare', '--mount', '--propagation', 'unchanged', 'sh', '-c', forgetOthers, dir];
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { apartFromOthers } from '../../harness/machine.ts';
 
 /** An image's manifest as `docker load` reads it. */
 type Manifest = { readonly Config: string; readonly Layers: readonly string[] };
@@ -46,6 +47,7 @@ export type ContainerOptions = {
 /** Mounts the image read-only in a namespace of its own, with what a runtime mounts over it, and runs what follows. */
 const script = `set -eu
 root=$1 user=$2 directory=$3; shift 3
+mount --make-rprivate /
 mount --bind "$root" "$root" && mount -o remount,bind,ro "$root"
 mount -t tmpfs none "$root/tmp"
 mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" && mount -t proc none "$root/proc"
@@ -53,12 +55,14 @@ mkdir -p "$root$directory" && mount --rbind "$directory" "$root$directory"
 exec chroot --userspec="$user:$user" "$root" /usr/bin/env -i \${NODE_CHANNEL_FD:+NODE_CHANNEL_FD=$NODE_CHANNEL_FD} "$@"`;
 
 function commandLine({ root, user, directory, environment }: ContainerOptions, argv: readonly string[]) {
-  return ['--mount', 'sh', '-c', script, 'sh', root, String(user), directory, ...environment, ...argv];
+  const [unshare = '', ...apart] = apartFromOthers(directory);
+  const inside = ['sh', '-c', script, 'sh', root, String(user), directory, ...environment, ...argv];
+  return [unshare, [...apart, ...inside]] as const;
 }
 
 /** Runs a command in the image, and returns what it printed. */
 export function runInImage(options: ContainerOptions, argv: readonly string[]): string {
-  return execFileSync('unshare', commandLine(options, argv), {
+  return execFileSync(...commandLine(options, argv), {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -70,7 +74,7 @@ export async function startInImage(
   options: ContainerOptions,
   argv: readonly string[],
 ): Promise<Readonly<Record<string, string>>> {
-  const child: ChildProcess = spawn('unshare', commandLine(options, argv), {
+  const child: ChildProcess = spawn(...commandLine(options, argv), {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const ended = once(child, 'exit');

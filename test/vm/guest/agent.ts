@@ -110,6 +110,15 @@ export type Life = {
   readonly left: () => readonly string[];
 };
 
+/** Calls again while the answer is UNAVAILABLE, for five minutes; then undefined. */
+function retried<T>(call: () => Promise<T>): Promise<T | undefined> {
+  const ask = () =>
+    call().catch((problem: Problem) => {
+      if (problem.code !== 'UNAVAILABLE') throw problem;
+    });
+  return poll(async () => (await ask()) || undefined, { everyMs: 500, timeoutMs: 300_000 });
+}
+
 /** What is done with volumes over CSI. */
 export function volumesOver({ node }: CsiClient) {
   const volumes = {
@@ -123,6 +132,11 @@ export function volumesOver({ node }: CsiClient) {
       await node.NodeUnpublishVolume(volume);
       await node.NodeUnstageVolume(volume);
     },
+    /** Takes a volume down that hangs, which is asked again, as kubelet does, while what waits on it has not ended. */
+    async takeDownHung(volume: VolumeFields): Promise<void> {
+      const down = await retried(() => volumes.takeDown(volume).then(() => true));
+      assert.ok(down, 'the volume never comes off');
+    },
     /** Expands a volume, and requires that it has the size then. */
     async expand(volume: VolumeFields, sizeBytes: number): Promise<void> {
       const capacity_range = { required_bytes: sizeBytes };
@@ -131,11 +145,7 @@ export function volumesOver({ node }: CsiClient) {
     },
     /** What is used of a published volume; asked for again, as kubelet does, while it is not known in time. */
     async usage({ volume_id, target_path: volume_path }: VolumeFields) {
-      const ask = () =>
-        node.NodeGetVolumeStats({ volume_id, volume_path }).catch((problem: Problem) => {
-          if (problem.code !== 'UNAVAILABLE') throw problem;
-        });
-      const answer = await poll(ask, { everyMs: 500, timeoutMs: 300_000 });
+      const answer = await retried(() => node.NodeGetVolumeStats({ volume_id, volume_path }));
       return answer?.usage ?? assert.fail('the usage is never known');
     },
     /** Writes to a published volume. */

@@ -34,7 +34,7 @@ test('a server whose cable is cut stalls its own volume alone, which comes off b
   await node.takeDown(disk);
   await client.identity.Probe({});
   await asked;
-  await node.takeDown(share);
+  await node.takeDownHung(share);
   assert.deepEqual(mountsBelow(bench.directory), []);
   server.mend();
   await node.bringUp(share);

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { findUser, settleDisk } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
+import { apartFromOthers } from '../../../harness/machine.ts';
 import { findMissing, openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
 
 const only = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
@@ -29,7 +30,7 @@ async function hold(t: TestContext, command: string, args: readonly string[]): P
     await ended;
   };
   t.after(end);
-  await once(child.stdout, 'data');
+  await Promise.race([once(child.stdout, 'data'), ended.then(() => assert.fail(`${command} ended`))]);
   return end;
 }
 
@@ -40,8 +41,13 @@ for (const type of ['ext4', 'xfs', 'btrfs']) {
     const target = `${directory}/stage/v`;
     mkdirSync(target);
     execFileSync('mount', ['-t', type, '--', path, target]);
-    const apart = ['--mount', '--propagation', 'private', 'sh', '-c', 'echo ready; read _'];
-    const release = await hold(t, 'unshare', apart);
+    const [unshare = '', ...apart] = apartFromOthers(directory);
+    const release = await hold(t, unshare, [
+      ...apart,
+      'sh',
+      '-c',
+      'mount --make-rprivate / && echo ready && read _',
+    ]);
     execFileSync('umount', ['--', target]);
     assert.equal(await findUser(disk, host), `${type}, mounted where the agent does not see it`);
     await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE' });

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { requireShared } from '../../../../node-agent/plugin/mount-propagation.ts';
 import { parseMountinfo } from '../../../../src/lib/linux/mountinfo.ts';
 import { openNode, openRunningNode } from '../../../harness/agent.ts';
-import { mountsBelow, testAsRoot } from '../../../harness/machine.ts';
+import { apartFromOthers, mountsBelow, testAsRoot } from '../../../harness/machine.ts';
 
 const dir = '/var/lib/kubelet';
 const rows: readonly (readonly [title: string, verdict: 'fine' | 'refused', ...lines: string[]])[] = [
@@ -32,9 +32,9 @@ function openShared(t: TestContext) {
   const node = openNode(t);
   execFileSync('mount', ['--bind', node.root, node.root]);
   execFileSync('mount', ['--make-shared', node.root]);
-  const unshare = ['unshare', '--mount', '--propagation', 'unchanged', 'sh', '-c'];
+  const apart = apartFromOthers(node.root);
   const inPod = (propagation: string) =>
-    unshare.concat(`mount --make-${propagation} "$0" && exec "$@"`, node.root);
+    apart.concat('sh', '-c', `mount --make-${propagation} "$0" && exec "$@"`, node.root);
   return { node, inPod };
 }
 
