@@ -46,7 +46,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 /** The nouns by which folders are called. A folder below one whose files are plug-ins bears a plug-in's name. */
 const nouns = new Set(
   `src gateway node-agent
-   lib linux api csi controller kubernetes dev cli
+   lib linux api csi controller kubernetes dev cli verify requirements checks reports
    http volumes snapshots attachments operations tenancy configuration pools admin tables entries
    backends exports stores connectors filesystems carriers
    format host state plugin`.split(/\s+/),
