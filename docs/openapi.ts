@@ -1,8 +1,12 @@
-// Writes docs/openapi.json, which is not in git: what a gateway serves as /openapi.json. `npm ci` runs it.
+// Writes what is not in git: docs/openapi.json, which a gateway serves as /openapi.json, and docs/vendor-openapi.json, the
+// part of it that a vendor serves. `npm ci` runs it.
 
 import { writeFileSync } from 'node:fs';
-import { openApiDocument } from '../src/api/openapi.ts';
+import { openApiDocument, vendorDocument } from '../src/api/openapi.ts';
 import { version } from '../src/lib/version.ts';
 
-const document = JSON.stringify(openApiDocument(version), null, 2);
-writeFileSync(new URL('openapi.json', import.meta.url), `${document}\n`);
+for (const [name, document] of Object.entries({
+  'openapi.json': openApiDocument(version),
+  'vendor-openapi.json': vendorDocument(version),
+}))
+  writeFileSync(new URL(name, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
 import type { Capabilities, Feature } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
@@ -19,28 +20,62 @@ export function featuresOf(backend: Backend): Feature[] {
     changes: snapshots && backend.changes,
     health: backend.volumeHealth,
     topology: backend.topologies,
+    nodes: true,
   };
   return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
 }
 
 /** What the cluster's pools can do, each alone and, at the top, any of them. */
 export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilities, 'version'> {
-  const each = poolsOf(pools, cluster).map(({ name, backend }) => ({
-    name,
-    backend: backend.name,
-    accessModes: [...backend.accessModes],
-    accessTypes: [...backend.accessTypes],
-    features: featuresOf(backend),
-  }));
+  const each = poolsOf(pools, cluster).map(toOffer);
   const union = <T>(listOf: (one: (typeof each)[number]) => readonly T[]): T[] => [
     ...new Set(each.flatMap(listOf)),
   ];
+  const [only, ...others] = each;
+  const { name: _name, backend: _backend, ...details } = others.length === 0 ? { ...only } : {};
   return {
+    ...details,
     accessModes: union(({ accessModes }) => accessModes),
     accessTypes: union(({ accessTypes }) => accessTypes),
     features: union(({ features }) => features),
     pools: each,
   };
+}
+
+/** What one pool can do, and what says nothing of several together. */
+function toOffer({ name, backend }: Pool) {
+  const { topologies, areShares, sizes, parameters, snapshots, modification } = backend;
+  const limits = sizes && {
+    minimumVolumeBytes: sizes.minimumBytes,
+    stepBytes: sizes.stepBytes,
+    ...(sizes.maximumBytes !== undefined && { maximumVolumeBytes: sizes.maximumBytes }),
+  };
+  return {
+    name,
+    backend: backend.name,
+    accessModes: [...backend.accessModes],
+    accessTypes: [...backend.accessTypes],
+    features: featuresOf(backend),
+    zeroed: true,
+    ...(topologies && { topologies: [...topologies] }),
+    ...(areShares && { areShares }),
+    ...(limits && { limits }),
+    parameters: {
+      volume: toJsonSchema(parameters),
+      ...(snapshots && { snapshot: toJsonSchema(snapshots.parameters) }),
+      ...(modification && { mutable: toJsonSchema(modification.parameters) }),
+    },
+  };
+}
+
+const jsonSchemas = new WeakMap<z.ZodType, Readonly<Record<string, unknown>>>();
+
+function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const found = jsonSchemas.getOrInsertComputed(schema, () => {
+    const { $schema: _, ...document } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+    return document;
+  });
+  return { ...found };
 }
 
 /** The member, or UNIMPLEMENTED that says what the pool does not offer. */

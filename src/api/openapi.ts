@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idPattern, maxIdBytes } from './ids.ts';
 import { nodeId } from './node.ts';
-import { allOperations, problemsOf, type NamedOperation } from './operations.ts';
+import { allOperations, problemsOf, vendorOperations, type NamedOperation } from './operations.ts';
 import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
 
 /** A part of an OpenAPI document. */
@@ -19,41 +19,81 @@ const prefer: OpenApiNode = {
   schema: { type: 'string', examples: ['wait=10'] },
 };
 
+const info: OpenApiNode = {
+  summary: 'Volumes, snapshots and attachments for clusters, from one hosted API.',
+  description:
+    'The URL is the idempotency key: every mutating operation is PUT or DELETE and may be repeated. An error is a ' +
+    'problem document whose `code` decides; the HTTP status is a hint.',
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+};
+
+const frame: OpenApiNode = { openapi: '3.1.1', servers: [{ url: '/' }], security: [{ token: [] }] };
+
+const securitySchemes: OpenApiNode = {
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A JWT that a key of an enrolled caller has signed. Who calls comes from it alone.',
+  },
+};
+
+const problems = toResponses();
+
 /** The Storage API v1 as an OpenAPI 3.1 document, for servers of this version. */
 export function openApiDocument(version: string): OpenApiNode {
-  const paths = Map.groupBy(allOperations, ({ path }) => path);
+  const paths = toPaths(allOperations);
+  return {
+    ...frame,
+    info: { ...info, title: 'Fairlead Storage API', version },
+    tags: toTags(allOperations),
+    paths,
+    components: { schemas: toSchemas(), securitySchemes, responses: problems },
+  };
+}
+
+/** The part of it that a vendor serves, for any vendor's server: operations and the schemas that they use. */
+export function vendorDocument(version: string): OpenApiNode {
+  const paths = toPaths(vendorOperations);
+  const all = toSchemas();
+  const used = new Set<string>();
+  const use = (node: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(node).matchAll(/#\/components\/schemas\/(\w+)/g))
+      if (!used.has(name)) {
+        used.add(name);
+        use(all[name]);
+      }
+  };
+  use([paths, problems]);
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
+  return {
+    ...frame,
+    info: {
+      ...info,
+      title: 'Fairlead Vendor API',
+      version,
+      summary: 'What a storage system serves to be a pool of a Fairlead gateway.',
+    },
+    tags: toTags(vendorOperations),
+    paths,
+    components: { schemas, securitySchemes, responses: problems },
+  };
+}
+
+function toTags(rows: readonly NamedOperation[]): readonly OpenApiNode[] {
+  return [...new Set(rows.map(({ tag }) => tag))].map(name => ({ name }));
+}
+
+function toPaths(rows: readonly NamedOperation[]): OpenApiNode {
+  const paths = Map.groupBy(rows, ({ path }) => path);
+  return Object.fromEntries([...paths].map(([path, all]) => [path, toPathItem(path, all)]));
+}
+
+/** One response for each status, with all the codes that it may have. */
+function toResponses(): OpenApiNode {
   const codes = Object.keys(problemTable) as ProblemCode[];
   const codesByStatus = Map.groupBy(codes, code => problemTable[code].http);
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Fairlead Storage API',
-      version,
-      summary: 'Volumes, snapshots and attachments for clusters, from one hosted API.',
-      description:
-        'The URL is the idempotency key: every mutating operation is PUT or DELETE and may be repeated. An error is a ' +
-        'problem document whose `code` decides; the HTTP status is a hint.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [{ url: '/' }],
-    security: [{ token: [] }],
-    tags: [...new Set(allOperations.map(({ tag }) => tag))].map(name => ({ name })),
-    paths: Object.fromEntries([...paths].map(([path, all]) => [path, toPathItem(path, all)])),
-    components: {
-      schemas: toSchemas(),
-      securitySchemes: {
-        token: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'A JWT that a key of an enrolled cluster has signed. The cluster comes from it alone.',
-        },
-      },
-      responses: Object.fromEntries(
-        [...codesByStatus].map(([status, all]) => [`Problem${status}`, toResponse(all)]),
-      ),
-    },
-  };
+  return Object.fromEntries([...codesByStatus].map(([status, all]) => [`Problem${status}`, toResponse(all)]));
 }
 
 function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
@@ -70,7 +110,7 @@ function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
 }
 
 function toOperation(operation: NamedOperation): OpenApiNode {
-  const { id, tag, doc, query, body, answers } = operation;
+  const { id, tag, doc, query, body, answers, vendor } = operation;
   const { properties = {} } = z.toJSONSchema(query ?? z.object(), { io: 'input' });
   const asked = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
   const parameters = answers[202] ? [...asked, prefer] : asked;
@@ -79,6 +119,7 @@ function toOperation(operation: NamedOperation): OpenApiNode {
     operationId: id,
     tags: [tag],
     summary: doc,
+    ...(vendor && vendor !== 'required' && { 'x-feature': vendor }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: json(body) } }),
     responses: Object.fromEntries([

@@ -9,7 +9,13 @@ import {
 } from './node.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
 import * as snapshots from './snapshot.ts';
-import { capabilitiesSchema, capacitySchema, capacitySpecSchema, fromQuery } from './storage.ts';
+import {
+  capabilitiesSchema,
+  capacitySchema,
+  capacitySpecSchema,
+  type Feature,
+  fromQuery,
+} from './storage.ts';
 import * as volumes from './volume.ts';
 
 /** Most entries in one page, and how many a page has when nothing is asked; a page stays well below gRPC's 4 MiB. */
@@ -33,6 +39,8 @@ export type Operation = {
   readonly answers: Readonly<Partial<Record<200 | 201 | 202 | 204, z.ZodType | null>>>;
   /** Beside those that follow from the rest: see `problemsOf`. */
   readonly problems?: readonly ProblemCode[];
+  /** Of the vendor's profile: each vendor serves it, or each with this feature. Absent: gateways alone serve it. */
+  readonly vendor?: 'required' | Feature;
 };
 
 const creation = ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'] as const;
@@ -73,11 +81,13 @@ const blockRange = z.object({
 export const operations = {
   getCapabilities: {
     route: 'GET /v1/capabilities',
+    vendor: 'required',
     doc: 'What the storage can do.',
     answers: { 200: capabilitiesSchema },
   },
   getCapacity: {
     route: 'POST /v1/capacity',
+    vendor: 'capacity',
     doc: 'The bytes available for new volumes of a kind. Changes nothing.',
     body: capacitySpecSchema,
     answers: { 200: capacitySchema },
@@ -85,6 +95,7 @@ export const operations = {
   },
   listVolumes: {
     route: 'GET /v1/volumes',
+    vendor: 'required',
     doc: 'One page of volumes with their attachments, by id.',
     query: page,
     answers: { 200: volumes.volumePageSchema },
@@ -92,6 +103,7 @@ export const operations = {
   },
   createVolume: {
     route: 'PUT /v1/volumes/{volumeId}',
+    vendor: 'required',
     doc: 'Creates the volume, or finds that it is there and fits. The same call may be repeated at any time.',
     body: volumes.volumeSpecSchema,
     answers: created(volumes.volumeSchema),
@@ -99,11 +111,13 @@ export const operations = {
   },
   getVolume: {
     route: 'GET /v1/volumes/{volumeId}',
+    vendor: 'required',
     doc: 'The volume as it is now.',
     answers: { 200: volumes.volumeSchema },
   },
   deleteVolume: {
     route: 'DELETE /v1/volumes/{volumeId}',
+    vendor: 'required',
     doc: 'Deletes the volume; an unknown one is fine. FAILED_PRECONDITION while it is attached or needed.',
     answers: deleted(volumes.volumeSchema),
     problems: ['FAILED_PRECONDITION'],
@@ -116,6 +130,7 @@ export const operations = {
   },
   expandVolume: {
     route: 'PUT /v1/volumes/{volumeId}/size',
+    vendor: 'expand',
     doc: 'Grows the volume, attached or not, to a size within the bounds. It never shrinks.',
     body: volumes.sizeSpecSchema,
     answers: changed(volumes.volumeSchema),
@@ -123,6 +138,7 @@ export const operations = {
   },
   modifyVolume: {
     route: 'PUT /v1/volumes/{volumeId}/parameters',
+    vendor: 'modify',
     doc: 'Changes mutable parameters; those that are not named stay as they are.',
     body: volumes.parametersSpecSchema,
     answers: changed(volumes.volumeSchema),
@@ -130,6 +146,7 @@ export const operations = {
   },
   getVolumeHealth: {
     route: 'GET /v1/volumes/{volumeId}/health',
+    vendor: 'health',
     doc: 'What is wrong with the volume.',
     answers: { 200: volumes.healthSchema },
     problems: ['UNIMPLEMENTED'],
@@ -143,6 +160,7 @@ export const operations = {
   },
   attachVolume: {
     route: 'PUT /v1/volumes/{volumeId}/attachments/{nodeId}',
+    vendor: 'required',
     doc: 'Attaches the volume to the node, or finds that it is attached and fits.',
     body: attachmentSpecSchema,
     answers: created(attachmentResourceSchema),
@@ -150,11 +168,13 @@ export const operations = {
   },
   getAttachment: {
     route: 'GET /v1/volumes/{volumeId}/attachments/{nodeId}',
+    vendor: 'required',
     doc: 'The attachment as it is now.',
     answers: { 200: attachmentResourceSchema },
   },
   detachVolume: {
     route: 'DELETE /v1/volumes/{volumeId}/attachments/{nodeId}',
+    vendor: 'required',
     doc: 'Detaches the volume from the node, and answers once the node can no longer read or write.',
     answers: deleted(attachmentResourceSchema),
     problems: ['FAILED_PRECONDITION'],
@@ -167,6 +187,7 @@ export const operations = {
   },
   listSnapshots: {
     route: 'GET /v1/snapshots',
+    vendor: 'snapshots',
     doc: 'One page of snapshots that are created, of one volume or of all, by id.',
     query: page.extend({ volumeId: textOf('Only the snapshots of this volume.', 'east.pvc-1') }),
     answers: { 200: snapshots.snapshotPageSchema },
@@ -174,6 +195,7 @@ export const operations = {
   },
   createSnapshot: {
     route: 'PUT /v1/snapshots/{snapshotId}',
+    vendor: 'snapshots',
     doc: 'Creates the snapshot, or finds that it is there and reports its state.',
     body: snapshots.snapshotSpecSchema,
     answers: created(snapshots.snapshotSchema),
@@ -181,18 +203,21 @@ export const operations = {
   },
   getSnapshot: {
     route: 'GET /v1/snapshots/{snapshotId}',
+    vendor: 'snapshots',
     doc: 'The snapshot as it is now.',
     answers: { 200: snapshots.snapshotSchema },
     problems: ['UNIMPLEMENTED'],
   },
   deleteSnapshot: {
     route: 'DELETE /v1/snapshots/{snapshotId}',
+    vendor: 'snapshots',
     doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
     answers: deleted(snapshots.snapshotSchema),
     problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
   },
   listBlocks: {
     route: 'GET /v1/snapshots/{snapshotId}/blocks',
+    vendor: 'changes',
     doc: 'One page of the blocks that hold data, or with `base` of those that differ from that snapshot.',
     query: blockRange,
     answers: { 200: snapshots.blockPageSchema },
@@ -200,6 +225,7 @@ export const operations = {
   },
   createGroup: {
     route: 'PUT /v1/groups/{groupId}',
+    vendor: 'groups',
     doc: 'Creates snapshots of all volumes at one point in time, or none, with the reason.',
     body: snapshots.groupSpecSchema,
     answers: created(snapshots.groupSchema),
@@ -207,12 +233,14 @@ export const operations = {
   },
   getGroup: {
     route: 'GET /v1/groups/{groupId}',
+    vendor: 'groups',
     doc: 'The group with its snapshots as they are now.',
     answers: { 200: snapshots.groupSchema },
     problems: ['UNIMPLEMENTED'],
   },
   deleteGroup: {
     route: 'DELETE /v1/groups/{groupId}',
+    vendor: 'groups',
     doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
     answers: deleted(snapshots.groupSchema),
     problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
@@ -226,6 +254,7 @@ export const operations = {
   },
   putNode: {
     route: 'PUT /v1/nodes/{nodeId}',
+    vendor: 'nodes',
     doc: 'Records a node that volumes may be attached to.',
     body: nodeSpecSchema,
     answers: { 200: nodeSchema, 201: nodeSchema },
@@ -237,6 +266,7 @@ export const operations = {
   },
   deleteNode: {
     route: 'DELETE /v1/nodes/{nodeId}',
+    vendor: 'nodes',
     doc: 'Forgets the node; an unknown one is fine.',
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
@@ -283,6 +313,9 @@ function toNamed(id: OperationId) {
   const [method = '', path = ''] = operation.route.split(' ');
   return { ...operation, id, method, path, tag: path.split('/')[2] ?? '' };
 }
+
+/** What a vendor serves, in the order of the table. */
+export const vendorOperations = allOperations.filter(({ vendor }) => vendor !== undefined);
 
 /** Every problem that the operation may answer: a request may be bad, what takes long may be under way already, or fail. */
 export function problemsOf({ answers, problems = [] }: Operation): readonly ProblemCode[] {

@@ -30,7 +30,7 @@ export const snapshotSchema = z
   .object({
     id: text('east.snap-1'),
     name,
-    pool: poolName,
+    pool: poolName.optional().describe('Absent where the storage has no pools.'),
     volumeId,
     groupId: text('east.group-1').optional().describe('Its group; it cannot be deleted alone then.'),
     state,

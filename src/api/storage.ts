@@ -43,6 +43,7 @@ const featureMeanings = {
   changes: 'it lists the allocated and the changed blocks of snapshots',
   health: 'it reports what is wrong with a volume',
   topology: 'volumes and snapshots have a topology, and are not reached from everywhere',
+  nodes: 'it must be told of a node before a volume is attached to it',
 } as const;
 
 /** One of `features`. */
@@ -134,12 +135,49 @@ export const capabilitySchema = z
 export const capabilityList = z.array(capabilitySchema).min(1).max(64);
 
 const meanings = Object.entries(featureMeanings).map(([feature, meaning]) => `\`${feature}\`: ${meaning}`);
+
+/** A JSON Schema, as a document that is passed on. */
+const jsonSchema = z.record(z.string(), z.unknown()).meta({ examples: [{ type: 'object' }] });
+
+const limits = z
+  .object({
+    minimumVolumeBytes: sizeBytes.optional(),
+    maximumVolumeBytes: sizeBytes.optional(),
+    stepBytes: z.int().positive().optional().describe('Sizes are multiples of it; absent: 1.'),
+  })
+  .describe('The sizes that volumes can have; absent: the storage alone knows.');
+
+const parameters = z
+  .object({
+    volume: jsonSchema.optional(),
+    snapshot: jsonSchema.optional(),
+    mutable: jsonSchema.optional(),
+  })
+  .describe(
+    'JSON Schemas of parameters; where one is absent, any are passed on and the storage judges them.',
+  );
+
 const offers = {
   accessModes: z.array(z.enum(accessModes)),
   accessTypes: z.array(z.enum(accessTypes)),
   features: z
     .array(text('expand'))
     .describe(`${meanings.join('; ')}; other words are of a newer version and mean nothing.`),
+  protocols: z
+    .array(text('nvme-tcp'))
+    .optional()
+    .describe('The attach protocols that attachments have; absent: not said.'),
+  topologies,
+  areShares: z
+    .boolean()
+    .optional()
+    .describe('Volumes are directories with a filesystem of their own, which nodes do not make.'),
+  zeroed: z
+    .boolean()
+    .optional()
+    .describe('A new volume reads as zeros. Without it nodes never make a filesystem on one.'),
+  limits: limits.optional(),
+  parameters: parameters.optional(),
 };
 
 /** What the storage behind the API can do; a controller advertises from it. */
@@ -147,11 +185,16 @@ export const capabilitiesSchema = z
   .object({
     version: text('0.1.0'),
     ...offers,
+    topologies: topologies.describe('Where volumes can be, the best first; absent: reached from everywhere.'),
     pools: z
       .array(z.object({ name: poolName, backend: text('image'), ...offers }))
-      .describe('Those that the cluster may use.'),
+      .default([])
+      .describe('Those that the caller may use; none where there is nothing to choose from.'),
   })
-  .meta({ id: 'Capabilities', description: 'What any of the pools can do, and each alone.' });
+  .meta({
+    id: 'Capabilities',
+    description: 'What any of the pools can do, and each alone; `version` is that of the server.',
+  });
 
 /** A question for the capacity that new volumes of a kind have. */
 export const capacitySpecSchema = z

@@ -52,7 +52,7 @@ export const volumeSchema = z
   .object({
     id: volumeId,
     name: nameOf('pvc-1'),
-    pool: poolName,
+    pool: poolName.optional().describe('Absent where the storage has no pools.'),
     state: z.enum(['creating', 'ready', 'deleting']).meta({ examples: ['ready'] }),
     sizeBytes: sizeBytes.describe('What was allocated; 0 while creating.'),
     parameters: stringMap,

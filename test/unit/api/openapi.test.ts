@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { clusterOf, idPattern } from '../../../src/api/ids.ts';
-import { openApiDocument, type OpenApiNode } from '../../../src/api/openapi.ts';
-import { allOperations } from '../../../src/api/operations.ts';
+import { openApiDocument, vendorDocument, type OpenApiNode } from '../../../src/api/openapi.ts';
+import { allOperations, vendorOperations } from '../../../src/api/operations.ts';
 import { problemTable } from '../../../src/api/problem.ts';
 import * as admin from '../../../src/api/admin.ts';
 import * as nodes from '../../../src/api/node.ts';
@@ -41,6 +41,20 @@ test('every reference resolves, and every component is referred to', () => {
   const unused = there.filter(name => !named.has(name));
   // No operation is answered so on its own account, but any may be: by a proxy, or when the caller goes away.
   assert.deepEqual(unused.toSorted(), rarelyAnswered());
+});
+
+test("a vendor's document is the part of it that vendors serve, with the schemas that this uses", () => {
+  const vendor = vendorDocument('1.2.3') as typeof document;
+  const served = Object.values(vendor.paths).flatMap(item =>
+    Object.entries(item).flatMap(([key, { operationId }]) => (methods.has(key) ? [operationId] : [])),
+  );
+  assert.deepEqual(served.toSorted(), vendorOperations.map(({ id }) => id).toSorted());
+  const named = new Set<string>();
+  for (const { key, value } of walk(vendor)) if (key === '$ref') named.add(String(value));
+  const schemas = Object.keys(vendor.components['schemas'] ?? {});
+  const ofSchemas = [...named].filter(name => name.startsWith('#/components/schemas/'));
+  assert.deepEqual(ofSchemas.toSorted(), schemas.map(name => `#/components/schemas/${name}`).toSorted());
+  for (const name of schemas) assert.deepEqual(vendor.components['schemas']?.[name], schemaOf(name));
 });
 
 test('operations have ids of their own, an answer that is no problem, and a description for each', () => {
@@ -120,6 +134,10 @@ function rarelyAnswered(): readonly string[] {
     .filter(status => !used.has(status))
     .map(status => `#/components/responses/Problem${status}`)
     .toSorted();
+}
+
+function schemaOf(name: string): OpenApiNode | undefined {
+  return document.components['schemas']?.[name];
 }
 
 function* walk(node: unknown): Generator<{ readonly key: string; readonly value: unknown }> {

@@ -49,12 +49,16 @@ test('the capabilities are those of the backend', async t => {
     accessModes: backend.accessModes,
     accessTypes: backend.accessTypes,
     features: features.filter(feature => feature !== 'topology'),
+    zeroed: true,
+    limits: { minimumVolumeBytes: 1, stepBytes: 1 },
   };
-  assert.deepEqual(body, {
+  assert.partialDeepStrictEqual(body, {
     version: '1.2.3',
     ...offered,
     pools: [{ name: 'main', backend: 'memory', ...offered }],
   });
+  const schema = { type: 'object', properties: {}, additionalProperties: false };
+  assert.partialDeepStrictEqual(body, { parameters: { volume: schema, snapshot: schema } });
 });
 
 test('the capacity is reported, and is 0 for what is not offered', async t => {
