@@ -5,6 +5,8 @@ import type { Segments } from '../src/api/topology.ts';
 import type { Health } from '../src/api/volume.ts';
 import type { Log } from '../src/lib/log.ts';
 
+export { Problem, type ProblemCode } from '../src/api/problem.ts';
+
 /**
  * What a storage system must do to be driven by the gateway. Each method is given a resource whose id is already
  * chosen and recorded, must end in the same state however often it runs, and is never run twice at a time for one

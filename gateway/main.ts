@@ -12,7 +12,7 @@ import { createAdmin } from './admin/admin.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
-import type { Plugins } from './configuration/file.ts';
+import type { Plugins } from './configuration/plugins.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { openCertificate, type Certificate } from './http/certificate.ts';

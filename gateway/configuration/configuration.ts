@@ -1,6 +1,7 @@
 import type { Log } from '../../src/lib/log.ts';
 import { createOpenPools, type Pool, type Pools } from '../pools/pools.ts';
-import type { Plugins, PoolEntry } from './file.ts';
+import type { PoolEntry } from './file.ts';
+import type { Plugins } from './plugins.ts';
 import { type Configuration, readConfiguration, stampOf } from './read.ts';
 
 /** What is served: the pools that are open, and who may call. */
@@ -15,12 +16,12 @@ export type ConfigurationOptions = {
 
 /** Reads the configuration file and opens its pools, or rejects with every fault together. */
 export async function openConfiguration(path: string, { plugins, log, requireOwned }: ConfigurationOptions) {
-  const openPools = createOpenPools(plugins, log, requireOwned);
+  const openPools = createOpenPools(log, requireOwned);
   const pools: Pools = openPools;
   let read = await readConfiguration(path, plugins);
   if (!read.configuration || read.faults.length > 0) throw new AggregateError(read.faults);
   let current = read.configuration;
-  await openPools.open(poolsOf(current));
+  await openPools.open(poolsOf(current), current.plugins);
   let reportedKeys = reportKeyFaults('[]');
   let faults: readonly string[] = [];
 
@@ -28,7 +29,7 @@ export async function openConfiguration(path: string, { plugins, log, requireOwn
   async function apply(): Promise<readonly string[]> {
     current = read.configuration ?? current;
     try {
-      await openPools.open(poolsOf(current));
+      await openPools.open(poolsOf(current), current.plugins);
       return read.faults;
     } catch (error) {
       const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];

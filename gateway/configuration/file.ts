@@ -6,10 +6,7 @@ import {
   segmentValuePattern,
   type Segments,
 } from '../../src/api/topology.ts';
-import type { BackendPlugin } from '../backend.ts';
-
-/** The backends that pools can have, by name. */
-export type Plugins = Readonly<Record<string, BackendPlugin>>;
+import type { FoundPlugins } from './plugins.ts';
 
 /** A pool as the file has it: its backend, where it is, and the backend's own settings, checked. */
 export type PoolEntry = {
@@ -57,10 +54,10 @@ export function clusterSchema(poolNames: readonly string[]) {
 export const operatorsSchema = z.strictObject({ keys: keysFile });
 
 /** The whole file, for these backends; clusters may use pools of these names. */
-export function configFileSchema(plugins: Plugins, poolNames: readonly string[]) {
+export function configFileSchema(found: FoundPlugins, poolNames: readonly string[]) {
   return z.strictObject({
     pools: z
-      .record(name, poolSchema(plugins))
+      .record(name, poolSchema(found))
       .refine(pools => Object.keys(pools).length > 0, 'at least one pool is needed'),
     clusters: z.record(name, clusterSchema(poolNames)).default({}),
     operators: operatorsSchema.optional(),
@@ -68,8 +65,9 @@ export function configFileSchema(plugins: Plugins, poolNames: readonly string[])
 }
 
 /** An entry is checked by its backend's own schema, which knows nothing of `backend` and `topology`. */
-function poolSchema(plugins: Plugins): z.ZodType<PoolEntry> {
-  const known = z.looseObject({ backend: z.enum(Object.keys(plugins)), topology: topologySchema.optional() });
+function poolSchema({ plugins, faults }: FoundPlugins): z.ZodType<PoolEntry> {
+  const backendName = z.enum(Object.keys(plugins), { error: ({ input }) => faults.get(String(input)) });
+  const known = z.looseObject({ backend: backendName, topology: topologySchema.optional() });
   return known.transform(({ backend, topology, ...rest }, context) => {
     const parsed = plugins[backend]?.settings.safeParse(rest);
     if (parsed?.success) return { backend, topology, settings: parsed.data };

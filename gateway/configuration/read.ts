@@ -4,11 +4,20 @@ import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { Enrolment } from '../http/auth.ts';
 import { describeIssues } from '../volumes/validate.ts';
 import { createEnrolment, type Enrolled, keySetSchema } from './enrolment.ts';
-import { type ConfigFile, configFileSchema, type Plugins } from './file.ts';
+import { type ConfigFile, configFileSchema } from './file.ts';
 import { type Data, withoutFaults } from './mend.ts';
+import { findPlugins, type Plugins } from './plugins.ts';
 
-/** What of the configuration file is in effect, as it is read and as it is written, and who may call by its key files. */
-export type Configuration = { readonly file: ConfigFile; readonly data: Data; readonly enrolment: Enrolment };
+/**
+ * What of the configuration file is in effect, as it is read and as it is written, by what its pools are opened, and who
+ * may call by its key files.
+ */
+export type Configuration = {
+  readonly file: ConfigFile;
+  readonly data: Data;
+  readonly plugins: Plugins;
+  readonly enrolment: Enrolment;
+};
 
 /**
  * The configuration, as far as it can be had; every fault of the file together, each with its line and path; the faults of
@@ -39,7 +48,7 @@ export async function readConfiguration(
     ({ caller }, detail) => reading.keyFaults.push({ cluster: nameOf(caller), detail }),
     last?.enrolment,
   );
-  return { ...reading, configuration: { file: read.file, data: read.data, enrolment } };
+  return { ...reading, configuration: { ...read, enrolment } };
 }
 
 /** Differs for each state of a file. */
@@ -75,15 +84,22 @@ async function readConfigFile(
   if (malformed.length > 0) return undefined;
   try {
     const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as Data;
+    const found = await findPlugins(last?.plugins ?? plugins, backendsOf(data, last?.data), dirname(path));
     const parse = (all: Data) =>
-      configFileSchema(plugins, Object.keys(Object(all['pools']) as object)).safeParse(all);
+      configFileSchema(found, Object.keys(Object(all['pools']) as object)).safeParse(all);
     const parsed = parse(data);
-    if (parsed.success) return { file: parsed.data, data };
-    faults.push(...describeIssues(parsed.error, locate));
-    return last && withoutFaults(parse, data, last.data);
+    if (!parsed.success) faults.push(...describeIssues(parsed.error, locate));
+    const read = parsed.success ? { file: parsed.data, data } : last && withoutFaults(parse, data, last.data);
+    return read && { ...read, plugins: found.plugins };
   } catch (error) {
     return void faults.push(`${path}: ${(error as Error).message}`);
   }
+}
+
+/** The backends that pools name, whatever else is wrong with the files. */
+function backendsOf(...files: readonly (Data | undefined)[]): readonly string[] {
+  const pools = files.flatMap(file => Object.values(Object(file?.['pools']) as Data));
+  return pools.map(pool => (Object(pool) as Data)['backend']).filter(name => typeof name === 'string');
 }
 
 /** A schema would drop such a key instead of reporting it. */

@@ -2,7 +2,8 @@ import { unavailableProblem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Backend } from '../backend.ts';
-import type { Plugins, PoolEntry } from '../configuration/file.ts';
+import type { PoolEntry } from '../configuration/file.ts';
+import type { Plugins } from '../configuration/plugins.ts';
 import type { Reader } from '../store.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
@@ -39,16 +40,16 @@ export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void
   if (faults.length > 0) throw new AggregateError(faults);
 }
 
-/** Opens pools by these plug-ins, each only when `requireOwned` does not throw; none is open yet. */
-export function createOpenPools(
-  plugins: Plugins,
-  log: Log,
-  requireOwned: (pool: Pool) => Promise<void> = async () => {},
-) {
+/** Opens pools, each only when `requireOwned` does not throw; none is open yet. */
+export function createOpenPools(log: Log, requireOwned: (pool: Pool) => Promise<void> = async () => {}) {
   const opened: (Pool & { readonly entry: PoolEntry })[] = [];
   let offered: readonly Pool[] = [];
 
-  async function openPool([name, entry]: readonly [string, PoolEntry]): Promise<(typeof opened)[number]> {
+  async function openPool(
+    name: string,
+    entry: PoolEntry,
+    plugins: Plugins,
+  ): Promise<(typeof opened)[number]> {
     const { backend, settings, topology } = entry;
     let found: Backend | undefined;
     try {
@@ -72,12 +73,14 @@ export function createOpenPools(
       () => offered,
     ),
     /**
-     * Opens all of these that are not open yet, or none: then it rejects with every fault together. These are offered
+     * Opens all of these that are not open yet by the plug-ins, or none: then it rejects with every fault together. These are offered
      * from then on, and no others. What is open stays open with its settings, since volumes may lie in it; that is logged.
      */
-    async open(entries: ReadonlyMap<string, PoolEntry>): Promise<void> {
+    async open(entries: ReadonlyMap<string, PoolEntry>, plugins: Plugins): Promise<void> {
       const missing = [...entries].filter(([name]) => opened.every(pool => pool.name !== name));
-      const outcomes = await Promise.allSettled(missing.map(openPool));
+      const outcomes = await Promise.allSettled(
+        missing.map(([name, entry]) => openPool(name, entry, plugins)),
+      );
       const added = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       const faults = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []));
       if (faults.length > 0) {

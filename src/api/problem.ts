@@ -30,6 +30,13 @@ export class Problem extends Error {
     this.code = code;
     this.detail = detail;
   }
+
+  /** One of another copy of this package, as a plug-in may have it, is a problem as well. */
+  static override [Symbol.hasInstance](value: unknown): value is Problem {
+    return (
+      Error.isError(value) && value.name === 'Problem' && Object.hasOwn(problemTable, Object(value).code)
+    );
+  }
 }
 
 /** INVALID_ARGUMENT: the request is malformed or breaks a rule. */

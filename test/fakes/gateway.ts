@@ -1,5 +1,5 @@
 import { gatewaySettings } from '../../gateway/config.ts';
-import type { Plugins } from '../../gateway/configuration/file.ts';
+import type { Plugins } from '../../gateway/configuration/plugins.ts';
 import { startGateway } from '../../gateway/main.ts';
 import { openImages } from '../../gateway/backends/image.ts';
 import { backends } from '../../gateway/backends/index.ts';

@@ -8,7 +8,7 @@ import {
   openConfiguration,
   type ServedConfiguration,
 } from '../../../../gateway/configuration/configuration.ts';
-import type { Plugins } from '../../../../gateway/configuration/file.ts';
+import type { Plugins } from '../../../../gateway/configuration/plugins.ts';
 import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
 const [a, other] = [await createSigner('a'), await createSigner('other')];

@@ -1,0 +1,68 @@
+import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { BackendPlugin } from '../backend.ts';
+
+/** The backends that pools can have, by name. */
+export type Plugins = Readonly<Record<string, BackendPlugin>>;
+
+/** Backends, and why there is none by a name. */
+export type FoundPlugins = { readonly plugins: Plugins; readonly faults: ReadonlyMap<string, string> };
+
+const packageName = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+
+/**
+ * The backends that are known and those of npm packages: a package that is found from the directory, or else from the
+ * working directory, and has a plug-in as its export `backend`. Its code runs with all rights of this process.
+ */
+export async function findPlugins(
+  known: Plugins,
+  names: readonly string[],
+  directory: string,
+): Promise<FoundPlugins> {
+  const faults = new Map<string, string>();
+  const missing = new Set(names.filter(name => !Object.hasOwn(known, name)));
+  const found = await Promise.all(
+    [...missing].map(async name => {
+      try {
+        return [[name, await loadPackage(name, [directory, process.cwd()])] as const];
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        const there = Object.keys(known).join(', ');
+        faults.set(name, `"${name}" is none of ${there}, nor a package with a backend: ${reason}`);
+        return [];
+      }
+    }),
+  );
+  return { plugins: { ...known, ...Object.fromEntries(found.flat()) }, faults };
+}
+
+async function loadPackage(name: string, directories: readonly string[]): Promise<BackendPlugin> {
+  if (!packageName.test(name)) throw new Error('that is no name of a package');
+  const urls = directories.map(directory => resolvePackage(name, directory));
+  const url = urls.find(one => one !== undefined);
+  if (url === undefined) throw new Error(`none is installed at ${[...new Set(directories)].join(' or ')}`);
+  const { backend } = (await import(url)) as { readonly backend?: unknown };
+  if (!isPlugin(backend)) throw new Error('its export "backend" has no "settings" and "open"');
+  return backend;
+}
+
+/** Where the package lies, as an import in a file of the directory finds it; undefined when none is installed. */
+function resolvePackage(name: string, directory: string): string | undefined {
+  const parentURL = pathToFileURL(`${directory}/`).href;
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) => next(specifier, { ...context, parentURL }),
+  });
+  try {
+    return import.meta.resolve(name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined;
+    throw error;
+  } finally {
+    hooks.deregister();
+  }
+}
+
+function isPlugin(value: unknown): value is BackendPlugin {
+  const { settings, open } = Object(value) as Partial<BackendPlugin>;
+  return typeof settings?.safeParse === 'function' && typeof open === 'function';
+}
