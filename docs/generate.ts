@@ -117,7 +117,8 @@ clusters:
 operators: { keys: operators.jwks.json }
 \`\`\`
 
-A pool is a backend with its settings and a name. Each has \`backend\`, one of ${Object.keys(backends).join(', ')}, and may have \`topology\`:
+A pool is a backend with its settings and a name. Each has \`backend\`, one of ${Object.keys(backends).join(', ')} or the name of an npm package
+([backends.md](backends.md#a-backend-as-a-package)), and may have \`topology\`:
 ${topologySchema.description}.
 
 ${tables.join('\n\n')}`;

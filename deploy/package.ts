@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import packageJson from '../package.json' with { type: 'json' };
+
+const usage = `Usage: npm run package [-- --out DIR]
+
+Builds the npm package: Node.js runs no TypeScript below node_modules, so that it holds JavaScript, with types.
+
+  --out DIR  where fairlead-VERSION.tgz goes (dist)
+`;
+
+const { values } = parseArgs({
+  options: { out: { type: 'string', default: 'dist' }, help: { type: 'boolean', default: false } },
+});
+const out = resolve(process.env['INIT_CWD'] ?? '.', values.out);
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+if (values.help) process.stdout.write(usage);
+else build();
+
+function build(): void {
+  const directory = join(out, 'package');
+  rmSync(directory, { recursive: true, force: true });
+  execFileSync(
+    'node_modules/.bin/tsc',
+    ['--project', 'deploy/tsconfig.package.json', '--outDir', directory],
+    {
+      stdio: 'inherit',
+    },
+  );
+  for (const name of ['README.md', 'LICENSE', 'examples', ...globSync('src/**/*.{mjs,js,d.ts}')])
+    cpSync(name, join(directory, name), { recursive: true, filter: path => !path.includes('node_modules') });
+  for (const path of globSync(join(directory, '{src,gateway,node-agent}/**/*.{mjs,js}'))) {
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, namesJavaScript(text));
+  }
+  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`);
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', out, directory], { stdio: 'inherit' });
+}
+
+/** Names of files that are loaded by themselves; tsc changes those of imports alone. */
+function namesJavaScript(text: string): string {
+  return text.replace(/((?:new URL|import)\('[./\w-]+)\.ts'/g, "$1.js'");
+}
+
+/** What the checkout has for those who use the package, with JavaScript and types for each TypeScript file. */
+function manifest(): object {
+  const { name, version, description, license, type, bin, dependencies, engines } = packageJson;
+  const exported = Object.entries(packageJson.exports).map(([key, path]) => {
+    const base = path.replace(/\.ts$/, '');
+    return [key, { types: `${base}.d.ts`, default: `${base}.js` }];
+  });
+  const exports = Object.fromEntries(exported);
+  return { name, version, description, license, type, bin, exports, dependencies, engines };
+}
