@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { parseSegments, type Segments } from '../api/topology.ts';
 import { advertisedSetting, defaultDriverName } from '../csi/identity.ts';
-import { absolutePath, bytes, choice, text, unixSocket } from '../lib/parsers.ts';
+import { absolutePath, bytes, choice, list, text, unixSocket } from '../lib/parsers.ts';
 import { logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 import { resolve } from 'node:path';
 
@@ -26,6 +26,11 @@ export const devSettings = {
   config: {
     doc: 'YAML file with pools of your own, as in gateway.yaml; without it volumes are image files in DIR/images',
     parse: text,
+    optional: true,
+  },
+  'local-roots': {
+    doc: 'directories below which volumes over loop and bind may lie beside those of the pools, such as those of a vendor on this machine',
+    parse: list(absolutePath),
     optional: true,
   },
   capacity: {

@@ -1,11 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
-import { choice } from '../lib/parsers.ts';
+import { poll } from '../lib/concurrency.ts';
+import { choice, text } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
+import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild } from './children.ts';
+
+const startTimeoutMs = 30_000;
 
 /** All settings of `fairlead demo`. */
 export const demoSettings = {
@@ -14,10 +18,15 @@ export const demoSettings = {
     parse: choice('ext4', 'xfs', 'btrfs'),
     default: 'ext4',
   },
+  dir: {
+    doc: 'the directory of a `fairlead dev` that runs, whose pool the volumes come from; without it one is started',
+    parse: (value: string) => resolve(text(value)),
+    optional: true,
+  },
 } as const;
 
 /** Walks two volumes as sidecars and kubelet do; status 0 when every step worked and nothing is left. */
-export async function runDemo({ fs }: SettingsOf<typeof demoSettings>): Promise<number> {
+export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettings>): Promise<number> {
   if (process.getuid?.() !== 0) {
     complain('it attaches loop devices and mounts filesystems, which needs root; run it as root');
     return 1;
@@ -28,7 +37,7 @@ export async function runDemo({ fs }: SettingsOf<typeof demoSettings>): Promise<
   const step = createStep(interrupt.signal);
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-demo-'));
   try {
-    const [file, device] = await walkBoth(dir, step, fs);
+    const [file, device] = await walkBoth({ dir, running, step, fs });
     await step('nothing is left behind', () => proveClean(dir));
     say(`\nProved: sha256 ${file.slice(0, 12)}… in a file and ${device.slice(0, 12)}… on a raw device were`);
     say('read back after detaching and attaching again; no mount, loop device or volume is left.');
@@ -62,24 +71,44 @@ function createStep(interrupt: AbortSignal): Step {
   };
 }
 
-async function walkBoth(dir: string, step: Step, fs: string): Promise<readonly [string, string]> {
+type Walks = {
+  readonly dir: string;
+  readonly running: string | undefined;
+  readonly step: Step;
+  readonly fs: string;
+};
+
+async function walkBoth({ dir, running, step, fs }: Walks): Promise<readonly [string, string]> {
   await using stack = new AsyncDisposableStack();
   const kubeletDir = join(dir, 'kubelet');
   await mkdir(kubeletDir);
-  const settings = { dir: join(dir, 'dev'), 'kubelet-dir': kubeletDir, 'log-level': 'error' };
-  const dev = startChild('dev', settings);
-  stack.defer(() => dev.close());
-  const ready = await step('start gateway, controller and node agent', () => dev.ready);
-  const connect = (endpoint = ''): CsiClient => stack.adopt(connectCsi(endpoint), client => client.close());
-  const [controller, node] = [connect(ready['controller']), connect(ready['node'])];
-  await step('probe both CSI sockets', () =>
-    Promise.all([controller, node].map(({ identity }) => identity.Probe({}))),
-  );
-  const machine = { controller, node, nodeId: ready['nodeId'] ?? '', dir: kubeletDir };
+  const dev = running ?? join(dir, 'dev');
+  if (running === undefined) {
+    const child = startChild('dev', { dir: dev, 'kubelet-dir': kubeletDir, 'log-level': 'error' });
+    stack.defer(() => child.close());
+    await step('start gateway, controller and node agent', () => child.ready);
+  }
+  const sockets = ['controller.sock', 'node.sock'].map(name => join(dev, name));
+  const connect = (socket = ''): CsiClient =>
+    stack.adopt(connectCsi(`unix://${socket}`), client => client.close());
+  const [controller, node] = [connect(sockets[0]), connect(sockets[1])];
+  await step('probe both CSI sockets', async () => {
+    await Promise.all(sockets.map(waitForSocket));
+    await Promise.all([controller, node].map(({ identity }) => identity.Probe({})));
+  });
+  const { node_id: nodeId } = await node.node.NodeGetInfo({});
+  const machine = { controller, node, nodeId, dir: kubeletDir };
   say(`\nA volume with ${fs}:`);
   const file = await walk(machine, { step, name: 'demo-mount', fs });
   say('\nThe same as a raw block device:');
   return [file, await walk(machine, { step, name: 'demo-block' })];
+}
+
+/** A `fairlead dev` that was started a moment ago may not serve yet. */
+async function waitForSocket(path: string): Promise<void> {
+  const isServed = async (): Promise<true | undefined> => (await isSocketAnswered(path)) || undefined;
+  if (!(await poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs })))
+    throw new Error(`nothing serves "${path}"`);
 }
 
 /** Runs one step and shows its title, and how long it took. What it throws is thrown on. */
@@ -191,7 +220,9 @@ async function proveClean(dir: string): Promise<void> {
     .split('\n')
     .filter(line => line.includes(dir));
   if (mounts.length > 0) throw new Error(`${mounts.length} mounts are left below "${dir}"`);
-  const images = (await readdir(join(dir, 'dev', 'images'))).filter(name => name.endsWith('.img'));
+  const images = (await readdir(join(dir, 'dev', 'images')).catch(() => [])).filter(name =>
+    name.endsWith('.img'),
+  );
   if (images.length > 0) throw new Error(`the images ${images.join(', ')} are left`);
   for (const name of (await readdir('/sys/block')).filter(block => block.startsWith('loop'))) {
     const file = await readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '');

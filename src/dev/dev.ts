@@ -64,7 +64,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
       'node-id': nodeId,
       'state-dir': join(dir, 'node'),
       'kubelet-dir': config['kubelet-dir'],
-      'local-roots': rootsOf(pools),
+      'local-roots': [rootsOf(pools), ...(config['local-roots'] ?? [])].join('\n'),
       'shutdown-grace': '0s',
       'default-fs': config['default-fs'],
       topology: topology?.text,

@@ -107,15 +107,25 @@ test('dev serves the pools of a file of your own', { skip: noRoot }, async t => 
 });
 
 test('the demo proves what it says and leaves nothing behind', { skip: noRoot }, async t => {
-  const dir = directoryOf(t);
+  runDemo(directoryOf(t));
+});
+
+test('the demo walks in the pool of a dev that runs', { skip: noRoot }, async t => {
+  const { dir, controller } = await openDev(t);
+  runDemo(dir, '--dir', join(dir, 'dev'));
+  assert.deepEqual((await controller.controller.ListVolumes({})).entries, []);
+});
+
+function runDemo(dir: string, ...flags: readonly string[]): void {
+  const argv = [cli, 'demo', ...flags];
   const env = { ...process.env, TMPDIR: dir };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'demo'], { encoding: 'utf8', env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8', env });
   assert.equal(status, 0, stderr);
   assert.match(stdout, /✓ NodeStageVolume/);
   assert.match(stdout, /Proved: /);
   assert.deepEqual(mountsBelow(dir), []);
   assert.deepEqual(loopDevicesOf(dir), []);
-});
+}
 
 type Paths = { readonly staging: string; readonly target: string };
 
