@@ -8,6 +8,8 @@ import { problemTable, toDocument, Problem, type ProblemCode } from './problem.t
 export type OpenApiNode = { readonly [key: string]: unknown };
 
 const idSchema = { type: 'string', maxLength: maxIdBytes, pattern: idPattern, examples: ['east.pvc-1'] };
+/** The gateway names what it makes at a vendor; a vendor takes any id that stands in a path as it is. */
+const vendorIdSchema = { ...idSchema, pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]*$' };
 const { $schema: _, ...nodeIdSchema } = z.toJSONSchema(nodeId);
 
 const prefer: OpenApiNode = {
@@ -42,7 +44,7 @@ const problems = toResponses();
 
 /** The Storage API v1 as an OpenAPI 3.1 document, for servers of this version. */
 export function openApiDocument(version: string): OpenApiNode {
-  const paths = toPaths(allOperations);
+  const paths = toPaths(allOperations, idSchema);
   return {
     ...frame,
     info: { ...info, title: 'Fairlead Storage API', version },
@@ -54,7 +56,7 @@ export function openApiDocument(version: string): OpenApiNode {
 
 /** The part of it that a vendor serves, for any vendor's server: operations and the schemas that they use. */
 export function vendorDocument(version: string): OpenApiNode {
-  const paths = toPaths(vendorOperations);
+  const paths = toPaths(vendorOperations, vendorIdSchema);
   const all = toSchemas();
   const used = new Set<string>();
   const use = (node: unknown): void => {
@@ -84,9 +86,9 @@ function toTags(rows: readonly NamedOperation[]): readonly OpenApiNode[] {
   return [...new Set(rows.map(({ tag }) => tag))].map(name => ({ name }));
 }
 
-function toPaths(rows: readonly NamedOperation[]): OpenApiNode {
+function toPaths(rows: readonly NamedOperation[], id: OpenApiNode): OpenApiNode {
   const paths = Map.groupBy(rows, ({ path }) => path);
-  return Object.fromEntries([...paths].map(([path, all]) => [path, toPathItem(path, all)]));
+  return Object.fromEntries([...paths].map(([path, all]) => [path, toPathItem(path, all, id)]));
 }
 
 /** One response for each status, with all the codes that it may have. */
@@ -96,12 +98,12 @@ function toResponses(): OpenApiNode {
   return Object.fromEntries([...codesByStatus].map(([status, all]) => [`Problem${status}`, toResponse(all)]));
 }
 
-function toPathItem(path: string, all: readonly NamedOperation[]): OpenApiNode {
+function toPathItem(path: string, all: readonly NamedOperation[], id: OpenApiNode): OpenApiNode {
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: name === 'nodeId' ? nodeIdSchema : idSchema,
+    schema: name === 'nodeId' ? nodeIdSchema : id,
   }));
   return {
     ...(parameters.length > 0 && { parameters }),
