@@ -1,0 +1,81 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** The reference vendors by their language, and what starts each. */
+export const vendorCommands = {
+  typescript: [
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    join(root, 'examples/vendor-hono/main.ts'),
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** A vendor's server that runs as a process of its own, with its directory. */
+export type RunningVendor = {
+  readonly url: string;
+  readonly token: string;
+  readonly directory: string;
+  /** Ends it at once, as a failure of its machine does; `start` serves again at the same address. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+};
+
+/** What a vendor is started with. */
+export type VendorOptions = {
+  readonly command?: readonly string[];
+  /** Variables beside PORT, DIR, TOKEN and OPENAPI, or instead of them. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** Starts a reference vendor, the one in TypeScript unless another is named; it ends with the test. */
+export async function startVendor(t: TestContext, options: VendorOptions = {}): Promise<RunningVendor> {
+  const { command: [program = '', ...args] = vendorCommands.typescript } = options;
+  let child: ChildProcess | undefined;
+  const kill = async (): Promise<void> => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  // First: its directory is removed after it.
+  t.after(kill);
+  const directory = temporaryDirectory(t);
+  const token = 'a-token-for-a-first-try';
+  const env = {
+    ...process.env,
+    DIR: directory,
+    TOKEN: token,
+    OPENAPI: join(root, 'docs/vendor-openapi.json'),
+    ...options.env,
+  };
+  let url = '';
+  const start = async (): Promise<void> => {
+    const port = url === '' ? '0' : new URL(url).port;
+    child = spawn(program, args, { env: { ...env, PORT: port }, stdio: ['ignore', 'pipe', 'inherit'] });
+    url = await readAddress(child);
+  };
+  await start();
+  return {
+    get url() {
+      return url;
+    },
+    token,
+    directory,
+    kill,
+    start,
+  };
+}
+
+async function readAddress(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('the vendor has no output');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const address = /^listening on (\S+)$/.exec(line)?.[1];
+    if (address !== undefined) return address;
+  }
+  throw new Error('the vendor ended before it listened');
+}
