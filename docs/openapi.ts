@@ -10,5 +10,6 @@ for (const [name, document] of Object.entries({
   'openapi.json': openApiDocument(version),
   'vendor-openapi.json': forVendors,
   '../examples/vendor-hono/openapi.json': forVendors,
+  '../examples/vendor-python/openapi.json': forVendors,
 }))
   writeFileSync(new URL(name, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);

@@ -14,6 +14,7 @@ export const vendorCommands = {
     '--disable-warning=ExperimentalWarning',
     join(root, 'examples/vendor-hono/main.ts'),
   ],
+  python: ['python3', join(root, 'examples/vendor-python/vendor.py')],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** A vendor's server that runs as a process of its own, with its directory. */

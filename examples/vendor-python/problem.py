@@ -1,0 +1,25 @@
+"""Errors as the API names them."""
+
+STATUSES = {
+    "INVALID_ARGUMENT": 400,
+    "UNAUTHENTICATED": 401,
+    "NOT_FOUND": 404,
+    "ABORTED": 409,
+    "ALREADY_EXISTS": 409,
+    "FAILED_PRECONDITION": 409,
+    "OUT_OF_RANGE": 416,
+    "UNIMPLEMENTED": 501,
+    "UNAVAILABLE": 503,
+    "RESOURCE_EXHAUSTED": 507,
+}
+
+
+class Problem(Exception):
+    """What is wrong with a request. Whatever else is raised is UNAVAILABLE: the work may be half done."""
+
+    def __init__(self, code, detail):
+        super().__init__(detail)
+        self.code, self.status = code, STATUSES[code]
+
+    def document(self):
+        return {"status": self.status, "code": self.code, "detail": str(self)}
