@@ -1,8 +1,6 @@
-import type { Dispatcher } from 'undici';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
-import { parseJson } from '../lib/json.ts';
-import { maxBodyBytes, problemSchema, problemsOf, type NamedOperation } from './operations.ts';
+import { createExchange, type ExchangeOptions, type Reply } from './exchange.ts';
+import { problemSchema, problemsOf, type NamedOperation } from './operations.ts';
 import { callerGone, Problem, problemTable } from './problem.ts';
 
 /** How long one call may take and how it is known in logs. */
@@ -13,10 +11,13 @@ export type Call = {
 };
 
 /** Where the API is, and what proves who calls. */
-export type HttpOptions = {
-  readonly url: string;
-  /** A bearer token; `renew` asks for a new one because the last was not accepted. */
-  readonly token: (renew: boolean) => string | Promise<string>;
+export type HttpOptions = ExchangeOptions & {
+  /** A bearer token, or none; `renew` asks for a new one because the last was not accepted. */
+  readonly token: (renew: boolean) => string | undefined | Promise<string | undefined>;
+  /** Tries at one request, the first included. All requests of the API may be repeated. */
+  readonly tries?: number | undefined;
+  /** Is asked to send each try of a request; a Problem that it throws ends the call. */
+  readonly guard?: (send: () => Promise<Reply>) => Promise<Reply>;
 };
 
 /** One request; `ids` are those of the path, by their names, and `body` is sent as JSON. */
@@ -29,50 +30,39 @@ export type HttpRequest = {
 
 type OpenCall = ReturnType<typeof openCall>;
 
-/** What came back; the body is what was read of JSON, or undefined. */
-type Reply = { readonly status: number; readonly retryAfterMs: number; readonly body: unknown };
-
-/** Tries at one request, the first included. All requests of the API may be repeated. */
-const maxTries = 4;
+const usualTries = 4;
 const firstPauseMs = 50;
 
 const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
-const tooLong = new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
 
-/** Pause before a request that was answered with 202 is sent again, in milliseconds. */
-const pollMs = 250;
+/** Pauses before a request that was answered with 202 is sent again, in milliseconds; each is twice the one before. */
+const firstPollMs = 250;
+const longestPollMs = 5_000;
 
 /**
  * Makes the HTTP side of the client. A request is repeated on connection failure and on 503 with Retry-After, within
  * its deadline, and once with a new token after 401. A failure that is not a problem document is UNAVAILABLE.
  */
 export function createHttp(options: HttpOptions) {
-  const url = new URL(options.url);
-  const base = url.pathname.replace(/\/+$/, '');
-  const pool = new Pool(url.origin, {
-    connections: 64,
-    // Retries and limits are made for one request at a time on a connection.
-    allowH2: false,
-    connect: { timeout: 5_000 },
-    keepAliveTimeout: 4_000,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const { tries: maxTries = usualTries, guard = send => send(), requestTimeoutMs = Infinity } = options;
+  const exchange = createExchange(options);
 
   async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
     const { operation, path, body } = request;
     const given = options.token(renew);
-    const token = typeof given === 'string' ? given : await unlessAborted(call.signal, given);
-    const waitS = Math.max(0, Math.floor((call.deadlineMs - Date.now()) / 1000 - 1));
+    const token = typeof given === 'object' ? await unlessAborted(call.signal, given) : given;
+    // An answer that is about to come must not be late: of a short time for a request half is for the way.
+    const leftMs = Math.min(call.deadlineMs - Date.now() - 1_000, requestTimeoutMs / 2);
+    const waitS = Math.max(0, Math.floor(leftMs / 1_000));
     const headers = {
-      authorization: `Bearer ${token}`,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
       prefer: `wait=${waitS}`,
       ...(call.requestId !== undefined && { 'x-request-id': call.requestId }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     };
     const text = body === undefined ? null : JSON.stringify(body);
-    const asked = { method: operation.method, path: base + path, headers, body: text };
-    return exchange(pool, asked, call.signal);
+    const asked = { method: operation.method, path, headers, body: text };
+    return guard(() => exchange.send(asked, call.signal));
   }
 
   async function sendWithRetries(request: HttpRequest, call: OpenCall): Promise<Reply> {
@@ -90,7 +80,7 @@ export function createHttp(options: HttpOptions) {
         pauseMs = Math.max(reply.retryAfterMs, pauseMs);
         if (reply.status !== 503 || !mayRetry()) return reply;
       } catch (error) {
-        if (call.signal.aborted || error === tooLong || !mayRetry()) throw error;
+        if (call.signal.aborted || error instanceof Problem || !mayRetry()) throw error;
       }
       await pause(pauseMs, call.signal);
     }
@@ -101,13 +91,14 @@ export function createHttp(options: HttpOptions) {
     async send(request: HttpRequest, call: Call): Promise<unknown> {
       const opened = openCall(call);
       try {
-        for (;;) {
+        for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, longestPollMs)) {
           const reply = await sendWithRetries(request, opened);
           const answer = readAnswer(reply, request);
           if (reply.status !== 202) return answer;
-          if (Date.now() + 2 * pollMs >= call.deadlineMs)
+          const pauseMs = Math.max(pollMs, reply.retryAfterMs || 0);
+          if (Date.now() + pauseMs + pollMs >= call.deadlineMs)
             throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
-          await pause(pollMs, opened.signal);
+          await pause(pauseMs, opened.signal);
         }
       } catch (error) {
         throw toProblem(error, opened.signal);
@@ -116,7 +107,7 @@ export function createHttp(options: HttpOptions) {
       }
     },
     /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
-    close: () => pool.destroy(),
+    close: () => exchange.close(),
   };
 }
 
@@ -138,42 +129,6 @@ function openCall(call: Call) {
       call.signal?.removeEventListener('abort', cancel);
     },
   };
-}
-
-/** Sends one request by undici's handlers: each stream that it makes lives until a major collection. */
-function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  let running: Dispatcher.DispatchController | undefined;
-  let head = { status: 0, retryAfterMs: 0 };
-  let isJson = false;
-  let length = 0;
-  const chunks: Buffer[] = [];
-  const abort = (): void => {
-    running?.abort(signal.reason as Error);
-    reject(signal.reason);
-  };
-  signal.addEventListener('abort', abort);
-  pool.dispatch(asked, {
-    onRequestStart(controller) {
-      running = controller;
-      if (signal.aborted) abort();
-    },
-    onResponseStart(_controller, status, headers) {
-      isJson = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
-      head = { status, retryAfterMs: Number(headers['retry-after']) * 1_000 };
-    },
-    onResponseData(controller, chunk) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBodyBytes) controller.abort(tooLong);
-    },
-    onResponseEnd() {
-      const body = isJson ? parseJson(Buffer.concat(chunks).toString()) : undefined;
-      resolve({ ...head, body });
-    },
-    onResponseError: (_controller, error) => reject(error),
-  });
-  return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
 /** Only an answer that the operation's row documents is one: a page, `{}` or a problem that comes with 200 deletes nothing. */
@@ -215,7 +170,7 @@ function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: 
   const { data } = problemSchema.safeParse(body);
   if (tokenRefused.has(status) || tokenRefused.has(data?.code)) {
     const reason = data?.detail ?? `status ${status}`;
-    return new Problem('UNAVAILABLE', `the storage API does not accept this controller's token: ${reason}`);
+    return new Problem('UNAVAILABLE', `the storage API does not accept the token: ${reason}`);
   }
   if (status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
   if (!data)
