@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Reach } from '../src/api/attachment.ts';
-import type { AccessMode, AccessType, Capability } from '../src/api/storage.ts';
+import { clusterOf } from '../src/api/ids.ts';
+import type { AccessMode, AccessType, Capability, Capacity, CapacitySpec } from '../src/api/storage.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { Health } from '../src/api/volume.ts';
 import type { Log } from '../src/lib/log.ts';
@@ -16,6 +17,7 @@ export { Problem, type ProblemCode } from '../src/api/problem.ts';
 export interface Backend {
   readonly name: string;
   readonly accessModes: readonly AccessMode[];
+  /** Only what reads as zeros when it is new, or is a share, is offered as `mount`: nodes make a filesystem there. */
   readonly accessTypes: readonly AccessType[];
   /** Its volumes are directories with a filesystem of their own, which nodes do not make. */
   readonly areShares?: true;
@@ -58,6 +60,11 @@ export interface Backend {
   volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
   /** What the storage has in all, reserved or not, in one of the `topologies` where there are such. */
   capacity?(segments?: Segments): Promise<{ readonly totalBytes: number }>;
+  /**
+   * Instead of `capacity`, of a storage that counts its space itself and alone decides what fits: what there is for new
+   * volumes of a kind.
+   */
+  available?(kind: CapacitySpec): Promise<Capacity>;
   /** The ids of all volumes; what the gateway does not know is an orphan. */
   list?(): AsyncIterable<string>;
   /** Says in the storage itself whose it is. Absent: what it holds is all that tells. */
@@ -103,7 +110,7 @@ export interface Snapshots {
   /** What a snapshot of the volume as it is now takes of the pool, to reserve that before. Absent: the volume's size. */
   measure?(volume: KnownVolume): Promise<number>;
   /** Removes the snapshot and what an unfinished create left; a missing one is fine, and one of another nonce stays. */
-  delete(snapshot: VolumeRef): Promise<void>;
+  delete(snapshot: SnapshotRef): Promise<void>;
   /** Takes all members at one point in time or none, with the reason. Absent: groups are not offered. */
   createGroup?(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]>;
   /** The ids of all snapshots. */
@@ -130,17 +137,23 @@ export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: 
 /** The size that the volume has now, and whether the node must grow the filesystem. */
 export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansionRequired: boolean };
 
+/** Names a snapshot, as `VolumeRef` does; a member of a group has the group's nonce, and its place in it from 0. */
+export type SnapshotRef = VolumeRef & { readonly group?: { readonly id: string; readonly member: number } };
+
+/** The id of a member of a group. */
+export function memberIdOf(groupId: string, nonce: string, member: number): string {
+  return `${clusterOf(groupId)}.member-${nonce}-${member}`;
+}
+
 /** A snapshot that was taken. It is where its volume was; without a topology it is reached from everywhere. */
-export type KnownSnapshot = {
-  readonly id: string;
+export type KnownSnapshot = SnapshotRef & {
   readonly volumeId: string;
   readonly sizeBytes: number;
   readonly segments?: Segments;
 };
 
 /** A snapshot to take. */
-export type NewSnapshot = {
-  readonly id: string;
+export type NewSnapshot = SnapshotRef & {
   /** As a volume's: a snapshot that carries another is another's. */
   readonly nonce: string;
   readonly volume: KnownVolume;
@@ -210,12 +223,34 @@ export type NodeAccess = {
   readonly attachmentId: string;
   readonly capability: Capability;
   readonly readonly: boolean;
+  /** Where the cluster says that the node is. */
+  readonly topology?: Segments;
+};
+
+/** What proves to others which gateway this is. */
+export interface Identity {
+  /** The gateway's name, which never changes. */
+  readonly name: string;
+  /** A bearer token for the audience; `renew` asks for a new one because the last was not accepted. */
+  token(audience: string, renew: boolean): Promise<string>;
+}
+
+/** What a pool is opened with. */
+export type PoolContext = {
+  readonly name: string;
+  readonly log: Log;
+  /** Where the configuration file is, to which paths in settings are relative; absent: the working directory. */
+  readonly directory?: string;
+  readonly identity?: Identity;
 };
 
 /** What a backend's file gives to the registry. */
 export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
   /** What a pool's entry in the configuration holds beside `backend` and `topology`; strict. */
   readonly settings: Settings;
-  /** Opens the backend, or throws one line that says what is wrong with the machine or the settings. */
-  open(settings: z.output<Settings>, pool: { readonly name: string; readonly log: Log }): Promise<Backend>;
+  /**
+   * Opens the backend, or throws one line that says what is wrong with the machine or the settings. UNAVAILABLE: it
+   * cannot be opened now, and is tried again.
+   */
+  open(settings: z.output<Settings>, pool: PoolContext): Promise<Backend>;
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isClusterName } from '../src/api/ids.ts';
 import { choice, durationMs, hostPort, text } from '../src/lib/parsers.ts';
 import { logLevelSetting, type SettingsOf } from '../src/lib/settings.ts';
 
@@ -36,6 +37,16 @@ export const gatewaySettings = {
     parse: text,
     optional: true,
   },
+  'gateway-name': {
+    doc: 'what this gateway is called by the storage behind pools over REST, in tokens and in ids there; it never changes while they hold volumes',
+    parse: gatewayName,
+    default: 'gateway',
+  },
+  'key-file': {
+    doc: "JWKS file with the private keys that sign tokens for the storage behind pools over REST, the first of them; made when it is missing and one is needed; without it: the store's path with .keys.json",
+    parse: path,
+    optional: true,
+  },
   'metrics-listen': {
     doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP and to anybody; without it none is served',
     parse: hostPort,
@@ -64,6 +75,11 @@ export type GatewayConfig = SettingsOf<typeof gatewaySettings>;
 
 function path(value: string): string {
   return resolve(text(value));
+}
+
+function gatewayName(value: string): string {
+  if (isClusterName(value)) return value;
+  throw new Error(`"${value}" is not a name of at most 32 lower-case letters, digits and inner dashes`);
 }
 
 function lease(value: string): number {

@@ -20,6 +20,7 @@ import { startObservability } from './http/observability.ts';
 import { leaveUnread, limitConnections, mostConnections, requestLimits } from './http/connections.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
+import { createIdentity, type OwnIdentity } from './pools/identity.ts';
 import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { createServices } from './services.ts';
@@ -56,12 +57,13 @@ export async function startGateway(
   await using opened = new AsyncDisposableStack();
   const adopted = config['adopt-pools'] ?? [];
   // A start that is refused leaves no store behind that nothing is known in.
-  if (!existsSync(config.store)) await tryPools(config.config, plugins, adopted);
+  const identity = createIdentity(config['gateway-name'], config['key-file'] ?? `${config.store}.keys.json`);
+  if (!existsSync(config.store)) await tryPools(config.config, { plugins, identity }, adopted);
   const engine = openSqlite(config.store);
   opened.defer(() => engine.close());
   const store = { id: await migrate(engine), reader: engine.reader, adopted };
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
-  const configuration = await openConfiguration(config.config, { plugins, log, requireOwned });
+  const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
   opened.defer(() => configuration.close());
   const { pools } = configuration;
   await requireKnownPools(engine.reader, pools);
@@ -94,6 +96,7 @@ export async function startGateway(
     version,
     log,
     publicDocs,
+    keySet: identity.keySet,
     observe,
   });
   const certificate = findCertificate(config, log);
@@ -115,9 +118,13 @@ export async function startGateway(
   return { ready, close: () => open.disposeAsync() };
 }
 
-async function tryPools(path: string, plugins: Plugins, adopted: readonly string[]): Promise<void> {
+async function tryPools(
+  path: string,
+  options: { readonly plugins: Plugins; readonly identity: OwnIdentity },
+  adopted: readonly string[],
+): Promise<void> {
   const requireOwned = (pool: Pool): Promise<void> => requireOwnable(pool, adopted);
-  const tried = await openConfiguration(path, { plugins, log: silentLog, requireOwned });
+  const tried = await openConfiguration(path, { ...options, log: silentLog, requireOwned });
   await tried.close();
 }
 

@@ -2,6 +2,7 @@ import type { Attachment, Reach } from '../../src/api/attachment.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
+import type { Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { NodeAccess } from '../backend.ts';
 import type { Intended, Operation } from '../operations/operation.ts';
@@ -25,6 +26,7 @@ export type AttachmentKey = {
 type Attaching = {
   readonly volume: VolumeRecord;
   readonly attachment: AttachmentRecord;
+  readonly topology: Segments | undefined;
   /** Something was recorded for this node before; a failure that is final leaves no trace only when nothing was. */
   readonly isRetry: boolean;
 };
@@ -53,7 +55,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
     const attachment = before?.state === 'attaching' ? before : asked;
     await attachmentTable.put(sql, attachment);
-    return { intent: { volume, attachment, isRetry: before !== undefined } };
+    return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
   }
 
   /** `begun` names an attachment that is detached only while it is not more than begun. */
@@ -144,8 +146,8 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         subject: { nodeId, capability, readonly },
         claims: [{ kind: 'volume', id: volumeId }],
         intend: sql => intendAttach(sql, cluster, asked),
-        act: ({ volume, attachment: { attachmentId } }) =>
-          attachIn(volume, { nodeId, attachmentId, capability, readonly }),
+        act: ({ volume, attachment: { attachmentId }, topology }) =>
+          attachIn(volume, { nodeId, attachmentId, capability, readonly, ...(topology && { topology }) }),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
           const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
           if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
@@ -200,7 +202,7 @@ function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentR
   const resource = { volumeId, nodeId, state, readonly };
   if (state !== 'attached' || !reach) return resource;
   const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
-  const isEmpty = volume.source === undefined && !volume.usedRaw;
+  const isEmpty = volume.source === undefined && !volume.usedRaw && reach.mayFormat !== false;
   const mayFormat = isEmpty && record.capability.accessType === 'mount';
   const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat };
   return { ...resource, attachment };

@@ -1,5 +1,5 @@
-import type { Log } from '../../src/lib/log.ts';
-import { createOpenPools, type Pool, type Pools } from '../pools/pools.ts';
+import { dirname } from 'node:path';
+import { createOpenPools, type OpenOptions, type Pools } from '../pools/pools.ts';
 import type { PoolEntry } from './file.ts';
 import type { Plugins } from './plugins.ts';
 import { type Configuration, readConfiguration, stampOf } from './read.ts';
@@ -7,21 +7,19 @@ import { type Configuration, readConfiguration, stampOf } from './read.ts';
 /** What is served: the pools that are open, and who may call. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
 
-/** What pools are opened by; each only when `requireOwned` does not throw. */
-export type ConfigurationOptions = {
-  readonly plugins: Plugins;
-  readonly log: Log;
-  readonly requireOwned?: (pool: Pool) => Promise<void>;
-};
+/** What pools are opened by. */
+export type ConfigurationOptions = Omit<OpenOptions, 'directory'> & { readonly plugins: Plugins };
 
 /** Reads the configuration file and opens its pools, or rejects with every fault together. */
-export async function openConfiguration(path: string, { plugins, log, requireOwned }: ConfigurationOptions) {
-  const openPools = createOpenPools(log, requireOwned);
+export async function openConfiguration(path: string, { plugins, ...options }: ConfigurationOptions) {
+  const { log } = options;
+  const openPools = createOpenPools({ ...options, directory: dirname(path) });
   const pools: Pools = openPools;
   let read = await readConfiguration(path, plugins);
   if (!read.configuration || read.faults.length > 0) throw new AggregateError(read.faults);
   let current = read.configuration;
   await openPools.open(poolsOf(current), current.plugins);
+  let reportedWaiting = reportWaiting('');
   let reportedKeys = reportKeyFaults('[]');
   let faults: readonly string[] = [];
 
@@ -44,6 +42,14 @@ export async function openConfiguration(path: string, { plugins, log, requireOwn
     return text;
   }
 
+  function reportWaiting(before: string): string {
+    const details = [...pools.waiting()].map(([name, { detail }]) => `pools.${name}: ${detail}`);
+    const text = details.join('\n');
+    if (text !== before)
+      for (const detail of details) log.error('a pool cannot be reached; it is tried again', { detail });
+    return text;
+  }
+
   return {
     pools,
     enrolment: () => current.enrolment,
@@ -56,14 +62,16 @@ export async function openConfiguration(path: string, { plugins, log, requireOwn
      */
     async readAgain(): Promise<void> {
       const isChanged = !(await areUnchanged(read.files));
-      if (!isChanged && faults.length === 0) return;
+      if (!isChanged && faults.length === 0 && pools.waiting().size === 0) return;
       if (isChanged) read = await readConfiguration(path, plugins, current);
       reportedKeys = reportKeyFaults(reportedKeys);
       const before = faults.join('\n');
+      const waited = pools.waiting().size;
       faults = await apply();
-      if (faults.length === 0)
+      reportedWaiting = reportWaiting(reportedWaiting);
+      if (faults.length === 0 && (isChanged || pools.waiting().size < waited))
         log.info('the configuration was read again', { path, count: pools.all().length });
-      else if (faults.join('\n') !== before)
+      else if (faults.length > 0 && faults.join('\n') !== before)
         for (const detail of faults)
           log.error('a part of the configuration stays as it was', { path, detail });
     },

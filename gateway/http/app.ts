@@ -12,12 +12,13 @@ import type { ObserveRequest } from './observability.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
-/** What the app serves; `publicDocs` serves the API's description without a token. */
+/** What the app serves; `publicDocs` serves the API's description, and `keySet` the gateway's own public keys, without a token. */
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticate;
   readonly turns: Turns;
   readonly log: Log;
   readonly publicDocs: boolean;
+  readonly keySet?: (() => Promise<object>) | undefined;
   readonly observe?: ObserveRequest | undefined;
 };
 
@@ -25,7 +26,7 @@ const maxRequestIdLength = 64;
 
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const { authenticate, log, publicDocs, version, observe } = deps;
+  const { authenticate, log, publicDocs, version, keySet, observe } = deps;
   const app = new Hono<Env>();
   if (observe)
     app.use(async (c, next) => {
@@ -35,6 +36,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     });
   app.use(requestId({ limitLength: maxRequestIdLength }));
   if (publicDocs) routeDocs(app, version);
+  if (keySet) app.get('/.well-known/jwks.json', async c => c.json(await keySet()));
   app.use(async (c, next) => {
     c.set('caller', await authenticate(c.req.header('authorization')));
     await next();

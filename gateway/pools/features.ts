@@ -10,7 +10,7 @@ import type { Pool, Pools } from './pools.ts';
 export function featuresOf(backend: Backend): Feature[] {
   const { snapshots, sources = [] } = backend;
   const present: Readonly<Record<Feature, unknown>> = {
-    capacity: backend.capacity,
+    capacity: backend.capacity ?? backend.available,
     expand: backend.expand,
     modify: backend.modification,
     snapshots,
@@ -25,9 +25,12 @@ export function featuresOf(backend: Backend): Feature[] {
   return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
 }
 
-/** What the cluster's pools can do, each alone and, at the top, any of them. */
+/** What the cluster's pools can do, each alone and, at the top, any of them. UNAVAILABLE while none of them was reached. */
 export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilities, 'version'> {
-  const each = poolsOf(pools, cluster).map(toOffer);
+  const usable = poolsOf(pools, cluster);
+  const each = usable.filter(({ name }) => !pools.waiting().has(name)).map(toOffer);
+  const unreached = pools.waiting().get(usable[0]?.name ?? '');
+  if (each.length === 0 && unreached) throw unreached;
   const union = <T>(listOf: (one: (typeof each)[number]) => readonly T[]): T[] => [
     ...new Set(each.flatMap(listOf)),
   ];
@@ -56,7 +59,7 @@ function toOffer({ name, backend }: Pool) {
     accessModes: [...backend.accessModes],
     accessTypes: [...backend.accessTypes],
     features: featuresOf(backend),
-    zeroed: true,
+    zeroed: backend.accessTypes.includes('mount'),
     ...(topologies && { topologies: [...topologies] }),
     ...(areShares && { areShares }),
     ...(limits && { limits }),
@@ -85,10 +88,11 @@ export function requireOffered<T>({ name }: Pool, member: T | undefined, what: s
 }
 
 /**
- * UNIMPLEMENTED when no pool has the feature. What a cluster may use for something new does not matter: what it has lies
+ * UNIMPLEMENTED when no pool has the feature, UNAVAILABLE while one that may have it was not reached. What a cluster may use for something new does not matter: what it has lies
  * where it lies, and can be listed and deleted.
  */
 export function requireAnyOffers(pools: Pools, feature: Feature): void {
-  if (!pools.all().some(({ backend }) => featuresOf(backend).includes(feature)))
-    throw new Problem('UNIMPLEMENTED', `no pool offers "${feature}"`);
+  if (pools.all().some(({ backend }) => featuresOf(backend).includes(feature))) return;
+  const [unreached] = pools.waiting().values();
+  throw unreached ?? new Problem('UNIMPLEMENTED', `no pool offers "${feature}"`);
 }

@@ -1,7 +1,7 @@
-import { unavailableProblem } from '../../src/api/problem.ts';
+import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import type { Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { Log } from '../../src/lib/log.ts';
-import type { Backend } from '../backend.ts';
+import type { Backend, PoolContext } from '../backend.ts';
 import type { PoolEntry } from '../configuration/file.ts';
 import type { Plugins } from '../configuration/plugins.ts';
 import type { Reader } from '../store.ts';
@@ -12,17 +12,26 @@ export type Pool = { readonly name: string; readonly backend: Backend };
 /** The pools of this gateway. They may become more while it runs, never fewer. */
 export type Pools = ReturnType<typeof createPools>;
 
+/** Why pools that are configured are not open yet, by their names. */
+type Waiting = ReadonlyMap<string, Problem>;
+
 /** Looks pools up in what `list` gives now; all of them are offered unless `offered` gives fewer. */
-export function createPools(list: () => readonly Pool[], offered: () => readonly Pool[] = list) {
+export function createPools(
+  list: () => readonly Pool[],
+  offered: () => readonly Pool[] = list,
+  waiting: () => Waiting = () => new Map(),
+) {
   return {
     /** All pools that are open, in the order in which they were opened. */
     all: list,
-    /** Those of them that the configuration names now: in these alone something new is created. */
+    /** Those that the configuration names now, also while they wait: in these alone something new is created. */
     offered,
-    /** UNAVAILABLE for a pool that the configuration does not name. */
+    /** Those whose storage could not be reached since this gateway started, and why; they are tried again. */
+    waiting,
+    /** UNAVAILABLE for a pool that the configuration does not name, or whose storage was not reached yet. */
     get(name: string): Pool {
       const pool = list().find(one => one.name === name);
-      if (!pool) throw unavailableProblem(`pool "${name}" is not configured`);
+      if (!pool) throw waiting().get(name) ?? unavailableProblem(`pool "${name}" is not configured`);
       return pool;
     },
   };
@@ -35,35 +44,38 @@ export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void
     for (const { pool, number } of await sql.all(
       `select pool, count(*) as number from ${table} group by pool`,
     ))
-      if (pools.all().every(({ name }) => name !== pool))
+      if (pools.all().every(({ name }) => name !== pool) && !pools.waiting().has(String(pool)))
         faults.push(`pool "${pool}" is not configured, but the store has ${table} in it (${number})`);
   if (faults.length > 0) throw new AggregateError(faults);
 }
 
-/** Opens pools, each only when `requireOwned` does not throw; none is open yet. */
-export function createOpenPools(log: Log, requireOwned: (pool: Pool) => Promise<void> = async () => {}) {
-  const opened: (Pool & { readonly entry: PoolEntry })[] = [];
-  let offered: readonly Pool[] = [];
+/** What pools are opened with; each only when `requireOwned` does not throw. */
+export type OpenOptions = Omit<PoolContext, 'name'> & {
+  readonly requireOwned?: ((pool: Pool) => Promise<void>) | undefined;
+};
 
-  async function openPool(
-    name: string,
-    entry: PoolEntry,
-    plugins: Plugins,
-  ): Promise<(typeof opened)[number]> {
+type Opened = Pool & { readonly entry: PoolEntry };
+type Outcome = { readonly name: string; readonly pool?: Opened; readonly error?: unknown };
+
+/** Opens pools; none is open yet. */
+export function createOpenPools({ requireOwned = async () => {}, ...context }: OpenOptions) {
+  const opened: Opened[] = [];
+  let offered: readonly Pool[] = [];
+  let waiting: Waiting = new Map();
+
+  async function openPool(name: string, entry: PoolEntry, plugins: Plugins): Promise<Outcome> {
     const { backend, settings, topology } = entry;
     let found: Backend | undefined;
     try {
-      found = await plugins[backend]?.open(settings, { name, log });
+      found = await plugins[backend]?.open(settings, { ...context, name });
       if (!found) throw new Error(`there is no backend "${backend}"`);
       if (topology && found.topologies)
         throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
       await requireOwned({ name, backend: found });
-      return { name, backend: topology ? { ...found, topologies: [topology] } : found, entry };
+      return { name, pool: { name, backend: topology ? withTopology(found, topology) : found, entry } };
     } catch (error) {
       await found?.close?.();
-      throw new Error(`pools.${name}: ${error instanceof Error ? error.message : String(error)}`, {
-        cause: error,
-      });
+      return { name, error };
     }
   }
 
@@ -71,33 +83,63 @@ export function createOpenPools(log: Log, requireOwned: (pool: Pool) => Promise<
     ...createPools(
       () => opened,
       () => offered,
+      () => waiting,
     ),
     /**
-     * Opens all of these that are not open yet by the plug-ins, or none: then it rejects with every fault together. These are offered
-     * from then on, and no others. What is open stays open with its settings, since volumes may lie in it; that is logged.
+     * Opens all of these that are not open yet by the plug-ins, or none: then it rejects with every fault together. What
+     * cannot be reached is no fault: it waits, and is tried again by the next call. These are offered from then on, and no
+     * others. What is open stays open with its settings, since volumes may lie in it; that is logged.
      */
     async open(entries: ReadonlyMap<string, PoolEntry>, plugins: Plugins): Promise<void> {
       const missing = [...entries].filter(([name]) => opened.every(pool => pool.name !== name));
-      const outcomes = await Promise.allSettled(
-        missing.map(([name, entry]) => openPool(name, entry, plugins)),
+      const outcomes = await Promise.all(missing.map(([name, entry]) => openPool(name, entry, plugins)));
+      const added = outcomes.flatMap(({ pool }) => pool ?? []);
+      const failed = outcomes.filter(({ pool }) => !pool);
+      const unreached = failed.flatMap(({ name, error }) =>
+        isUnreached(error) ? [[name, error] as const] : [],
       );
-      const added = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-      const faults = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []));
-      if (faults.length > 0) {
+      if (failed.length > unreached.length) {
         await closeAll(added);
-        throw new AggregateError(faults);
+        throw new AggregateError(failed.map(({ name, error }) => toFault(name, error)));
       }
       for (const { name, entry } of opened) {
         const wanted = entries.get(name);
         const what = wanted ? 'its settings have changed' : 'it was removed';
         if (!sameJson(wanted, entry))
-          log.warn('a pool stays as it is until the next start', { detail: `pools.${name}: ${what}` });
+          context.log.warn('a pool stays as it is until the next start', {
+            detail: `pools.${name}: ${what}`,
+          });
       }
       opened.push(...added);
-      offered = opened.filter(({ name }) => entries.has(name));
+      waiting = new Map(unreached);
+      offered = [...opened.filter(({ name }) => entries.has(name)), ...unreached.map(toUnreached)];
     },
     close: () => closeAll(opened.splice(0)),
   };
+}
+
+/** What a backend offers may change while it is open: members are looked up in it, and are not copied. */
+function withTopology(backend: Backend, topology: Segments): Backend {
+  return Object.create(backend, { topologies: { value: [topology] } }) as Backend;
+}
+
+/** One can be chosen; whatever is then asked of it fails. */
+function toUnreached([name, problem]: readonly [string, Problem]): Pool {
+  return {
+    name,
+    get backend(): Backend {
+      throw problem;
+    },
+  };
+}
+
+function isUnreached(error: unknown): error is Problem {
+  return error instanceof Problem && !problemTable[error.code].final;
+}
+
+function toFault(name: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`pools.${name}: ${reason}`, { cause: error });
 }
 
 async function closeAll(pools: readonly Pool[]): Promise<void> {

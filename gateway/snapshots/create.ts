@@ -1,7 +1,7 @@
 import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
-import type { CreatedSnapshot, NewSnapshot } from '../backend.ts';
+import { type CreatedSnapshot, memberIdOf, type NewSnapshot } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -26,6 +26,7 @@ import {
   type Ref,
   requireSame,
   requireSnapshots,
+  toSnapshotRef,
 } from './record.ts';
 
 /** A snapshot of one volume, or a group with one of each. */
@@ -104,10 +105,13 @@ async function intendCreate(sql: Sql, planned: Planned): Promise<Intended<Creati
   for (const id of planned.volumeIds) volumes.push(await requireReadyVolume(sql, id));
   const recorded = known ?? (await recordNew(sql, planned, volumes));
   const snapshots: NewSnapshot[] = [];
-  for (const { id, nonce, parameters, volumeId } of recorded.members) {
+  for (const member of recorded.members) {
+    const { parameters, volumeId } = member;
     const volume = volumes.find(one => one.id === volumeId);
     const attachedForWriting = await isWritable(sql, volumeId);
-    if (volume) snapshots.push({ id, nonce, volume: toKnownVolume(volume), attachedForWriting, parameters });
+    if (!volume) continue;
+    const asked = { volume: toKnownVolume(volume), attachedForWriting, parameters };
+    snapshots.push({ ...toSnapshotRef(member), ...asked });
   }
   return { intent: { ...recorded, snapshots } };
 }
@@ -116,7 +120,7 @@ function parametersIn({ kind, parameters, pools }: Planned, pool: string): Recor
   return readParameters(requireSnapshots(pools.get(pool), kind).parameters, parameters);
 }
 
-/** Ids of members of a group say nothing, so that none is another snapshot's. */
+/** Ids of members of a group are made of their nonce, so that none is another snapshot's. */
 async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRecord[]): Promise<Recorded> {
   const { kind, id, cluster, name } = planned;
   const pool = requireOnePool(planned, volumes);
@@ -124,10 +128,11 @@ async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRec
   const isGroup = kind === 'group';
   const group = { id, cluster, name, pool, parameters, state: 'creating', createdAtMs: Date.now() } as const;
   if (isGroup) await groupTable.insert(sql, group);
+  const nonce = crypto.randomUUID();
   const members = volumes.map((volume, member): SnapshotRecord => {
-    const memberId = isGroup ? `${cluster}.member-${crypto.randomUUID()}` : id;
+    const memberId = isGroup ? memberIdOf(id, nonce, member) : id;
     const reservedBytes = planned.bytesOf.get(volume.id) ?? volume.sizeBytes;
-    const given = { reservedBytes, member, groupId: isGroup ? id : undefined };
+    const given = { reservedBytes, member, nonce, groupId: isGroup ? id : undefined };
     return newSnapshotRecord({ id: memberId, cluster, name, volumeId: volume.id, parameters }, volume, given);
   });
   for (const member of members) await recordMember(sql, planned, member);

@@ -32,11 +32,11 @@ export async function findRecorded(sql: Reader, { kind, id }: Ref): Promise<Reco
 export function newSnapshotRecord(
   asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
   volume: Pick<VolumeRecord, 'pool' | 'segments' | 'sizeBytes'>,
-  given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'reservedBytes'>> = {},
+  given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'nonce' | 'reservedBytes'>> = {},
 ): SnapshotRecord {
   return {
     ...asked,
-    nonce: crypto.randomUUID(),
+    nonce: given.nonce ?? crypto.randomUUID(),
     pool: volume.pool,
     segments: volume.segments,
     groupId: given.groupId,
@@ -57,8 +57,8 @@ export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshot
 
 /** Removes them from their pool. */
 export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
-  for (const { id, nonce, pool } of members)
-    await requireSnapshots(pools.get(pool), 'snapshot').delete({ id, nonce });
+  for (const member of members)
+    await requireSnapshots(pools.get(member.pool), 'snapshot').delete(toSnapshotRef(member));
 }
 
 /** Removes all that is recorded, and what it takes of its pool. */
@@ -122,6 +122,12 @@ export function toGroup({ subject, members }: Recorded): Group {
 }
 
 /** A snapshot as backends know it. */
-export function toKnownSnapshot({ id, volumeId, sizeBytes, segments }: SnapshotRecord): KnownSnapshot {
-  return { id, volumeId, sizeBytes, ...(segments && { segments }) };
+export function toKnownSnapshot(record: SnapshotRecord): KnownSnapshot {
+  const { volumeId, sizeBytes, segments } = record;
+  return { ...toSnapshotRef(record), volumeId, sizeBytes, ...(segments && { segments }) };
+}
+
+/** A snapshot as backends find it. */
+export function toSnapshotRef({ id, nonce, groupId, member }: SnapshotRecord) {
+  return { id, nonce, ...(groupId !== undefined && { group: { id: groupId, member } }) };
 }

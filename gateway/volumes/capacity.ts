@@ -15,9 +15,14 @@ export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine
       const { capabilities = [], parameters, topology } = spec;
       const { pool, own } = choosePool(poolsOf(pools, cluster), parameters);
       const { topologies = [], sizes } = pool.backend;
+      const isOffered = capabilities.every(capability => !capabilityProblem(pool, capability));
+      if (pool.backend.available) {
+        const known = readVolumeParameters(pool, own, capabilities);
+        return isOffered ? pool.backend.available({ ...spec, parameters: known }) : { availableBytes: 0 };
+      }
       const spaces = requireOffered(pool, await measureSpaces(pool), 'capacity');
       readVolumeParameters(pool, own, capabilities);
-      if (capabilities.some(capability => capabilityProblem(pool, capability))) return { availableBytes: 0 };
+      if (!isOffered) return { availableBytes: 0 };
       const meant = chooseTopologies(topologies, readRequirement(topology && { requisite: [topology] }));
       const available = await Promise.all(
         spaces

@@ -77,8 +77,8 @@ export type AttachmentOf<P extends Protocol> = ReachOf<P> & FieldsOf<typeof comm
 /** How a node reaches a volume: a union over all protocols, distinguished by `protocol`. */
 export type Attachment = { [P in Protocol]: AttachmentOf<P> }[Protocol];
 
-/** What a backend decides of an attachment; the gateway adds the rest. */
-export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol];
+/** What a backend decides of an attachment; the gateway adds the rest. `mayFormat`: the volume holds data already. */
+export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol] & { readonly mayFormat?: false };
 
 /** The attachment as the CSI publish_context: flat strings, at most 4 KiB (CSI spec, "Size Limits"). */
 export function toPublishContext(attachment: Attachment): Record<string, string> {

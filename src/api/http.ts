@@ -1,5 +1,5 @@
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
-import { createExchange, type ExchangeOptions, type Reply } from './exchange.ts';
+import { createExchange, type ExchangeOptions, type Reply } from './http/exchange.ts';
 import { problemSchema, problemsOf, type NamedOperation } from './operations.ts';
 import { callerGone, Problem, problemTable } from './problem.ts';
 

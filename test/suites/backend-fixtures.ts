@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import type {
-  Backend,
-  CreatedSnapshot,
-  KnownSnapshot,
-  KnownVolume,
-  NewSnapshot,
-  NewVolume,
-  Snapshots,
-  VolumeSource,
+import {
+  memberIdOf,
+  type Backend,
+  type CreatedSnapshot,
+  type KnownSnapshot,
+  type KnownVolume,
+  type NewSnapshot,
+  type NewVolume,
+  type Snapshots,
+  type VolumeSource,
 } from '../../gateway/backend.ts';
 import { poll } from '../../src/lib/concurrency.ts';
+import { isProblem } from '../harness/gateway-problems.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -45,6 +47,8 @@ export type Opened = {
   readonly content: Content;
   /** Mutable parameters that can be applied to any volume. */
   readonly mutableParameters?: Readonly<Record<string, string>>;
+  /** Volumes of one id and different nonces are different volumes, and can all be there. Otherwise the first is. */
+  readonly coexist?: boolean;
 };
 
 /** Opens a backend; what it needs is removed when the test ends. */
@@ -116,6 +120,30 @@ export function newSnapshot(id: string, volume: KnownVolume, attachedForWriting 
   return { id, nonce: 'own', volume, attachedForWriting, parameters: {} };
 }
 
+/** The members of a group to take, one of each volume. */
+export function newGroup(volumes: readonly KnownVolume[]): readonly NewSnapshot[] {
+  const id = 'a.group';
+  return volumes.map((volume, member) => ({
+    id: memberIdOf(id, 'own', member),
+    nonce: 'own',
+    group: { id, member },
+    volume,
+    attachedForWriting: false,
+    parameters: {},
+  }));
+}
+
+/** Fails unless what is made with another nonce is refused, or is another one, which is deleted again. */
+export async function assertAnother(
+  { coexist }: Opened,
+  create: () => Promise<unknown>,
+  remove: () => Promise<void>,
+) {
+  if (!coexist) return assert.rejects(create(), isProblem('ALREADY_EXISTS'));
+  await create();
+  await remove();
+}
+
 /** Takes a snapshot, and asks again until it is ready. It is returned as backends are given it. */
 export async function takeSnapshot(
   { snapshots }: Backend,
@@ -127,7 +155,7 @@ export async function takeSnapshot(
   };
   const made = await poll(look, { everyMs: 100, timeoutMs: 30_000 });
   assert.ok(made, `snapshot "${snapshot.id}" is never ready`);
-  return { id: snapshot.id, volumeId: snapshot.volume.id, ...made };
+  return { id: snapshot.id, nonce: snapshot.nonce, volumeId: snapshot.volume.id, ...made };
 }
 
 /** All ids that are listed, in order. */

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Extent } from '../../gateway/backend.ts';
-import { assertHolds, idsOf, makeVolume, newSnapshot, takeSnapshot, type Check } from './backend-fixtures.ts';
+import {
+  assertHolds,
+  idsOf,
+  makeVolume,
+  newGroup,
+  newSnapshot,
+  takeSnapshot,
+  type Check,
+} from './backend-fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const never = { id: 'a.never', sizeBytes: mebibyte, parameters: {} };
@@ -42,17 +50,16 @@ export function testSnapshots(check: Check): void {
   check('all members of a group are taken, and again the same; or none', ['groups'], async ({ backend }) => {
     const { snapshots } = backend;
     const volumes = [await makeVolume(backend, { id: 'a.one' }), await makeVolume(backend, { id: 'a.two' })];
-    const [one, two] = volumes.map(volume => newSnapshot(`${volume.id}-snapshot`, volume));
-    assert.ok(one && two);
-    await assert.rejects(snapshots.createGroup([one, newSnapshot('a.other', never)]));
+    await assert.rejects(snapshots.createGroup(newGroup([...volumes, never])));
     assert.deepEqual(await idsOf(snapshots), []);
-    const first = await snapshots.createGroup([one, two]);
+    const members = newGroup(volumes);
+    const first = await snapshots.createGroup(members);
     assert.deepEqual(
       first.map(({ sizeBytes }) => sizeBytes),
       volumes.map(({ sizeBytes }) => sizeBytes),
     );
-    assert.deepEqual(await snapshots.createGroup([one, two]), first);
-    for (const { id } of [one, two]) await snapshots.delete({ id });
+    assert.deepEqual(await snapshots.createGroup(members), first);
+    for (const { id } of members) await snapshots.delete({ id });
     assert.deepEqual(await idsOf(snapshots), []);
   });
 }

@@ -24,7 +24,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'node-agent': { ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'], packages: [] },
   gateway: {
     ours: ['src/lib', 'src/api', 'gateway'],
-    packages: ['hono', '@hono/node-server', 'jose', 'pg', 'cockatiel', 'yaml', 'zod'],
+    packages: ['hono', '@hono/node-server', 'jose', 'pg', 'cockatiel', 'ajv', 'yaml', 'zod'],
   },
 };
 

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { parseJson } from '../lib/json.ts';
-import { maxBodyBytes } from './operations.ts';
-import { Problem } from './problem.ts';
+import { parseJson } from '../../lib/json.ts';
+import { maxBodyBytes } from '../operations.ts';
+import { Problem } from '../problem.ts';
 
 /** What came back; the body is what was read of JSON, or undefined. `retryAfterMs` is no number where nothing is said. */
 export type Reply = { readonly status: number; readonly retryAfterMs: number; readonly body: unknown };
@@ -61,13 +61,15 @@ export function createExchange({
 }
 
 function connectWith(tls: () => Promise<TlsFiles>): buildConnector.connector {
-  return (options, callback) => {
-    tls()
-      .then(files => buildConnector({ ...files, allowH2: false, timeout: connectTimeoutMs }))
-      .then(
-        connect => connect(options, callback),
-        (error: Error) => callback(error, null),
-      );
+  return async (options, callback) => {
+    let files: TlsFiles;
+    try {
+      files = await tls();
+    } catch (error) {
+      callback(error as Error, null);
+      return;
+    }
+    buildConnector({ ...files, allowH2: false, timeout: connectTimeoutMs })(options, callback);
   };
 }
 
@@ -91,7 +93,7 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
     },
     onResponseStart(_controller, status, headers) {
       isJson = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
-      head = { status, retryAfterMs: readRetryAfter(headers['retry-after']) };
+      head = { status, retryAfterMs: Number(headers['retry-after']) * 1_000 };
     },
     onResponseData(controller, chunk) {
       chunks.push(chunk);
@@ -105,10 +107,4 @@ function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSi
     onResponseError: (_controller, error) => reject(error),
   });
   return promise.finally(() => signal.removeEventListener('abort', abort));
-}
-
-/** A number of seconds or a date (RFC 9110, "Retry-After"). */
-function readRetryAfter(value: unknown): number {
-  const text = String(value);
-  return /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
 }

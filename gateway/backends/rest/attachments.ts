@@ -1,0 +1,48 @@
+import { commonAttachmentFields, type Reach } from '../../../src/api/attachment.ts';
+import type { AttachmentResource } from '../../../src/api/node.ts';
+import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
+import { hasFeature } from '../../../src/api/storage.ts';
+import type { Backend, KnownVolume } from '../../backend.ts';
+import { findIds, requireId, type Storage } from './storage.ts';
+
+/** What attaches volumes to nodes and detaches them. The storage is told of a node once it does not know it. */
+export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'detach'> {
+  const { vendor, names, offer } = storage;
+  return {
+    async attach(volume, { nodeId: nearNodeId, capability, readonly, topology }) {
+      const volumeId = await requireId(storage, volume);
+      const nodeId = names.nodeIdOf(volume.id, nearNodeId);
+      const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
+      const found = await attach().catch(async (error: unknown) => {
+        if (!hasFeature(offer, 'nodes') || !isOfNode(error)) throw error;
+        await vendor.ask('putNode', { nodeId, body: topology ? { topology } : {} });
+        return attach();
+      });
+      return toReach(found, volume);
+    },
+    async detach(volume, nearNodeId) {
+      const nodeId = names.nodeIdOf(volume.id, nearNodeId);
+      for (const volumeId of await findIds(storage, volume))
+        await vendor.ask('detachVolume', { volumeId, nodeId });
+    },
+  };
+}
+
+/** Codes of who does not know a node, or knows it elsewhere than it is. */
+function isOfNode(error: unknown): boolean {
+  return error instanceof Problem && ['NOT_FOUND', 'FAILED_PRECONDITION'].includes(error.code);
+}
+
+/** What the gateway adds to an attachment is the gateway's own, but for what the storage knows of the volume's content. */
+function toReach({ attachment }: AttachmentResource, volume: KnownVolume): Reach {
+  if (!attachment) throw unavailableProblem(`the storage attached volume "${volume.id}" without saying how`);
+  if (attachment.sizeBytes < volume.sizeBytes)
+    throw unavailableProblem(
+      `the storage attached volume "${volume.id}" with ${attachment.sizeBytes} of its ${volume.sizeBytes} bytes`,
+    );
+  const own = Object.entries(attachment).filter(([key]) => !Object.hasOwn(commonAttachmentFields, key));
+  return {
+    ...Object.fromEntries(own),
+    ...(!attachment.mayFormat && { mayFormat: false }),
+  } as unknown as Reach;
+}

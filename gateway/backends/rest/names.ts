@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { byteLength, clusterOf, maxIdBytes } from '../../../src/api/ids.ts';
+import type { VolumeRef } from '../../backend.ts';
+
+const maxNodeIdBytes = 256;
+
+/** What has a nonce, so that its name at the storage is known. */
+export type Named = Required<VolumeRef>;
+
+/** How resources of a pool are named at its storage. */
+export type Names = ReturnType<typeof createNames>;
+
+/**
+ * Names each resource `<gateway>.<pool>.<id>.<nonce>`, where a long id is cut: what a gateway asks too late, for a record
+ * that is gone, is of another URL than the next of the same id. The caller's whole id is its `name` there.
+ */
+export function createNames(gateway: string, pool: string) {
+  const prefix = `${gateway}.${pool}.`;
+  return {
+    idOf({ id, nonce }: Named): string {
+      const most = maxIdBytes - prefix.length - nonce.length - 1;
+      return `${prefix}${id.slice(0, most)}.${nonce}`;
+    },
+    isOurs: (vendorId: string): boolean => vendorId.startsWith(prefix),
+    nonceOf: (vendorId: string): string => vendorId.slice(vendorId.lastIndexOf('.') + 1),
+    /** Nodes of two clusters may have the same id. */
+    nodeIdOf(volumeId: string, nodeId: string): string {
+      const whole = `${clusterOf(volumeId) ?? ''}.${nodeId}`;
+      if (byteLength(whole) <= maxNodeIdBytes) return whole;
+      return `${clusterOf(volumeId) ?? ''}.${createHash('sha256').update(nodeId).digest('hex')}`;
+    },
+  };
+}
