@@ -17,3 +17,8 @@ export function readGuide(path: string, replaced: Readonly<Record<string, string
     file: file && replace(file),
   }));
 }
+
+/** The step as bash takes it. */
+export function toShell({ text, file }: Step): string {
+  return file === undefined ? text : `cat > ${file} <<'END'\n${text}END`;
+}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -17,6 +18,16 @@ export function testAsRoot(title: string, work: (t: TestContext) => Promise<void
 /** Makes a directory for one test. */
 export function makeTemporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'fairlead-test-'));
+}
+
+/** A TCP port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 /** Removes a test's directory, after whatever a failed test left mounted below it or attached from it. */

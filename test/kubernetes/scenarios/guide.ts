@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readGuide, type Step } from '../../../docs/guide.ts';
+import { readGuide, toShell } from '../../../docs/guide.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { startWithNodes } from '../installation/installation.ts';
@@ -51,6 +51,3 @@ function writeTools({ site, credentials }: Cluster, directory: string): void {
     chmodSync(join(directory, name), 0o755);
   }
 }
-
-const toShell = ({ text, file }: Step): string =>
-  file === undefined ? text : `cat > ${file} <<'END'\n${text}END`;

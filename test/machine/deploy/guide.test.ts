@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
@@ -11,7 +10,8 @@ import { createProbe } from '../../../src/csi/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { cli } from '../../harness/dev.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
-import { readGuide } from '../../../docs/guide.ts';
+import { freePort } from '../../harness/machine.ts';
+import { readGuide, toShell } from '../../../docs/guide.ts';
 
 const helm = findHelm();
 const skip = helm === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';
@@ -70,10 +70,6 @@ function writeTools(dir: string): void {
   }
 }
 
-function toShell({ text, file }: ReturnType<typeof readGuide>[number]): string {
-  return file === undefined ? text : `cat > ${file} <<'END'\n${text}END`;
-}
-
 /** What the script leaves running ends with the test. */
 async function runInBackground(
   t: TestContext,
@@ -94,13 +90,4 @@ function startController(t: TestContext, args: readonly string[], authority: str
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: authority };
   const child = spawn(process.execPath, [cli, ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
