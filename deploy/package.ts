@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -11,6 +11,9 @@ Builds the npm package: Node.js runs no TypeScript below node_modules, so that i
 
   --out DIR  where fairlead-VERSION.tgz goes (dist)
 `;
+
+/** What an example leaves behind where it runs, and what only a checkout has a use for. */
+const leftOut = new Set(['node_modules', '.data', 'data', '__pycache__', 'compile-cache.mjs']);
 
 const { values } = parseArgs({
   options: { out: { type: 'string', default: 'dist' }, help: { type: 'boolean', default: false } },
@@ -31,7 +34,7 @@ function build(): void {
     },
   );
   for (const name of ['README.md', 'LICENSE', 'examples', ...globSync('src/**/*.{mjs,js,d.ts}')])
-    cpSync(name, join(directory, name), { recursive: true, filter: path => !path.includes('node_modules') });
+    cpSync(name, join(directory, name), { recursive: true, filter: path => !leftOut.has(basename(path)) });
   for (const path of globSync(join(directory, '{src,gateway,node-agent}/**/*.{mjs,js}'))) {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, namesJavaScript(text));

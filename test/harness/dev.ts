@@ -25,12 +25,12 @@ export interface Dev {
 /** Path of the command line's entry. */
 export const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
 
-/** Starts `fairlead dev` and waits for its line; the settings are flags without their dashes. */
-export async function startDev(settings: Readonly<Record<string, string>>): Promise<Dev> {
+/** Starts `fairlead dev`, of a package that is installed elsewhere where one is named, and waits for its line; the settings are flags without their dashes. */
+export async function startDev(settings: Readonly<Record<string, string>>, entry = cli): Promise<Dev> {
   const argv = Object.entries({ capacity: '1Ti', 'log-level': 'warn', ...settings }).flatMap(
     ([name, value]) => [`--${name}`, value],
   );
-  const child = spawn(process.execPath, [cli, 'dev', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [entry, 'dev', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));

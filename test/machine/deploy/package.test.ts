@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { connectCsi } from '../../../src/csi/client.ts';
+import { version } from '../../../src/lib/version.ts';
+import { openNpm } from '../../fakes/registry.ts';
+import { directoryOf, startDev } from '../../harness/dev.ts';
+
+const tarball = `fairlead-${version}.tgz`;
+const tsc = resolve('node_modules/.bin/tsc');
+
+test('a backend in a package of its own passes the suite, is packed, and holds the volumes of a pool', async t => {
+  const dir = directoryOf(t);
+  execFileSync(process.execPath, ['deploy/package.ts', '--out', dir]);
+  const fairlead = join(dir, tarball);
+  const npm = await openNpm(t);
+
+  const author = join(dir, 'author');
+  cpSync('examples/backend-package', author, { recursive: true });
+  await npm.run(author, 'install', '--no-save', fairlead);
+  assert.match(await npm.run(author, 'test'), /^. fail 0$/m);
+  assert.equal(checkTypes(author), '');
+  breakTypes(join(author, 'backend.js'));
+  assert.match(checkTypes(author), /'"EVERYBODY"' is not assignable/);
+  cpSync('examples/backend-package/backend.js', join(author, 'backend.js'));
+  const acme = join(author, (await npm.run(author, 'pack', '--silent')).trim());
+
+  const user = join(dir, 'user');
+  mkdirSync(user);
+  writeFileSync(join(user, 'package.json'), '{ "private": true }');
+  await npm.run(user, 'install', fairlead, acme);
+  assert.equal(await npm.run(user, 'exec', '--', 'fairlead', '--version'), `${version}\n`);
+  await npm.run(user, 'exec', '--', 'fairlead', 'init', 'vendor', 'server');
+  assert.ok(existsSync(join(user, 'server/openapi.json')));
+  const volumes = join(dir, 'volumes');
+  const config = join(user, 'gateway.yaml');
+  writeFileSync(config, `pools: { acme: { backend: "@acme/fairlead-backend", dir: ${volumes} } }`);
+  await createVolume(
+    { dir: join(user, 'dev'), config },
+    join(user, 'node_modules/fairlead/src/fairlead.mjs'),
+  );
+  assert.ok(existsSync(join(volumes, 'dev.first.img')));
+});
+
+/** What TypeScript says of the author's files. */
+function checkTypes(directory: string): string {
+  const options = ['--noEmit', '--allowJs', '--checkJs', '--strict', '--skipLibCheck'];
+  const modern = ['--module', 'nodenext', '--target', 'esnext'];
+  const types = ['--types', 'node', '--typeRoots', resolve('node_modules/@types')];
+  const files = ['backend.js', 'backend.test.js'];
+  const { stdout } = spawnSync(tsc, [...options, ...modern, ...types, ...files], {
+    cwd: directory,
+    encoding: 'utf8',
+  });
+  return stdout;
+}
+
+function breakTypes(file: string): void {
+  writeFileSync(file, readFileSync(file, 'utf8').replace('SINGLE_NODE_WRITER', 'EVERYBODY'));
+}
+
+async function createVolume(settings: Readonly<Record<string, string>>, entry: string): Promise<void> {
+  const dev = await startDev(settings, entry);
+
+  const controller = connectCsi(dev.controller);
+  try {
+    const access = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
+    await controller.controller.CreateVolume({ name: 'first', volume_capabilities: [access] });
+  } finally {
+    controller.close();
+    await dev.end();
+  }
+}
