@@ -9,6 +9,7 @@ import { nodeSettings } from '../node-agent/config.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { adminCommands } from '../src/cli/admin.ts';
 import { enrollSettings } from '../src/cli/enroll.ts';
+import { initCommands } from '../src/cli/init.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
@@ -74,6 +75,7 @@ function config(): string {
       Object.entries(adminCommands).map(([name, { settings }]) => [`admin ${name}`, settings]),
     ),
     enroll: enrollSettings,
+    'init vendor': initCommands.vendor.settings,
     // The node's id is this machine's name, which differs from one machine to the next.
     dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
   };

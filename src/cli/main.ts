@@ -59,6 +59,10 @@ const commands: Commands = {
     doc: "makes a cluster's key, and what its Helm release and the gateway need of it",
     load: async () => (await import('./enroll.ts')).enrollCommand,
   },
+  init: {
+    doc: 'writes a new project',
+    load: async () => ({ commands: (await import('./init.ts')).initCommands }),
+  },
   dev: {
     doc: 'all three for one machine, with image files as volumes or pools of your own',
     async load() {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { cli } from '../../harness/dev.ts';
+
+const init = (...argv: readonly string[]) =>
+  spawnSync(process.execPath, [cli, 'init', 'vendor', ...argv], { encoding: 'utf8' });
+
+for (const [example, flags] of [
+  ['vendor-hono', []],
+  ['vendor-python', ['--lang', 'python']],
+] as const)
+  test(`a vendor's project is examples/${example} with a name of its own, tested by this Fairlead`, t => {
+    const dir = join(temporaryDirectory(t), 'Acme Storage');
+    const { status, stderr } = init(dir, ...flags);
+    assert.equal(status, 0, stderr);
+    const { name, scripts, devDependencies } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
+    assert.equal(name, 'acme-storage');
+    assert.equal(devDependencies.fairlead, `file:${resolve('.')}`);
+    assert.match(scripts.test, / fairlead verify --start /);
+    const files = readdirSync(dir).filter(file => !['package.json', '.gitignore'].includes(file));
+    for (const file of files)
+      assert.ok(readFileSync(join(dir, file)).equals(readFileSync(join('examples', example, file))), file);
+  });
+
+test('a directory that holds something stays as it is', t => {
+  const dir = temporaryDirectory(t);
+  writeFileSync(join(dir, 'notes'), 'mine');
+  const { status, stderr } = init(dir);
+  assert.equal(status, 1);
+  assert.equal(stderr, `fairlead init vendor: "${dir}" is not empty\n`);
+  assert.deepEqual(readdirSync(dir), ['notes']);
+});
