@@ -12,7 +12,7 @@ export const transport = {
     'An answer is of what was asked for: its ids are those of the path, its `name` that of the request.',
   ),
   'FL-1.1-4': must(
-    'An id is any text of `A-Za-z0-9._~-` with up to 128 bytes that begins with a letter or digit, and ids that differ in case are different.',
+    'An id has up to 128 bytes of `A-Za-z0-9._-`, and ids that differ in case alone are different.',
   ),
   'FL-1.2-1': must(
     'An error is a problem document, `application/problem+json`, with a `code` of the table of errors and the HTTP status of that code.',
@@ -37,7 +37,9 @@ export const transport = {
   'FL-1.4-1': must(
     'A request is read whole, whether its body has a length or comes in chunks, and however the network cuts it.',
   ),
-  'FL-1.4-2': must('A connection serves many requests, one after another, also after one that was refused.'),
+  'FL-1.4-2': must(
+    'Each of many requests on one connection is answered as it would be alone, also after one that was refused.',
+  ),
   'FL-1.4-3': must('Percent-encoding of the path is decoded: an escaped id is the same id.'),
 } satisfies Readonly<Record<string, Requirement>>;
 
