@@ -16,7 +16,10 @@ const rules: Readonly<Record<string, Rule>> = {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'],
     packages: ['jose', 'yaml'],
   },
-  'src/cli': { ours: ['src/lib', 'src/api', 'src/controller', 'src/cli'], packages: [] },
+  'src/cli': {
+    ours: ['src/lib', 'src/api', 'src/controller', 'src/cli'],
+    packages: ['fast-check', 'zod'],
+  },
   'src/dev': {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
     packages: ['jose', 'yaml'],
@@ -46,7 +49,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 /** The nouns by which folders are called. A folder below one whose files are plug-ins bears a plug-in's name. */
 const nouns = new Set(
   `src gateway node-agent
-   lib linux api csi controller kubernetes dev cli verify requirements checks reports
+   lib linux api csi controller kubernetes dev cli verify requirements checks kit model reports
    http volumes snapshots attachments operations tenancy configuration pools admin tables entries
    backends exports stores connectors filesystems carriers
    format host state plugin`.split(/\s+/),
