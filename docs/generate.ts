@@ -10,17 +10,16 @@ import { problemTable } from '../src/api/problem.ts';
 import { adminCommands } from '../src/cli/admin.ts';
 import { enrollSettings } from '../src/cli/enroll.ts';
 import { initCommands } from '../src/cli/init.ts';
+import { verifySettings } from '../src/cli/verify/settings.ts';
 import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
 import { chartFiles } from './chart.ts';
 import { type Schema, toMembers } from './members.ts';
-import { vendorApi } from './vendor-api.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
-Writes errors.md, config.md, chart.md, and what vendor-api.md lists, from the tables in the source, and the chart's values;
---check fails when one is stale.
+Writes errors.md, config.md and chart.md from the tables in the source, and the chart's values; --check fails when one is stale.
 `;
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
@@ -29,7 +28,6 @@ else
   for (const [name, text] of Object.entries({
     'errors.md': errors(),
     'config.md': config(),
-    'vendor-api.md': vendorApi(),
     ...chartFiles(),
   }))
     keep(name, text);
@@ -76,6 +74,7 @@ function config(): string {
     ),
     enroll: enrollSettings,
     'init vendor': initCommands.vendor.settings,
+    verify: verifySettings,
     // The node's id is this machine's name, which differs from one machine to the next.
     dev: { ...devSettings, 'node-id': { ...devSettings['node-id'], default: "the machine's name" } },
   };

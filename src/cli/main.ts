@@ -63,6 +63,10 @@ const commands: Commands = {
     doc: 'writes a new project',
     load: async () => ({ commands: (await import('./init.ts')).initCommands }),
   },
+  verify: {
+    doc: "proves that a vendor's server serves the contract, also under faults",
+    load: async () => (await import('./verify/verify.ts')).verifyCommand,
+  },
   dev: {
     doc: 'all three for one machine, with image files as volumes or pools of your own',
     async load() {

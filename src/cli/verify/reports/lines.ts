@@ -1,0 +1,57 @@
+import { countOutcomes, type Failure, type Report, type Result } from '../report.ts';
+import { chapters, sectionOf } from '../requirements.ts';
+
+const longestBody = 600;
+
+/** One result as a line, with what shows it where it does not hold. */
+export function toLines(result: Result, command: string): string {
+  const { id, outcome, text, because, failure, tookMs, repeat } = result;
+  const line = `${outcome}  ${id.padEnd(9)} ${text}`;
+  if (outcome === 'SKIP') return `${line}\n      skipped because ${because}`;
+  if (!failure) return `${line} (${tookMs} ms)`;
+  const shown = [...linesOf(failure), `repeat:   ${command} ${repeat}`];
+  return [line, ...shown.map(one => `      ${one.replaceAll('\n', '\n      ')}`)].join('\n');
+}
+
+/** A table of the chapters with how many have which outcome, and what is to be said of the whole run. */
+export function toSummary({ results, seed, tookMs, left, isInterrupted, url }: Report): string {
+  const rows = Object.entries(chapters).map(([number, title]) => {
+    const counts = countOutcomes(results.filter(({ id }) => sectionOf(id).startsWith(`${number}.`)));
+    return rowOf(`${number} ${title}`, Object.values(counts).map(String));
+  });
+  const table = [rowOf('chapter', ['PASS', 'FAIL', 'WARN', 'SKIP']), ...rows];
+  const { FAIL: failed } = countOutcomes(results);
+  const verdict = isInterrupted
+    ? 'interrupted'
+    : failed > 0
+      ? `${failed} requirements do not hold`
+      : 'every requirement that was tried holds';
+  const remains = left.length > 0 ? [`left behind, remove it by hand: ${left.join(', ')}`] : [];
+  return [
+    ...table,
+    '',
+    ...remains,
+    `${url}: ${verdict} (seed ${seed}, ${(tookMs / 1_000).toFixed(1)} s)`,
+  ].join('\n');
+}
+
+function linesOf({ expected, exchange, curl }: Failure): readonly string[] {
+  if (!exchange) return [`expected: ${expected}`];
+  const { request, answer, error } = exchange;
+  const body = typeof request.body === 'object' ? request.body.join('') : request.body;
+  const found = answer ? `${answer.status} ${cut(answer.text)}` : `no answer (${error})`;
+  return [
+    `expected: ${expected}`,
+    `request:  ${request.method} ${request.path}${body === undefined ? '' : ` ${cut(body)}`}`,
+    `answer:   ${found}`,
+    ...(curl === undefined ? [] : [`curl:     ${curl}`]),
+  ];
+}
+
+function cut(text: string): string {
+  return text.length <= longestBody ? text : `${text.slice(0, longestBody)}…`;
+}
+
+function rowOf(title: string, cells: readonly string[]): string {
+  return title.padEnd(30) + cells.map(cell => cell.padStart(6)).join('');
+}
