@@ -20,6 +20,8 @@ export type TrioOptions = {
   readonly dir: string;
   readonly pool: Readonly<Record<string, unknown>>;
   readonly nodeIds: readonly string[];
+  /** Where the pool's files are on the nodes, when it is not the pool that says so. */
+  readonly localRoot?: string;
   /** Where all nodes are; absent: nowhere in particular. */
   readonly topology?: Segments;
   /** The plugin capabilities that depend on the pool. */
@@ -28,7 +30,7 @@ export type TrioOptions = {
 
 /** Starts all of them and makes the nodes known; they end with the test. */
 export async function startTrio(t: TestContext, options: TrioOptions): Promise<Trio> {
-  const { dir, pool, nodeIds, topology = {}, advertised = [] } = options;
+  const { dir, pool, nodeIds, localRoot = '', topology = {}, advertised = [] } = options;
   const children: Child[] = [];
   t.after(() => Promise.all(children.map(child => child.close())));
   const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
@@ -53,7 +55,7 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
       'node-id': nodeId,
       'state-dir': join(dir, `${nodeId}-state`),
       'kubelet-dir': join(dir, nodeId),
-      'local-roots': rootsOf({ pool }),
+      'local-roots': rootsOf({ pool }) || localRoot,
     });
   }
   await registerNodes(gateway, keyFile, { nodeIds, topology });

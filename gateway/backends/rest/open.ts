@@ -48,6 +48,8 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
   // Whoever holds the backend sees what it is now.
   return new Proxy({} as Backend, {
     get: (_, member) => (member === 'close' ? close : Reflect.get(known.backend, member)),
+    ownKeys: () => [...Reflect.ownKeys(known.backend), 'close'],
+    getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
   });
 }
 

@@ -26,8 +26,8 @@ export type GatewayProcess = { readonly child: ChildProcess; readonly client: St
 /** One thing that a cluster asks, whatever it answers. */
 export type Ask = (client: StorageClient, call: Call) => Promise<unknown>;
 
-/** A directory with all that such gateways need; they share it. */
-export function prepareDirectory(t: TestContext): string {
+/** A directory with all that such gateways need, over these pools where any are given; they share it. */
+export function prepareDirectory(t: TestContext, pools?: Readonly<Record<string, object>>): string {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
   writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
@@ -38,7 +38,7 @@ export function prepareDirectory(t: TestContext): string {
     topology: { zone: 'a' },
   };
   const clusters = { a: { keys: 'a.jwks.json', acceptAnyNode: true } };
-  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify({ pools: { images }, clusters }));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify({ pools: pools ?? { images }, clusters }));
   return directory;
 }
 
