@@ -16,10 +16,12 @@ import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
 import { chartFiles } from './chart.ts';
 import { type Schema, toMembers } from './members.ts';
+import { vendorApi } from './vendor-api.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
-Writes errors.md, config.md and chart.md from the tables in the source, and the chart's values; --check fails when one is stale.
+Writes errors.md, config.md, chart.md, and what vendor-api.md lists, from the tables in the source, and the chart's values;
+--check fails when one is stale.
 `;
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
@@ -28,6 +30,7 @@ else
   for (const [name, text] of Object.entries({
     'errors.md': errors(),
     'config.md': config(),
+    'vendor-api.md': vendorApi(),
     ...chartFiles(),
   }))
     keep(name, text);

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,15 +7,22 @@ import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** The reference vendors by their language, and what starts each. */
-export const vendorCommands = {
-  typescript: [
-    process.execPath,
-    '--disable-warning=ExperimentalWarning',
-    join(root, 'examples/vendor-hono/main.ts'),
-  ],
-  python: ['python3', join(root, 'examples/vendor-python/vendor.py')],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+const typescript = [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  join(root, 'examples/vendor-hono/main.ts'),
+];
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+
+/** The reference vendors: what starts each, and why it cannot be started here. */
+export const referenceVendors = [
+  { language: 'typescript', command: typescript, skip: false },
+  {
+    language: 'python',
+    command: ['python3', join(root, 'examples/vendor-python/vendor.py')],
+    skip: hasPython ? false : 'this needs python3',
+  },
+] as const;
 
 /** A vendor's server that runs as a process of its own, with its directory. */
 export type RunningVendor = {
@@ -36,7 +43,7 @@ export type VendorOptions = {
 
 /** Starts a reference vendor, the one in TypeScript unless another is named; it ends with the test. */
 export async function startVendor(t: TestContext, options: VendorOptions = {}): Promise<RunningVendor> {
-  const { command: [program = '', ...args] = vendorCommands.typescript } = options;
+  const { command: [program = '', ...args] = typescript } = options;
   let child: ChildProcess | undefined;
   const kill = async (): Promise<void> => {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test, type TestContext } from 'node:test';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
 import { mounted } from '../../harness/gateway-harness.ts';
 import { isProblem } from '../../harness/gateway-problems.ts';
-import { startVendor, vendorCommands, type RunningVendor } from '../../fakes/vendors/reference.ts';
+import { referenceVendors, startVendor, type RunningVendor } from '../../fakes/vendors/reference.ts';
 
-const hasPython = spawnSync('python3', ['--version']).status === 0;
 const call = (): Call => ({ deadlineMs: Date.now() + 30_000 });
 const ids = { volumeId: 'east.pvc-1', nodeId: 'n1' };
 const body = { name: 'pvc-1', requiredBytes: 3 * 2 ** 20, capabilities: [mounted] };
 
-for (const [language, command] of Object.entries(vendorCommands)) {
-  const skip = hasPython || language === 'typescript' ? false : 'this needs python3';
-
+for (const { language, command, skip } of referenceVendors) {
   test(`the reference vendor in ${language} serves a volume's whole life`, { skip }, async t => {
     const { client } = await open(t, command);
     const created = await client.createVolume({ ...ids, body }, call());

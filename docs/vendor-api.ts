@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { vendorOperations } from '../src/api/operations.ts';
+import {
+  chapters,
+  requirementIds,
+  requirements,
+  sectionOf,
+  sections,
+} from '../src/cli/verify/requirements.ts';
+
+/** docs/vendor-api.md as it is, with its lists from the tables of operations and requirements. */
+export function vendorApi(): string {
+  const text = readFileSync(new URL('vendor-api.md', import.meta.url), 'utf8');
+  const parts = text.split(/(<!-- generated: [\w ]+ -->\n)[^]*?(?=<!-- end -->)/);
+  return parts.map((part, index) => (index % 2 === 0 ? part : `${part}${toList(part)}\n`)).join('');
+}
+
+/** What comes behind a mark: the operations, or the requirements of the chapter that it names. */
+function toList(mark: string): string {
+  const chapter = /chapter (\d)/.exec(mark)?.[1];
+  return chapter === undefined ? operations() : chapterOf(chapter);
+}
+
+function operations(): string {
+  const rows = vendorOperations.map(({ id, method, path, vendor, doc }) => {
+    const needed = vendor === 'required' ? 'always' : `\`${vendor}\``;
+    return `| \`${id}\` | \`${method} ${path}\` | ${needed} | ${doc} |`;
+  });
+  return `| operation | route | with the feature | does |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+function chapterOf(chapter: string): string {
+  if (!Object.hasOwn(chapters, chapter)) throw new Error(`there is no chapter ${chapter} of requirements`);
+  const own = Object.entries(sections).filter(([section]) => section.startsWith(`${chapter}.`));
+  return own.map(([section, title]) => `### ${section} ${title}\n${listOf(section)}`).join('\n\n');
+}
+
+function listOf(section: string): string {
+  const ids = requirementIds.filter(id => sectionOf(id) === section);
+  return ids
+    .map(id => {
+      const { level, text, feature } = requirements[id] as { level: string; text: string; feature?: string };
+      return `* **${id}** ${level}${feature === undefined ? '' : ` [${feature}]`}: ${text}`;
+    })
+    .join('\n');
+}

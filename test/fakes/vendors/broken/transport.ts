@@ -1,0 +1,93 @@
+import { isFor, type Breakage, type Fetch } from './breakage.ts';
+
+const volumePath = /^\/v1\/volumes\/[^/]+$/;
+
+/** What is wrong with requests, answers and errors. */
+export const transport = {
+  'html-404': {
+    wrong: 'what is not there is a page of HTML, as of a proxy',
+    caughtBy: 'FL-1.2-2',
+    fetch: mended(async (_, answer) =>
+      answer.status === 404 ? respond('<h1>Not Found</h1>', 404, 'text/html') : answer,
+    ),
+  },
+  'error-as-text': {
+    wrong: 'errors are text',
+    caughtBy: 'FL-1.2-1',
+    fetch: mended(async (_, answer) => {
+      if (answer.status < 400) return answer;
+      const { detail } = (await answer.json()) as { readonly detail: string };
+      return respond(detail, answer.status, 'text/plain');
+    }),
+  },
+  'status-of-another-code': {
+    wrong: 'every error has the status 500',
+    caughtBy: 'FL-1.2-1',
+    fetch: mended(async (_, answer) =>
+      answer.status < 400 ? answer : respond(await answer.text(), 500, 'application/problem+json'),
+    ),
+  },
+  'wrong-content-type': {
+    wrong: 'answers are called text',
+    caughtBy: 'FL-1.1-1',
+    fetch: mended(async (_, answer) =>
+      answer.status === 200 ? respond(await answer.text(), 200, 'text/plain') : answer,
+    ),
+  },
+  'another-id': {
+    wrong: "a volume is answered under an id of the vendor's own",
+    caughtBy: 'FL-1.1-3',
+    fetch: mended(async (request, answer) => {
+      if (!answer.ok || answer.status === 204 || !volumePath.test(pathOf(request))) return answer;
+      const { id, ...volume } = (await answer.json()) as { readonly id: string };
+      return Response.json({ ...volume, id: `vol-${id.length}` }, { status: answer.status });
+    }),
+  },
+  'ids-without-case': {
+    wrong: 'ids that differ in case are one',
+    caughtBy: 'FL-1.1-4',
+    fetch: right => async request => {
+      const url = new URL(request.url);
+      url.pathname = url.pathname.replace(/^\/v1\/volumes\/[^/]+/, found => found.toLowerCase());
+      return right(new Request(url, request));
+    },
+  },
+  'unknown-members': {
+    wrong: 'members of a body that nobody knows are passed over',
+    caughtBy: 'FL-1.2-4',
+    document: right => right.replaceAll('"additionalProperties":false', '"additionalProperties":true'),
+  },
+  'under-way-for-ever': {
+    wrong: 'creating answers 202 for ever',
+    caughtBy: 'FL-1.3-1',
+    fetch: right => async request =>
+      isFor(request, 'PUT', volumePath)
+        ? new Response(null, { status: 202, headers: { 'retry-after': '1' } })
+        : right(request),
+  },
+  'token-told': {
+    wrong: 'an error tells the token that was sent',
+    caughtBy: 'FL-2.1-8',
+    fetch: mended(async (request, answer) => {
+      if (answer.status < 400) return answer;
+      const problem = (await answer.json()) as { readonly detail: string };
+      const detail = `${problem.detail} (${request.headers.get('authorization')})`;
+      return respond(JSON.stringify({ ...problem, detail }), answer.status, 'application/problem+json');
+    }),
+  },
+} as const satisfies Readonly<Record<string, Breakage>>;
+
+/** Changes each answer. */
+function mended(change: (request: Request, answer: Response) => Promise<Response>) {
+  return (right: Fetch): Fetch =>
+    async request =>
+      change(request, await right(request));
+}
+
+function respond(body: string, status: number, type: string): Response {
+  return new Response(body, { status, headers: { 'content-type': type } });
+}
+
+function pathOf(request: Request): string {
+  return new URL(request.url).pathname;
+}

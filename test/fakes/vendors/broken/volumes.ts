@@ -1,0 +1,226 @@
+import { setTimeout } from 'node:timers/promises';
+import { Problem } from '../../../../examples/vendor-hono/problem.ts';
+import type { Volume } from '../../../../examples/vendor-hono/volumes.ts';
+import { changed, type Breakage, type Members } from './breakage.ts';
+
+const mebibyte = 2 ** 20;
+
+/** What is wrong with how volumes are made, kept and deleted. */
+export const volumes = {
+  'double-create': {
+    wrong: 'creating again makes a second volume',
+    caughtBy: 'FL-3.2-1',
+    operations: (right, disk) => ({
+      createVolume(asked) {
+        const answer = right.createVolume(asked);
+        const found = disk.find<Volume>('volume', asked.volumeId);
+        if (answer[0] === 200 && found) disk.put('volume', { ...found, id: `${found.id}-2` });
+        return answer;
+      },
+    }),
+  },
+  'done-too-early': {
+    wrong: 'a volume is answered as ready while it is still being made',
+    caughtBy: 'FL-1.3-2',
+    operations: right => {
+      const readyAt = new Map<string, number>();
+      return {
+        createVolume(asked) {
+          const answer = right.createVolume(asked);
+          if (answer[0] === 201) readyAt.set(asked.volumeId, Date.now() + 1_000);
+          return answer;
+        },
+        getVolume: asked =>
+          changed(right.getVolume(asked), () =>
+            (readyAt.get(asked.volumeId) ?? 0) > Date.now() ? { state: 'creating', sizeBytes: 0 } : {},
+          ),
+      };
+    },
+  },
+  'wrong-code': {
+    wrong: 'another size for the same URL is INVALID_ARGUMENT',
+    caughtBy: 'FL-3.2-2',
+    operations: right => ({
+      createVolume(asked) {
+        try {
+          return right.createVolume(asked);
+        } catch (error) {
+          if (!(error instanceof Problem) || error.code !== 'ALREADY_EXISTS') throw error;
+          throw new Problem('INVALID_ARGUMENT', error.message);
+        }
+      },
+    }),
+  },
+  'size-rounded-down': {
+    wrong: 'sizes are rounded down to a step',
+    caughtBy: 'FL-3.1-2',
+    operations: (right, disk) => ({
+      createVolume(asked) {
+        const { requiredBytes = 0 } = asked.body;
+        const isBetween = requiredBytes > mebibyte && requiredBytes % mebibyte > 0;
+        if (!isBetween || disk.find('volume', asked.volumeId)) return right.createVolume(asked);
+        const body = { ...asked.body, requiredBytes: requiredBytes - (requiredBytes % mebibyte) };
+        return right.createVolume({ ...asked, body });
+      },
+    }),
+  },
+  'limit-ignored': {
+    wrong: 'a volume may be larger than the limit',
+    caughtBy: 'FL-3.1-2',
+    operations: right => ({
+      createVolume({ body, ...asked }) {
+        const requiredBytes = (body.requiredBytes ?? 0) + 64 * mebibyte;
+        return right.createVolume({ ...asked, body: { ...body, requiredBytes, limitBytes: 0 } });
+      },
+    }),
+  },
+  'conflict-unseen': {
+    wrong: 'the same URL with other parameters answers the volume that is there',
+    caughtBy: 'FL-3.2-3',
+    operations: (right, disk) => ({
+      createVolume(asked) {
+        const found = disk.find('volume', asked.volumeId);
+        return found ? right.getVolume(asked) : right.createVolume(asked);
+      },
+    }),
+  },
+  'refused-and-left': {
+    wrong: 'a request that is refused for its parameters leaves a volume',
+    caughtBy: 'FL-3.1-7',
+    operations: right => ({
+      createVolume(asked) {
+        try {
+          return right.createVolume(asked);
+        } catch (error) {
+          const { parameters: _, mutableParameters: _mutable, ...body } = asked.body;
+          if (asked.body.parameters) right.createVolume({ ...asked, body });
+          throw error;
+        }
+      },
+    }),
+  },
+  'clock-in-seconds': {
+    wrong: 'the time of creation is in seconds where milliseconds are meant',
+    caughtBy: 'FL-3.1-6',
+    operations: right => ({
+      createVolume: asked => changed(right.createVolume(asked), secondsTaken),
+      getVolume: asked => changed(right.getVolume(asked), secondsTaken),
+    }),
+  },
+  'delete-missing': {
+    wrong: 'deleting what is not there is NOT_FOUND',
+    caughtBy: 'FL-3.4-2',
+    operations: (right, disk) => ({
+      deleteVolume(asked) {
+        disk.require('volume', asked.volumeId);
+        return right.deleteVolume(asked);
+      },
+    }),
+  },
+  'delete-attached': {
+    wrong: 'an attached volume is deleted',
+    caughtBy: 'FL-3.4-3',
+    operations: (_, disk) => ({
+      deleteVolume({ volumeId }) {
+        disk.remove('volume', volumeId);
+        return [204];
+      },
+    }),
+  },
+  'delete-leaks': {
+    wrong: 'deleting forgets a volume and gives its bytes back to nobody',
+    caughtBy: 'FL-7.3-3',
+    operations: right => {
+      let leakedBytes = 0;
+      return {
+        deleteVolume(asked) {
+          const [, found] = attempt(() => right.getVolume(asked)) ?? [];
+          const answer = right.deleteVolume(asked);
+          leakedBytes += (found as { sizeBytes?: number } | undefined)?.sizeBytes ?? 0;
+          return answer;
+        },
+        getCapacity: () =>
+          changed(right.getCapacity(), ({ availableBytes }) => ({
+            availableBytes: Math.max(0, Number(availableBytes) - leakedBytes),
+          })),
+      };
+    },
+  },
+  'delete-listed': {
+    wrong: 'a deleted volume stays in the list',
+    caughtBy: 'FL-3.4-1',
+    operations: right => {
+      const deleted = new Map<string, object>();
+      return {
+        deleteVolume(asked) {
+          const [, shown] = attempt(() => right.getVolume(asked)) ?? [];
+          const answer = right.deleteVolume(asked);
+          if (shown) deleted.set(asked.volumeId, shown);
+          return answer;
+        },
+        listVolumes: asked =>
+          changed(right.listVolumes(asked), ({ volumes: listed }) => ({
+            volumes: [...(listed as object[]), ...deleted.values()],
+          })),
+      };
+    },
+  },
+  'expand-shrinks': {
+    wrong: 'growing to a smaller size shrinks',
+    caughtBy: 'FL-3.5-2',
+    operations: (right, disk) => ({
+      expandVolume(asked) {
+        const volume = disk.require<Volume>('volume', asked.volumeId);
+        const { requiredBytes = volume.sizeBytes } = asked.body;
+        if (requiredBytes < volume.sizeBytes) disk.put('volume', { ...volume, sizeBytes: requiredBytes });
+        return right.expandVolume(asked);
+      },
+    }),
+  },
+  'expand-repeats': {
+    wrong: 'growing again, as after a lost answer, grows again',
+    caughtBy: 'FL-8.1-5',
+    operations: (right, disk) => ({
+      expandVolume(asked) {
+        const { sizeBytes } = disk.require<Volume>('volume', asked.volumeId);
+        const { requiredBytes = 0 } = asked.body;
+        const body = requiredBytes === sizeBytes ? { requiredBytes: sizeBytes + mebibyte } : asked.body;
+        return right.expandVolume({ ...asked, body });
+      },
+    }),
+  },
+  'modify-forgets': {
+    wrong: 'changed parameters are answered and not kept',
+    caughtBy: 'FL-3.6-1',
+    operations: right => ({
+      modifyVolume: asked =>
+        changed(right.getVolume(asked), () => ({ mutableParameters: asked.body.mutableParameters })),
+    }),
+  },
+  'hasty-create': {
+    wrong: 'of many requests at once for one URL some are refused as if they differed',
+    caughtBy: 'FL-3.2-4',
+    isHasty: true,
+    operations: (right, disk) => ({
+      async createVolume(asked) {
+        const isThere = disk.find('volume', asked.volumeId) !== undefined;
+        await setTimeout(20);
+        if (!isThere && disk.find('volume', asked.volumeId))
+          throw new Problem('ALREADY_EXISTS', 'there is a volume already');
+        return right.createVolume(asked);
+      },
+    }),
+  },
+} as const satisfies Readonly<Record<string, Breakage>>;
+
+function secondsTaken({ createdAt }: Members) {
+  return { createdAt: new Date(Date.parse(String(createdAt)) / 1_000).toISOString() };
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { referenceVendors, startVendor } from '../../fakes/vendors/reference.ts';
+
+const text = readFileSync(join(import.meta.dirname, '../../../docs/vendor-api.md'), 'utf8');
+const examples = [...text.matchAll(/^```sh curl\n([^]*?)^```\n```json\n([^]*?)^```$/gm)];
+
+for (const { language, command, skip } of referenceVendors)
+  test(
+    `every example of the vendor's document is what the vendor in ${language} answers`,
+    { skip },
+    async t => {
+      assert.equal(examples.length, text.split('```sh curl').length - 1);
+      const { url, token } = await startVendor(t, { command });
+      const env = { ...process.env, URL: url, TOKEN: token };
+      for (const [, script = '', expected = ''] of examples) {
+        const { stdout } = await promisify(execFile)('bash', ['-ec', script], { env });
+        assertLike(JSON.parse(stdout), JSON.parse(expected), stdout);
+      }
+    },
+  );
+
+/** All that is expected is there: `…` is any text, and members that are not named may be anything. */
+function assertLike(found: unknown, expected: unknown, said: string): void {
+  if (expected === '…') return assert.ok(typeof found === 'string' && found !== '', said);
+  if (typeof expected !== 'object' || expected === null) return assert.deepEqual(found, expected, said);
+  if (Array.isArray(expected)) assert.equal((found as unknown[]).length, expected.length, said);
+  for (const [name, value] of Object.entries(expected))
+    assertLike((found as Readonly<Record<string, unknown>>)[name], value, said);
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { createIdentity } from '../../../../gateway/pools/identity.ts';
+import { createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { serve } from '../../../fakes/vendors/far-gateway.ts';
+
+test('the first token makes a key for nobody else to read, which others know by the public set', async t => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'keys.json');
+  const identity = createIdentity('hq', file);
+  const twin = createIdentity('hq', file);
+  const [token] = await Promise.all([identity.token('acme', false), twin.token('acme', false)]);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.deepEqual(readdirSync(directory), ['keys.json']);
+  const keySet = await identity.keySet();
+  assert.deepEqual(await twin.keySet(), keySet);
+  assert.deepEqual(
+    keySet.keys.map(key => Object.keys(key).filter(name => key[name as 'd'] !== undefined)),
+    [['kty', 'crv', 'x', 'kid', 'alg', 'use']],
+  );
+  const options = { audience: 'acme', issuer: 'hq', subject: 'hq', algorithms: ['EdDSA'] };
+  const { payload } = await jwtVerify(token, createLocalJWKSet(keySet), options);
+  assert.equal((payload.exp ?? 0) - (payload.iat ?? 0), 300);
+  assert.equal(await identity.token('acme', false), token);
+  assert.notEqual(await identity.token('other', false), token);
+});
+
+test('the first key signs, and all are published, so that keys can be exchanged', async t => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  const [old, next] = [await createSigner('old'), await createSigner('next', 'ES256')];
+  const signs = async (...signers: readonly (typeof old)[]): Promise<unknown> => {
+    writeFileSync(file, JSON.stringify({ keys: signers.map(({ privateJwk }) => privateJwk) }));
+    const identity = createIdentity('hq', file);
+    const { keys } = await identity.keySet();
+    assert.deepEqual(
+      keys.map(({ kid }) => kid),
+      signers.map(({ kid }) => kid),
+    );
+    return decodeProtectedHeader(await identity.token('acme', true)).kid;
+  };
+  assert.equal(await signs(old, next), old.kid);
+  assert.equal(await signs(next, old), next.kid);
+  assert.equal(await signs(next), next.kid);
+});
+
+test('a key file that cannot be used says so, and nothing of what it holds', async t => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  const { privateJwk } = await createSigner('hq');
+  const { kid: _, ...nameless } = privateJwk;
+  const contents = ['', '{}', '{"keys":[]}', '{"keys":[{}]}', JSON.stringify({ keys: [nameless] })];
+  for (const content of contents) {
+    writeFileSync(file, content);
+    await assert.rejects(createIdentity('hq', file).token('acme', false), error => {
+      assert.ok(
+        (error as Error).message.includes(file) && !(error as Error).message.includes(String(privateJwk.d)),
+      );
+      return isProblem('UNAVAILABLE')(error);
+    });
+    assert.equal(readFileSync(file, 'utf8'), content);
+  }
+});
+
+test('a gateway publishes its keys to anybody, and makes none for who asks', async t => {
+  const pools = { main: { backend: 'memory' } };
+  const { url, directory } = await serve(t, {
+    pools,
+    flags: ['--key-file', join(temporaryDirectory(t), 'k')],
+  });
+  const answer = await fetch(`${url}/.well-known/jwks.json`);
+  assert.deepEqual([answer.status, await answer.json()], [200, { keys: [] }]);
+  const { privateJwk, publicJwk } = await createSigner('hq');
+  const file = join(directory, 'own.json');
+  writeFileSync(file, JSON.stringify({ keys: [privateJwk] }));
+  const other = await serve(t, { pools, flags: ['--key-file', file] });
+  const { keys } = (await (await fetch(`${other.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
+  assert.deepEqual(keys, [{ ...publicJwk, alg: 'EdDSA', use: 'sig' }]);
+});

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { Backend } from '../../../../gateway/backend.ts';
+import { rest } from '../../../../gateway/backends/rest.ts';
+import type { Capabilities } from '../../../../src/api/storage.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import {
+  hang,
+  json,
+  problem,
+  reset,
+  sampleVolume,
+  startStorageApi,
+  type Step,
+  type StorageApi,
+} from '../../../fakes/storage-api.ts';
+import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+
+const offer: Capabilities = {
+  version: '1',
+  accessModes: ['SINGLE_NODE_WRITER'],
+  accessTypes: ['mount', 'block'],
+  features: ['expand'],
+  zeroed: true,
+  pools: [],
+};
+const volume = { id: 'a.pvc-1', nonce: 'n1' };
+const vendorId = 'gateway.acme.a.pvc-1.n1';
+const asked = {
+  ...volume,
+  requiredBytes: 1_048_576,
+  limitBytes: 0,
+  parameters: { 'fs.label': 'x' },
+  capabilities: [mounted],
+};
+const made = sampleVolume({ id: vendorId, name: volume.id });
+const moment = { everyMs: 5, timeoutMs: 10_000 };
+
+type Opened = { readonly backend: Backend; readonly api: StorageApi; readonly logLines: readonly string[] };
+
+type Settings = Readonly<Record<string, unknown>> & { readonly offered?: Capabilities };
+
+/** Opens a pool over a storage that answers so, after it has said what it can do. */
+async function open(
+  t: TestContext,
+  steps: readonly Step[],
+  { offered = offer, ...settings }: Settings = {},
+): Promise<Opened> {
+  const directory = temporaryDirectory(t);
+  writeFileSync(join(directory, 'token'), 'secret\n');
+  // What it can do is asked when the pool is opened, and at once again.
+  const api = await startStorageApi(t, [json(200, offered), json(200, offered), ...steps]);
+  const { log, lines } = createMemoryLog();
+  const values = rest.settings.parse({ url: api.url, token: 'token', tries: 1, ...settings });
+  const backend = await rest.open(values, { name: 'acme', log, directory });
+  t.after(() => backend.close?.());
+  await api.until(2);
+  return { backend, api, logLines: lines };
+}
+
+test('a volume is created under a name that carries its nonce, without what nodes make a filesystem with', async t => {
+  const { backend, api } = await open(t, [json(201, made)]);
+  assert.deepEqual(await backend.create(asked), { sizeBytes: made.sizeBytes, context: {} });
+  const [, , put] = api.received;
+  assert.deepEqual([put?.method, put?.url], ['PUT', `/v1/volumes/${vendorId}`]);
+  assert.equal(put?.headers.authorization, 'Bearer secret');
+  const { name, parameters } = JSON.parse(put?.body ?? '') as { name: string; parameters: object };
+  assert.deepEqual([name, parameters], [volume.id, {}]);
+});
+
+test('work that is under way is asked for again after the pause that the storage names', async t => {
+  const underWay = json(202, { ...made, state: 'creating' }, { 'retry-after': '1' });
+  const { backend, api } = await open(t, [underWay, json(200, made)]);
+  const startMs = performance.now();
+  await backend.create(asked);
+  assert.ok(performance.now() - startMs >= 1_000);
+  assert.deepEqual(
+    api.received.slice(2).map(({ method, body }) => [method, body]),
+    Array.from({ length: 2 }, () => ['PUT', api.received[2]?.body]),
+  );
+});
+
+test('work that does not end in time is left, and is not said to have failed', async t => {
+  const underWay = json(202, undefined, { 'retry-after': '1' });
+  const { backend } = await open(t, [underWay], { workTimeout: '1s' });
+  await assert.rejects(backend.create(asked), isProblem('ABORTED'));
+});
+
+/** What a storage must not answer to a create, and what is said of it. */
+const wrong: Readonly<Record<string, readonly [Step, RegExp]>> = {
+  'another volume': [json(200, { ...made, id: 'x' }), /pool "acme".*\(id is "x"/],
+  'another name': [json(200, { ...made, name: 'x' }), /name is "x"/],
+  'a smaller volume': [json(200, { ...made, sizeBytes: 1 }), /sizeBytes is 1/],
+  'a volume that is not ready': [json(200, { ...made, state: 'creating' }), /state is "creating"/],
+  'a size that is text': [json(200, { ...made, sizeBytes: '1048576' }), /\(sizeBytes: /],
+  'a status of its own': [json(206, made), /status 206/],
+  'a page for people': [{ status: 404, body: '<html>' }, /answered with status 404/],
+  'a code that a create never has': [problem('UNIMPLEMENTED', 'no'), /UNIMPLEMENTED, which it never has/],
+  'a code of its own': [json(409, { code: 'EEXIST', detail: 'no' }), /answered with status 409/],
+  'a refusal of the token': [problem('PERMISSION_DENIED', 'no'), /does not accept the token/],
+  nothing: [reset, /cannot be reached/],
+};
+for (const [what, [step, sentence]] of Object.entries(wrong))
+  test(`a create that is answered with ${what} may still be running`, async t => {
+    const { backend } = await open(t, [step]);
+    await assert.rejects(backend.create(asked), error => {
+      assert.match((error as Error).message, sentence);
+      return isProblem('UNAVAILABLE')(error);
+    });
+  });
+
+for (const code of ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION'] as const)
+  test(`a create that the storage refuses with ${code} is refused so`, async t => {
+    const { backend } = await open(t, [problem(code, 'no')]);
+    await assert.rejects(backend.create(asked), isProblem(code));
+  });
+
+test('a storage that does not know what is to be deleted is not believed', async t => {
+  const { backend } = await open(t, [problem('NOT_FOUND', 'no such volume')]);
+  await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
+});
+
+test('a storage that does not answer is left alone for a while, and is asked again then', async t => {
+  const steps = [reset, reset, json(200, made)];
+  const { backend, api, logLines } = await open(t, steps, { breakAfter: 2, breakFor: '300ms' });
+  for (let count = 0; count < 20; count++)
+    await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
+  assert.equal(api.received.length, 4);
+  const sizeBytes = await poll(
+    () =>
+      backend.create(asked).then(
+        created => created.sizeBytes,
+        () => undefined,
+      ),
+    moment,
+  );
+  assert.deepEqual([sizeBytes, api.received.length], [made.sizeBytes, 5]);
+  assert.equal(logLines.filter(line => line.startsWith('warn a storage does not answer')).length, 1);
+  assert.equal(logLines.filter(line => line.startsWith('info a storage answers again')).length, 1);
+});
+
+test('a refusal of the storage itself is an answer, however many come in a row', async t => {
+  const { backend, api } = await open(t, [problem('UNAVAILABLE', 'the disk is busy')], { breakAfter: 2 });
+  for (let count = 0; count < 6; count++)
+    await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
+  assert.equal(api.received.length, 8);
+});
+
+test('a storage that takes requests and never answers is left alone as well', async t => {
+  const settings = { breakAfter: 1, requestTimeout: '1s', workTimeout: '2s' };
+  const { backend, api } = await open(t, [hang], settings);
+  await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'));
+  await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
+  assert.equal(api.received.length, 3);
+});
+
+test('the pool is what the storage says that it can do, now', async t => {
+  const limits = { minimumVolumeBytes: 10, maximumVolumeBytes: 1_000, stepBytes: 10 };
+  const more = { ...offer, features: ['expand', 'clone', 'capacity'], limits };
+  const { backend } = await open(t, [json(200, more)], { lookEvery: '20ms' });
+  assert.deepEqual([backend.sources, backend.sizes, backend.snapshots], [[], undefined, undefined]);
+  assert.ok(await poll(() => backend.available && true, moment));
+  assert.deepEqual(backend.sources, ['volume']);
+  const sizes = { minimumBytes: 10, maximumBytes: 1_000, stepBytes: 10, defaultBytes: 2 ** 30 };
+  assert.deepEqual(backend.sizes, sizes);
+});
+
+test('a storage that stops saying what it can do can do what it could, and that is logged once', async t => {
+  const { backend, api, logLines } = await open(t, [json(200, { version: '2' })], { lookEvery: '20ms' });
+  await api.until(6);
+  assert.ok(backend.expand);
+  assert.equal(logLines.filter(line => line.includes('does not say what it can do')).length, 1);
+});
+
+test('volumes that hold bytes of others when they are new get no filesystem', async t => {
+  const { zeroed: _, ...unsaid } = offer;
+  const rows = [
+    [unsaid, ['block']],
+    [{ ...unsaid, areShares: true }, ['mount', 'block']],
+    [offer, ['mount', 'block']],
+  ] as const;
+  for (const [offered, accessTypes] of rows) {
+    const { backend } = await open(t, [json(200, offered)], { offered });
+    assert.deepEqual(backend.accessTypes, accessTypes);
+  }
+});
+
+test('parameters are checked by the JSON Schema of the storage, which is passed on', async t => {
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: { tier: { enum: ['a', 'b'] } },
+    required: ['tier'],
+    additionalProperties: false,
+  };
+  const offered = { ...offer, parameters: { volume: schema } };
+  const { backend } = await open(t, [json(200, offered)], { offered });
+  assert.deepEqual(backend.parameters.parse({ tier: 'a' }), { tier: 'a' });
+  const { error } = backend.parameters.safeParse({ tier: 'c', colour: 'red' });
+  assert.deepEqual(error?.issues.map(({ path }) => path.join('.')).toSorted(), ['colour', 'tier']);
+  assert.deepEqual(backend.parameters.toJSONSchema()['properties'], schema.properties);
+});
+
+/** What a storage says of itself with which no pool can be opened. */
+const unusable: Readonly<Record<string, readonly [Step, Readonly<Record<string, unknown>>]>> = {
+  'nothing that is known': [json(200, {}), {}],
+  'another pool than is meant': [json(200, offer), { pool: 'gold' }],
+  'a JSON Schema that is none': [json(200, { ...offer, parameters: { volume: { type: 'objekt' } } }), {}],
+  nothing: [reset, {}],
+};
+for (const [what, [step, more]] of Object.entries(unusable))
+  test(`a pool whose storage says ${what} is opened later`, async t => {
+    const api = await startStorageApi(t, [step]);
+    const directory = temporaryDirectory(t);
+    writeFileSync(join(directory, 'token'), 'secret');
+    const settings = rest.settings.parse({ url: api.url, token: 'token', tries: 1, ...more });
+    const { log } = createMemoryLog();
+    await assert.rejects(rest.open(settings, { name: 'acme', log, directory }), isProblem('UNAVAILABLE'));
+    await poll(() => api.connections.size === 0 || undefined, moment);
+    assert.equal(api.connections.size, 0);
+  });
+
+test('settings that cannot be meant are refused', () => {
+  const good = { url: 'https://storage.acme.example/fairlead' };
+  const oauth = { url: 'https://id.acme.example/token', clientId: 'a', clientSecret: 'secret' };
+  const bad = [
+    {},
+    { url: 'http://storage.acme.example' },
+    { ...good, token: 'token', oauth },
+    { ...good, oauth: { ...oauth, url: 'http://id.acme.example' } },
+    { ...good, tls: { cert: 'cert.pem' } },
+    { ...good, requestTimeout: 'soon' },
+    { ...good, colour: 'red' },
+  ];
+  assert.ok(rest.settings.safeParse(good).success);
+  assert.ok(rest.settings.safeParse({ ...bad[1], allowHttp: true }).success);
+  for (const one of bad) assert.ok(!rest.settings.safeParse(one).success, JSON.stringify(one));
+});
