@@ -1,7 +1,7 @@
 import type { Capabilities } from '../../api/storage.ts';
 import type { Volume } from '../../api/volume.ts';
 import { fault } from './finding.ts';
-import { entriesOf } from './kit/fixtures.ts';
+import { entriesOf, isOwn } from './kit/fixtures.ts';
 import type { Kit } from './kit/kit.ts';
 
 const mostPages = 10_000;
@@ -19,17 +19,16 @@ export async function readCapabilities(kit: Kit): Promise<Capabilities> {
 export async function findForeign(kit: Kit): Promise<{ readonly count: number; readonly example: string }> {
   const volumes = (await listEvery(kit, 'listVolumes')) as unknown as readonly Volume[];
   const snapshots = kit.has('snapshots') ? await listEvery(kit, 'listSnapshots') : [];
-  const isOwn = ({ id }: { readonly id: string }): boolean => id.startsWith(kit.prefix);
-  for (const { id: volumeId, attachments } of volumes.filter(isOwn)) {
+  for (const { id: volumeId, attachments } of volumes.filter(one => isOwn(kit, one))) {
     kit.ledger.note('createVolume', { volumeId });
     for (const { nodeId } of attachments) kit.ledger.note('attachVolume', { volumeId, nodeId });
   }
-  for (const snapshot of snapshots.filter(isOwn)) {
+  for (const snapshot of snapshots.filter(one => isOwn(kit, one))) {
     const { id: snapshotId, groupId } = snapshot as { id: string; groupId?: string };
     if (groupId === undefined) kit.ledger.note('createSnapshot', { snapshotId });
     else kit.ledger.note('createGroup', { groupId });
   }
-  const foreign = [...volumes, ...snapshots].filter(one => !isOwn(one));
+  const foreign = [...volumes, ...snapshots].filter(one => !isOwn(kit, one));
   return { count: foreign.length, example: foreign[0]?.id ?? '' };
 }
 

@@ -114,12 +114,17 @@ export async function listAll(
     });
     found.push(...entriesOf(page));
     const next = page.nextPageToken;
-    if (next === undefined) return found.filter(({ id }) => id.startsWith(kit.prefix));
+    if (next === undefined) return found.filter(entry => isOwn(kit, entry));
     expect(next !== pageToken && next !== '', 'the token of the next page is not that of the page itself');
     pageToken = next;
     await between?.();
   }
   throw fault(`a list ends within ${mostPages} pages`);
+}
+
+/** True for what the kit made; the vendor names the snapshots of a group itself. */
+export function isOwn({ prefix }: Pick<Kit, 'prefix'>, entry: Readonly<Record<string, unknown>>): boolean {
+  return [entry['id'], entry['volumeId']].some(id => String(id).startsWith(prefix));
 }
 
 /** The entries of a page of volumes or snapshots. */
