@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { advertisable } from '../../src/csi/identity.ts';
-import { startVendor, vendorCommands } from '../fakes/vendors/reference.ts';
+import { referenceVendors, startVendor } from '../fakes/vendors/reference.ts';
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whatIsMissing } from '../harness/go.ts';
 import { startTrio, type Trio } from '../harness/trio.ts';
@@ -80,22 +80,26 @@ test('csi-sanity finds no failure where nodes, volumes and snapshots have a topo
   assert.deepEqual(loopDevicesOf(base), []);
 });
 
-for (const [language, command] of Object.entries(vendorCommands))
-  test(`csi-sanity finds no failure over a storage vendor in ${language}`, { skip }, async t => {
-    const base = join(dir, `vendor-${language}`);
-    mkdirSync(base);
-    const { url, token, directory } = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
-    writeFileSync(join(base, 'token'), token);
-    const pool = { backend: 'rest', url, token: 'token' };
-    const trio = await startTrio(t, { dir: base, pool, nodeIds: ['sanity-node'], localRoot: directory });
-    assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
-    const headers = { authorization: `Bearer ${token}` };
-    for (const kind of ['volumes', 'snapshots']) {
-      const answer = await fetch(`${url}/v1/${kind}`, { headers });
-      assert.deepEqual(await answer.json(), { [kind]: [] });
-    }
-    assert.deepEqual([mountsBelow(base), loopDevicesOf(directory)], [[], []]);
-  });
+for (const { language, command, skip: noVendor } of referenceVendors)
+  test(
+    `csi-sanity finds no failure over a storage vendor in ${language}`,
+    { skip: skip || noVendor },
+    async t => {
+      const base = join(dir, `vendor-${language}`);
+      mkdirSync(base);
+      const { url, token, directory } = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
+      writeFileSync(join(base, 'token'), token);
+      const pool = { backend: 'rest', url, token: 'token' };
+      const trio = await startTrio(t, { dir: base, pool, nodeIds: ['sanity-node'], localRoot: directory });
+      assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
+      const headers = { authorization: `Bearer ${token}` };
+      for (const kind of ['volumes', 'snapshots']) {
+        const answer = await fetch(`${url}/v1/${kind}`, { headers });
+        assert.deepEqual(await answer.json(), { [kind]: [] });
+      }
+      assert.deepEqual([mountsBelow(base), loopDevicesOf(directory)], [[], []]);
+    },
+  );
 
 function endpointsOf({ controller, nodes }: Trio): Pick<Sanity, 'controller' | 'node' | 'work'> {
   const [node] = nodes;
