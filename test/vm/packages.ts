@@ -1,16 +1,9 @@
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const list = fileURLToPath(new URL('packages.sh', import.meta.url));
-const cache = fileURLToPath(new URL('../../.cache', import.meta.url));
+import { packagesOf } from '../packages.ts';
 
 /** Where `packages.sh` unpacks what the virtual machine needs; it is laid over this machine's root. */
-export const packages: string = join(
-  cache,
-  `vm-${createHash('sha256').update(readFileSync(list)).digest('hex').slice(0, 12)}`,
-);
+export const packages: string = packagesOf('vm');
 
 /** Why no virtual machine can run here; undefined when one can. */
 export function whyNoMachine(): string | undefined {
