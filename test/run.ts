@@ -13,13 +13,14 @@ const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
 
 npm test runs the tiers unit, machine and conformance, or what is named: a tier, a folder, a file. Kill loops and model
 runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same again.
-npm run test:full runs the rest: what is sampled, at its full length, and the virtual machines. What is named runs at
-full length.
+npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, and the storage systems. What is
+named runs at full length.
 
   unit         in this process alone: no root, no tools but Helm for the chart, which is fetched
   machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
   conformance  csi-sanity and the stock sidecars: root, and Go
   vm           Debian kernels under QEMU, which are fetched and not installed
+  storage      Ceph, which is fetched and not installed: root
   kubernetes   clusters of Kubernetes with Fairlead in them: root, and what npm run test:kubernetes builds first
 
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.

@@ -10,6 +10,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   conformance: ['deploy/install-tools.sh'],
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
+  storage: ['deploy/install-tools.sh', 'test/storage/packages.sh'],
 };
 
 /** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */
@@ -25,10 +26,10 @@ export function usualTests(): readonly string[] {
   return findTests(usual);
 }
 
-/** What takes longer at full length, and what runs in virtual machines: all that `npm test` leaves out but Kubernetes. */
+/** What takes longer at full length, virtual machines, storage systems: all that `npm test` leaves out but Kubernetes. */
 export function fullTests(): readonly string[] {
   const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
-  return [...findTests(['vm']), ...sampled];
+  return [...findTests(['vm', 'storage']), ...sampled];
 }
 
 /** Fetches what these tests need and nothing else. */

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Ceph on one machine, in the namespaces that it is started in, and a qemu-storage-daemon that exports its images:
+# ceph.sh DIRECTORY PACKAGES. Says "ready" on standard output, and runs until it is killed.
+set -eu
+dir=$1
+mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
+ip link set lo up
+cd "$dir"
+export CEPH_CONF="$dir/ceph.conf" HOME="$dir"
+fsid=$(cat /proc/sys/kernel/random/uuid)
+osd=$(cat /proc/sys/kernel/random/uuid)
+
+# Nobody else reaches the network of these namespaces. Whatever keeps a copy or a margin does without.
+cat >ceph.conf <<END
+[global]
+fsid = $fsid
+mon initial members = a
+mon host = v1:127.0.0.1:6789
+public network = 127.0.0.0/8
+keyring = $dir/keyring
+auth allow insecure global id reclaim = false
+mgr initial modules = dashboard
+run dir = $dir
+admin socket =
+crash dir = $dir
+log file = $dir/\$name.log
+mon cluster log file = $dir/cluster.log
+osd pool default size = 1
+osd pool default min size = 1
+osd pool default pg autoscale mode = off
+osd crush chooseleaf type = 0
+rbd default clone format = 2
+[mon]
+mon data = $dir/mon
+mon allow pool size one = true
+mon data avail crit = 1
+mon data avail warn = 1
+[mgr]
+mgr data = $dir
+[osd]
+osd data = $dir/osd
+bluestore block size = 5368709120
+bluestore cache autotune = false
+bluestore cache size = 67108864
+END
+
+until_done() {
+  for _ in $(seq 120); do
+    "$@" >said 2>&1 && return
+    sleep 0.5
+  done
+  cat said >&2
+  return 1
+}
+
+mkdir mon osd
+monmaptool --create --fsid "$fsid" --addv a v1:127.0.0.1:6789 monmap >&2
+key() { ceph-authtool keyring --gen-key --name "$@" >&2; }
+ceph-authtool keyring --create-keyring >&2
+key mon. --cap mon 'allow *'
+key client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *' --cap mds 'allow *'
+key mgr.a --cap mon 'allow profile mgr' --cap osd 'allow *' --cap mds 'allow *'
+key osd.0 --cap mon 'allow profile osd' --cap osd 'allow *' --cap mgr 'allow profile osd'
+ceph-mon --mkfs --id a --monmap monmap --keyring keyring
+ceph-mon --foreground --id a >mon.out 2>&1 &
+until_done ceph --connect-timeout 5 osd new "$osd" 0
+ceph-osd --mkfs --id 0 --osd-uuid "$osd" >osd.out 2>&1
+ceph-osd --foreground --id 0 >>osd.out 2>&1 &
+ceph config set --force mgr mgr/dashboard/ssl false >&2
+ceph config set --force mgr mgr/dashboard/server_addr 127.0.0.1 >&2
+ceph-mgr --foreground --id a >mgr.out 2>&1 &
+ceph osd pool create rbd 8 >&2
+ceph osd pool application enable rbd rbd >&2
+echo secret-of-the-test >password
+until_done ceph dashboard ac-user-create --force-password -i password admin administrator
+# Port 8080 is listened at.
+until_done grep -q ':1F90 .* 0A ' /proc/net/tcp
+qemu-storage-daemon --chardev "socket,id=qmp,path=$dir/qmp.sock,server=on,wait=off" --monitor chardev=qmp \
+  --nbd-server addr.type=inet,addr.host=127.0.0.1,addr.port=10809 >qsd.out 2>&1 &
+until_done test -S qmp.sock
+echo ready
+wait

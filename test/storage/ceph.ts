@@ -1,0 +1,54 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
+import { packagesOf } from '../packages.ts';
+
+/** A Ceph of one machine, with its dashboard, a pool `rbd`, and an NBD server that exports its images. */
+export type Ceph = {
+  /** The beginning of a command that runs where Ceph's network, and no other, is, and its programs are. */
+  readonly inside: readonly string[];
+  /** What `examples/vendor-ceph-dashboard` is told. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+const script = fileURLToPath(new URL('ceph.sh', import.meta.url));
+const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child'];
+
+/** Why there can be no Ceph here, or false. */
+export function whyNoCeph(): string | false {
+  if (noRoot) return noRoot;
+  if (!existsSync(packagesOf('storage'))) return 'needs the packages of Ceph: run test/storage/packages.sh';
+  const { status } = spawnSync('unshare', [...namespaces, 'true']);
+  return status === 0 ? false : 'needs namespaces of mounts, networks and processes';
+}
+
+/** Starts it; it ends with the test, and leaves nothing. */
+export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
+  const dir = makeTemporaryDirectory();
+  const child = spawn('unshare', [...namespaces, 'sh', script, dir, packagesOf('storage')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    removeTemporaryDirectory(dir);
+  });
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
+  if (line !== 'ready') throw new Error('Ceph has not started');
+  const { pid } = child;
+  return {
+    inside: ['nsenter', `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'],
+    env: {
+      CEPH_URL: 'http://127.0.0.1:8080',
+      CEPH_USER: 'admin',
+      CEPH_PASSWORD: 'secret-of-the-test',
+      NBD_QMP: `${dir}/qmp.sock`,
+      CEPH_CONF: `${dir}/ceph.conf`,
+    },
+  };
+}

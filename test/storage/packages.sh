@@ -1,0 +1,17 @@
+#!/bin/sh
+# Unpacks the storage systems that tests use, and what exports their volumes, below .cache/.
+set -eu
+cd "$(dirname "$0")/../.."
+. test/unpack-packages.sh
+
+# Ceph's manager loads every module that is there, and compiles each anew where it cannot write.
+finish() {
+  for module in alerts influx insights localpool mirroring osd_perf_query osd_support prometheus restful selftest \
+    snap_schedule stats telegraf test_orchestrator zabbix; do
+    rm -rf "$1/usr/share/ceph/mgr/$module"
+  done
+  /usr/bin/python3 -m compileall -q "$1/usr/share/ceph" "$1/usr/lib/python3" || true
+}
+
+unpack storage ceph-mon ceph-mgr ceph-mgr-modules-core ceph-mgr-dashboard ceph-osd ceph-common \
+  qemu-system-common qemu-utils qemu-block-extra
