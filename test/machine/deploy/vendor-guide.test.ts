@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { readGuide, toShell } from '../../../docs/guide.ts';
+import { openNpm } from '../../fakes/registry.ts';
+import { directoryOf } from '../../harness/dev.ts';
+import { freePort, testAsRoot } from '../../harness/machine.ts';
+
+testAsRoot("the vendor's guide goes from nothing to a volume on the vendor's storage", async t => {
+  const dir = directoryOf(t);
+  const steps = readGuide('docs/guides/vendor.md', { '/srv': dir, '8080': String(await freePort()) });
+  const { env } = await openNpm(t);
+  writeInstalled(join(dir, 'bin'), env['PATH'] ?? '');
+  const script = steps.map(toShell).join('\n');
+  const output = await run(t, script, { ...env, PATH: [join(dir, 'bin'), env['PATH']].join(delimiter) });
+  assert.match(output, /Proved: /);
+});
+
+/** What `npm ci` installs is there; the same once more would take it from under other tests. */
+function writeInstalled(directory: string, path: string): void {
+  mkdirSync(directory);
+  const npm = join(directory, 'npm');
+  writeFileSync(npm, `#!/bin/sh\ntest "$1" = ci || PATH='${path}' exec npm "$@"\n`);
+  chmodSync(npm, 0o755);
+}
+
+/** Runs the script and returns what it wrote; what it leaves running ends with the test. */
+async function run(t: TestContext, script: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const log = join(directoryOf(t), 'log');
+  const shell = spawn('bash', ['-eu', '-c', `exec > ${log} 2>&1\n${script}`], {
+    env,
+    detached: true,
+    stdio: 'ignore',
+  });
+  t.after(() => process.kill(-(shell.pid ?? 0), 'SIGKILL'));
+  const [status] = await once(shell, 'exit');
+  const output = readFileSync(log, 'utf8');
+  assert.equal(status, 0, output);
+  return output;
+}
