@@ -1,0 +1,55 @@
+import type { VolumeSpec } from '../../../src/api/volume.ts';
+import type { Target } from '../../fakes/faulty-backend/rules.ts';
+import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
+import type { Ask } from './process.ts';
+
+const mebibyte = 2 ** 20;
+const copyOf = (volumeId: string): Partial<VolumeSpec> => ({ source: { kind: 'volume', volumeId } });
+const create = (name: string, spec: Partial<VolumeSpec> = {}): Ask => {
+  return (client, call) => client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, spec) }, call);
+};
+const attach = (name: string): Ask => {
+  const body = { capability: mounted, readonly: false };
+  return (client, call) => client.attachVolume({ volumeId: `a.${name}`, nodeId: 'n1', body }, call);
+};
+const snapshot = (name: string): Ask => {
+  const body = { name, volumeId: 'a.source' };
+  return (client, call) => client.createSnapshot({ snapshotId: `a.${name}`, body }, call);
+};
+const group = (name: string): Ask => {
+  const body = { name, volumeIds: ['a.source', 'a.tuned'] };
+  return (client, call) => client.createGroup({ groupId: `a.${name}`, body }, call);
+};
+const grown = { requiredBytes: 3 * mebibyte };
+
+/** What is there before anything goes wrong. */
+export const fixtures: readonly Ask[] = [
+  ...['gone', 'source', 'plain', 'held', 'grown', 'tuned'].map(name => create(name)),
+  attach('held'),
+  snapshot('old'),
+  group('pair'),
+];
+
+/** What is done to the storage, and what it is asked by. */
+export type Mutation = readonly [Target, Ask];
+
+/**
+ * One of each kind of mutation, with mutable parameters that the pool takes. No two neighbours have one method, so that a
+ * retry does not meet the next crash.
+ */
+export function createMutations(mutableParameters: Readonly<Record<string, string>>): readonly Mutation[] {
+  const tuned = { mutableParameters: { ...mutableParameters } };
+  return [
+    ['create', create('made')],
+    ['delete', (client, call) => client.deleteVolume({ volumeId: 'a.gone' }, call)],
+    ['create', create('copy', copyOf('a.source'))],
+    ['attach', attach('plain')],
+    ['detach', (client, call) => client.detachVolume({ volumeId: 'a.held', nodeId: 'n1' }, call)],
+    ['snapshot', snapshot('cut')],
+    ['snapshot-delete', (client, call) => client.deleteSnapshot({ snapshotId: 'a.old' }, call)],
+    ['expand', (client, call) => client.expandVolume({ volumeId: 'a.grown', body: grown }, call)],
+    ['modify', (client, call) => client.modifyVolume({ volumeId: 'a.tuned', body: tuned }, call)],
+    ['group', group('both')],
+    ['group-delete', (client, call) => client.deleteGroup({ groupId: 'a.pair' }, call)],
+  ];
+}
