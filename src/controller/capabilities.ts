@@ -5,6 +5,7 @@ import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '..
 import { advertisable, type Advertisable, type Advertised } from '../csi/identity.ts';
 import { pause } from '../lib/concurrency.ts';
 import type { Log } from '../lib/log.ts';
+import { isVendor } from './vendor.ts';
 
 /** What the services of the controller work with. */
 export type ControllerOptions = {
@@ -81,7 +82,8 @@ export function offeredRpcs(storage: Capabilities): RpcType[] {
       ? (['SINGLE_NODE_MULTI_WRITER'] as const)
       : []),
     ...has('modify', 'MODIFY_VOLUME'),
-    ...has('health', 'GET_VOLUME_HEALTH', 'LIST_VOLUME_HEALTH'),
+    ...has('health', 'GET_VOLUME_HEALTH'),
+    ...(isVendor(storage) ? [] : has('health', 'LIST_VOLUME_HEALTH')),
   ];
 }
 

@@ -11,6 +11,7 @@ import { createController } from './controller.ts';
 import { createGroupController } from './group-controller.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
 import { createTokenSource, readKey } from './tokens.ts';
+import { createStorage } from './vendor.ts';
 
 /** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */
 export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
@@ -23,14 +24,15 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     lifetimeMs: config['token-lifetime'],
   });
   await using opened = new AsyncDisposableStack();
-  const client = createClient({ url: config.gateway, token });
-  opened.defer(() => client.close());
+  const http = createClient({ url: config.gateway, token });
+  opened.defer(() => http.close());
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];
-  const capabilities = createCapabilitySource(client, log, storage => {
+  const capabilities = createCapabilitySource(http, log, storage => {
     for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
   });
   opened.defer(() => capabilities.close());
+  const client = createStorage(http, capabilities);
   const identity = createIdentity({
     driverName: config['driver-name'],
     advertised,

@@ -90,7 +90,9 @@ for (const { language, command, skip: noVendor } of referenceVendors)
       const { url, token, directory } = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
       writeFileSync(join(base, 'token'), token);
       const pool = { backend: 'rest', url, token: 'token' };
-      const trio = await startTrio(t, { dir: base, pool, nodeIds: ['sanity-node'], localRoot: directory });
+      const advertised = language === 'python' ? ['group-snapshots', 'changed-blocks'] : [];
+      const nodeIds = ['sanity-node'];
+      const trio = await startTrio(t, { dir: base, pool, nodeIds, localRoot: directory, advertised });
       assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
       const headers = { authorization: `Bearer ${token}` };
       for (const kind of ['volumes', 'snapshots']) {
@@ -100,6 +102,21 @@ for (const { language, command, skip: noVendor } of referenceVendors)
       assert.deepEqual([mountsBelow(base), loopDevicesOf(directory)], [[], []]);
     },
   );
+
+test('csi-sanity finds no failure where the controller talks straight to a vendor', { skip }, async t => {
+  const base = join(dir, 'straight');
+  const localRoot = join(base, 'images');
+  mkdirSync(localRoot, { recursive: true });
+  const storage = async (JWKS: string): Promise<string> => {
+    const own = { DIR: localRoot, CAPACITY: `${2 ** 40}`, JWKS, AUDIENCE: 'fairlead' };
+    return (await startVendor(t, { env: own })).url;
+  };
+  const trio = await startTrio(t, { dir: base, storage, nodeIds: ['sanity-node'], localRoot });
+  // A storage that need not know its nodes knows of none that it does not exist.
+  const leaveAside = 'should fail when the node does not exist';
+  assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
+  assert.deepEqual([mountsBelow(base), loopDevicesOf(base)], [[], []]);
+});
 
 function endpointsOf({ controller, nodes }: Trio): Pick<Sanity, 'controller' | 'node' | 'work'> {
   const [node] = nodes;

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -18,7 +19,9 @@ export type TrioNode = { readonly nodeId: string; readonly endpoint: string; rea
 /** Where everything is kept, what the pool is, and what the nodes and plugins say of themselves. */
 export type TrioOptions = {
   readonly dir: string;
-  readonly pool: Readonly<Record<string, unknown>>;
+  readonly pool?: Readonly<Record<string, unknown>>;
+  /** Starts a storage instead of the gateway, which knows the controller by these public keys; its address. */
+  readonly storage?: (keysFile: string) => Promise<string>;
   readonly nodeIds: readonly string[];
   /** Where the pool's files are on the nodes, when it is not the pool that says so. */
   readonly localRoot?: string;
@@ -30,7 +33,7 @@ export type TrioOptions = {
 
 /** Starts all of them and makes the nodes known; they end with the test. */
 export async function startTrio(t: TestContext, options: TrioOptions): Promise<Trio> {
-  const { dir, pool, nodeIds, localRoot = '', topology = {}, advertised = [] } = options;
+  const { dir, pool = {}, storage, nodeIds, localRoot = '', topology = {}, advertised = [] } = options;
   const children: Child[] = [];
   t.after(() => Promise.all(children.map(child => child.close())));
   const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
@@ -40,7 +43,10 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
   };
   const { keyFile, configFile } = await enroll(dir, { pool });
   const store = join(dir, 'store.sqlite');
-  const { gateway = '' } = await start('gateway', { listen: '127.0.0.1:0', store, config: configFile });
+  const gateway = storage
+    ? await storage(join(dir, 'dev.jwks.json'))
+    : (await start('gateway', { listen: '127.0.0.1:0', store, config: configFile }))['gateway'];
+  assert.ok(gateway);
   const plugin = { 'plugin-capabilities': advertised.join() || 'none' };
   const controller = join(dir, 'controller.sock');
   const cluster = { cluster: devCluster, 'key-file': keyFile };
@@ -58,7 +64,7 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
       'local-roots': rootsOf({ pool }) || localRoot,
     });
   }
-  await registerNodes(gateway, keyFile, { nodeIds, topology });
+  if (!storage) await registerNodes(gateway, keyFile, { nodeIds, topology });
   const nodes = nodeIds.map(nodeId => ({
     nodeId,
     endpoint: `unix://${join(dir, `${nodeId}.sock`)}`,

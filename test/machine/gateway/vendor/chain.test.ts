@@ -14,7 +14,11 @@ const body = { capability: mounted, readonly: false };
 const mebibyte = 2 ** 20;
 
 test('a volume lives its life through three gateways, each of which knows the next by its keys', async t => {
-  const [box, middle, front] = ['box', 'middle', 'front'].map(() => temporaryDirectory(t)) as [string, string, string];
+  const [box, middle, front] = ['box', 'middle', 'front'].map(() => temporaryDirectory(t)) as [
+    string,
+    string,
+    string,
+  ];
   const far = await serveBox(t, 'middle', { directory: box, keys: middle });
   const between = await serve(
     t,
