@@ -33,6 +33,8 @@ export type Breakage = {
   readonly document?: (right: string) => string;
   /** Nothing makes it do one change after another. */
   readonly isHasty?: true;
+  /** How long the kit waits for one operation, in milliseconds, where one never ends. */
+  readonly timeoutMs?: number;
   /** What it takes to see it: a restart, tokens that a key has signed, bytes that are read and written. */
   readonly needs?: 'restart' | 'key' | 'data';
 };

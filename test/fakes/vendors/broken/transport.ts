@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+import { Problem } from '../../../../examples/vendor-hono/problem.ts';
 import { isFor, type Breakage, type Fetch } from './breakage.ts';
 
 const volumePath = /^\/v1\/volumes\/[^/]+$/;
@@ -60,10 +62,30 @@ export const transport = {
   'under-way-for-ever': {
     wrong: 'creating answers 202 for ever',
     caughtBy: 'FL-1.3-1',
+    timeoutMs: 2_000,
     fetch: right => async request =>
       isFor(request, 'PUT', volumePath)
         ? new Response(null, { status: 202, headers: { 'retry-after': '1' } })
         : right(request),
+  },
+  'lock-kept': {
+    wrong: 'a caller that goes away leaves the lock of its request behind',
+    caughtBy: 'FL-8.2-2',
+    timeoutMs: 2_000,
+    fetch(right) {
+      const locked = new Set<string>();
+      return async request => {
+        const { method, signal } = request;
+        const path = pathOf(request);
+        if (method === 'GET') return right(request);
+        if (locked.has(path)) return new Problem('ABORTED', 'another request works on it').toResponse();
+        locked.add(path);
+        const answer = await right(request);
+        await setTimeout(50);
+        if (!signal.aborted) locked.delete(path);
+        return answer;
+      };
+    },
   },
   'token-told': {
     wrong: 'an error tells the token that was sent',

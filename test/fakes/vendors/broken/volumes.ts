@@ -179,7 +179,7 @@ export const volumes = {
   },
   'expand-repeats': {
     wrong: 'growing again, as after a lost answer, grows again',
-    caughtBy: 'FL-8.1-5',
+    caughtBy: 'FL-3.5-2',
     operations: (right, disk) => ({
       expandVolume(asked) {
         const { sizeBytes } = disk.require<Volume>('volume', asked.volumeId);

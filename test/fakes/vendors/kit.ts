@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { keyCredentials, tokenCredentials } from '../../../src/cli/verify/http/credentials.ts';
+import type { Report } from '../../../src/cli/verify/report.ts';
+import { verify } from '../../../src/cli/verify/run.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { startVendor, type VendorOptions } from './reference.ts';
+
+/** How the kit is run on a vendor. */
+export type KitRun = {
+  readonly command: VendorOptions['command'] & object;
+  readonly seed: number;
+  /** Requirements, sections or chapters; all without it. */
+  readonly only?: readonly string[];
+  /** Tokens are signed by a key, which the vendor in TypeScript alone can verify. */
+  readonly hasKey?: boolean;
+  readonly hasData?: boolean;
+  readonly timeoutMs?: number;
+};
+
+const audience = 'https://vendor.example';
+
+/** Starts the vendor, runs the kit on it with restarts, and ends it. */
+export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
+  const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000 } = run;
+  const key = hasKey ? await makeKey(t) : undefined;
+  const vendor = await startVendor(t, { command, ...(key && { env: key.env }) });
+  const report = await verify({
+    target: { url: new URL(vendor.url) },
+    credentials: key?.credentials ?? tokenCredentials(vendor.token),
+    prefix: 'verify.verify-',
+    timeoutMs,
+    isThorough: false,
+    hasData,
+    allowForeign: false,
+    parameters: {},
+    mutable: {},
+    async restart() {
+      await vendor.kill();
+      await vendor.start();
+    },
+    seed,
+    only,
+    signal: new AbortController().signal,
+  });
+  await vendor.kill();
+  return report;
+}
+
+async function makeKey(t: TestContext) {
+  const { publicJwk, privateJwk } = await createSigner('gateway');
+  const directory = temporaryDirectory(t);
+  const [keyFile, JWKS] = [join(directory, 'key'), join(directory, 'jwks')];
+  writeFileSync(keyFile, JSON.stringify(privateJwk), { mode: 0o600 });
+  writeFileSync(JWKS, JSON.stringify({ keys: [publicJwk] }));
+  const credentials = keyCredentials({ keyFile, issuer: 'gateway', audience });
+  return { credentials, env: { JWKS, AUDIENCE: audience } };
+}
