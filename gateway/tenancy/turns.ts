@@ -38,6 +38,7 @@ type Waiting = { readonly costMs: number; readonly begin: () => void };
  */
 export function createTurns() {
   const loads = new Map<string, Load>();
+  const all: Load = { requests: 0, bytes: 0 };
   const restUntilMs = new Map<string, number>();
   /** Who waits, in the order of their turns. */
   const waiting = new Map<string, Waiting[]>();
@@ -123,24 +124,28 @@ export function createTurns() {
     /** Counts what a caller has in flight until that is disposed of; UNAVAILABLE, and nothing counted, when that is too much. */
     enter(caller: Caller, load: Load): Disposable {
       const who = nameOf(caller);
-      const add = (sum: Load, other: Load, sign: 1 | -1): Load => ({
-        requests: sum.requests + sign * other.requests,
-        bytes: sum.bytes + sign * other.bytes,
-      });
-      const none: Load = { requests: 0, bytes: 0 };
-      const own = add(loads.get(who) ?? none, load, 1);
-      const all = loads.values().reduce((sum, one) => add(sum, one, 1), load);
-      if (exceeds(own, most.caller) || exceeds(all, most.all)) throw overloaded;
+      const own = loads.get(who) ?? { requests: 0, bytes: 0 };
+      const count = (sign: 1 | -1): void => [own, all].forEach(sum => add(sum, load, sign));
+      count(1);
+      if (exceeds(own, most.caller) || exceeds(all, most.all)) {
+        count(-1);
+        throw overloaded;
+      }
       loads.set(who, own);
       const leave = (): void => {
-        const left = add(loads.get(who) ?? none, load, -1);
-        if (left.requests > 0 || left.bytes > 0) return void loads.set(who, left);
+        count(-1);
+        if (own.requests > 0 || own.bytes > 0) return;
         loads.delete(who);
         restUntilMs.delete(who);
       };
       return { [Symbol.dispose]: leave };
     },
   };
+}
+
+function add(sum: { -readonly [K in keyof Load]: Load[K] }, { requests, bytes }: Load, sign: 1 | -1): void {
+  sum.requests += sign * requests;
+  sum.bytes += sign * bytes;
 }
 
 function takeSlice<T>(steps: Generator<void, T>): IteratorResult<void, T> {
