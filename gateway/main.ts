@@ -41,8 +41,10 @@ const sweepEveryMs = 15_000;
 const readAgainEveryMs = 2_000;
 /** Longer than a client keeps an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
+/** How much of a body is read before somebody wants it, in bytes: of what nobody wants the garbage collector has work. */
+const highWaterMark = 2 ** 14;
 /** Of a header that is there twice the first one counts otherwise; two of `host` are refused so. */
-const serverOptions = { ...requestLimits, keepAliveTimeout, joinDuplicateHeaders: true };
+const serverOptions = { ...requestLimits, keepAliveTimeout, highWaterMark, joinDuplicateHeaders: true };
 
 /** What tests put in: other backends, and what is called at each step of an operation. */
 export type GatewayOptions = {
