@@ -42,11 +42,12 @@ describe('Fairlead on Kubernetes', { skip }, () => {
 
   const testAll = (scenarios: Scenarios): void => {
     for (const [sentence, play] of Object.entries(scenarios))
-      test(sentence, async () => {
-        await play(installation).catch((error: unknown) => {
+      test(sentence, async t => {
+        const figures = await play(installation).catch((error: unknown) => {
           hasFailed = true;
           throw error;
         });
+        for (const [what, tookMs] of Object.entries(figures ?? {})) t.diagnostic(`${what}: ${tookMs} ms`);
       });
   };
 
