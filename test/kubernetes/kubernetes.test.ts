@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { whyNoCluster } from './build/main.ts';
+import { agent, controller } from './installation/containers.ts';
 import { install, openInstallationSite, type Installation } from './installation/installation.ts';
 import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
@@ -60,8 +61,8 @@ describe('Fairlead on Kubernetes', { skip }, () => {
   });
 
   test('after all that the programs have little memory in use', async t => {
-    const agents = await memoryOf(installation.east, 'node', 'agent');
-    const controllers = await memoryOf(installation.east, 'controller', 'controller');
+    const agents = await memoryOf(installation.east, agent);
+    const controllers = await memoryOf(installation.east, controller);
     for (const memory of [...agents, ...controllers]) t.diagnostic(JSON.stringify(memory));
     for (const { inUse } of agents) assert.ok(inUse <= 35, 'the agent in MB');
     for (const { peak } of controllers) assert.ok(peak <= 90, 'the controller in MB');
