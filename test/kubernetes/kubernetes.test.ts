@@ -6,6 +6,7 @@ import { install, openInstallationSite, type Installation } from './installation
 import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
+import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
@@ -58,6 +59,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     testAll(copyScenarios);
     testAll(volumeScenarios);
     testAll(placementScenarios);
+    testAll(statefulSetScenarios);
   });
 
   test('after all that the programs have little memory in use', async t => {

@@ -37,6 +37,8 @@ export type PodOptions = {
   readonly isReadOnly?: boolean;
   readonly script?: string;
   readonly node?: string;
+  /** The node that it is on while it can be there. */
+  readonly prefers?: string;
   readonly securityContext?: object;
 };
 
@@ -61,11 +63,19 @@ export function pod(name: string, options: PodOptions): object {
       terminationGracePeriodSeconds: 1,
       automountServiceAccountToken: false,
       nodeSelector: node === undefined ? {} : { 'kubernetes.io/hostname': node },
+      affinity: options.prefers === undefined ? {} : affinityTo(options.prefers),
       securityContext: options.securityContext,
       containers: [container],
       volumes: [{ name: 'data', ...(options.volume ?? { persistentVolumeClaim }) }],
     },
   };
+}
+
+function affinityTo(node: string): object {
+  const preference = {
+    matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }],
+  };
+  return { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } };
 }
 
 /** The manifest of a snapshot of a claim. */
