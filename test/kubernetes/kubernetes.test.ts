@@ -6,6 +6,7 @@ import { install, openInstallationSite, type Installation } from './installation
 import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
+import { lostNodeScenarios } from './scenarios/faults/lost-node.ts';
 import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
@@ -53,6 +54,9 @@ describe('Fairlead on Kubernetes', { skip }, () => {
       });
   };
 
+  const testInTurn = (what: string, scenarios: Scenarios) =>
+    describe(what, { concurrency: 1 }, () => testAll(scenarios));
+
   describe('side by side', { concurrency }, () => {
     testAll(guideScenarios);
     testAll(deploymentScenarios);
@@ -70,7 +74,10 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     for (const { peak } of controllers) assert.ok(peak <= 90, 'the controller in MB');
   });
 
-  describe('one after another', () => testAll(nodeScenarios));
+  describe('nodes and programs that end', { concurrency: 3 }, () => {
+    testInTurn('nodes of the first cluster', lostNodeScenarios);
+    testInTurn('the second cluster', nodeScenarios);
+  });
 
   test('when all is deleted, nothing is left at the gateway, in the pools, on the nodes', async () => {
     assert.equal(hasFailed, false, 'scenarios failed');

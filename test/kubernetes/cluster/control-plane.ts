@@ -79,4 +79,6 @@ const controllerManagerArgs = (cluster: number, credentials: Credentials) => [
   `--service-account-private-key-file=${credentials.serviceAccountKey}`,
   `--root-ca-file=${join(credentials.directory, 'apiserver.crt')}`,
   '--use-service-account-credentials=true',
+  // A node that says nothing is not ready any more after this long, by default after 50 seconds.
+  '--node-monitor-grace-period=20s',
 ];
