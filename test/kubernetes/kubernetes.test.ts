@@ -6,6 +6,7 @@ import { install, openInstallationSite, type Installation } from './installation
 import type { Site } from './cluster/site.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
+import { killScenarios } from './scenarios/faults/kills.ts';
 import { lostNodeScenarios } from './scenarios/faults/lost-node.ts';
 import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
@@ -76,6 +77,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
 
   describe('nodes and programs that end', { concurrency: 3 }, () => {
     testInTurn('nodes of the first cluster', lostNodeScenarios);
+    testInTurn('programs of the first cluster', killScenarios);
     testInTurn('the second cluster', nodeScenarios);
   });
 
