@@ -8,6 +8,7 @@ import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
 import { killScenarios } from './scenarios/faults/kills.ts';
 import { lostNodeScenarios } from './scenarios/faults/lost-node.ts';
+import { rolloutScenarios } from './scenarios/faults/rollout.ts';
 import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
@@ -80,6 +81,8 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     testInTurn('programs of the first cluster', killScenarios);
     testInTurn('the second cluster', nodeScenarios);
   });
+
+  testInTurn('an upgrade', rolloutScenarios);
 
   test('when all is deleted, nothing is left at the gateway, in the pools, on the nodes', async () => {
     assert.equal(hasFailed, false, 'scenarios failed');
