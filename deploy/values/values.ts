@@ -147,6 +147,9 @@ const node = group('the agent on every node', {
     .default([])
     .describe('the attach protocols that it takes; empty: all (loop and bind only below `localRoots`)'),
   localRoots: list('directories of the node below which volumes over loop and bind lie'),
+  multipathConf: text(
+    "the file with multipathd's settings on every node, such as /etc/multipath.conf; empty: there is none",
+  ),
   defaultFsType: z
     .enum(['ext4', 'xfs', 'btrfs'])
     .default('ext4')
