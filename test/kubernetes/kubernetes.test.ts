@@ -4,6 +4,7 @@ import { whyNoCluster } from './build/main.ts';
 import { agent, controller } from './installation/containers.ts';
 import { install, openInstallationSite, type Installation } from './installation/installation.ts';
 import type { Site } from './cluster/site.ts';
+import { consistencyScenarios } from './scenarios/consistency.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
 import { killScenarios } from './scenarios/faults/kills.ts';
@@ -13,6 +14,7 @@ import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
+import { limitScenarios } from './scenarios/limits.ts';
 import { memoryOf } from './scenarios/memory.ts';
 import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
@@ -60,12 +62,15 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     describe(what, { concurrency: 1 }, () => testAll(scenarios));
 
   describe('side by side', { concurrency }, () => {
+    // The longest first.
     testAll(guideScenarios);
+    testAll(statefulSetScenarios);
+    testAll(limitScenarios);
     testAll(deploymentScenarios);
     testAll(copyScenarios);
     testAll(volumeScenarios);
     testAll(placementScenarios);
-    testAll(statefulSetScenarios);
+    testAll(consistencyScenarios);
   });
 
   test('after all that the programs have little memory in use', async t => {
