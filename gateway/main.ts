@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
@@ -17,7 +17,13 @@ import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { openCertificate, type Certificate } from './http/certificate.ts';
 import { startObservability } from './http/observability.ts';
-import { leaveUnread, limitConnections, mostConnections, requestLimits } from './http/connections.ts';
+import {
+  leaveUnread,
+  limitConnections,
+  mostConnections,
+  requestLimits,
+  whileOpen,
+} from './http/connections.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { createIdentity, type OwnIdentity } from './pools/identity.ts';
@@ -36,8 +42,10 @@ const sweepEveryMs = 15_000;
 const readAgainEveryMs = 2_000;
 /** Longer than a client keeps an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
+/** How much of a body is read before somebody wants it, in bytes: of what nobody wants the garbage collector has work. */
+const highWaterMark = 2 ** 14;
 /** Of a header that is there twice the first one counts otherwise; two of `host` are refused so. */
-const serverOptions = { ...requestLimits, keepAliveTimeout, joinDuplicateHeaders: true };
+const serverOptions = { ...requestLimits, keepAliveTimeout, highWaterMark, joinDuplicateHeaders: true };
 
 /** What tests put in: other backends, and what is called at each step of an operation. */
 export type GatewayOptions = {
@@ -142,21 +150,28 @@ async function listen(
   fetch: (request: Request) => Response | Promise<Response>,
   certificate: Certificate | undefined,
 ): Promise<Server> {
-  const server = createAdaptorServer({
-    async fetch(request, bindings) {
+  const answer = getRequestListener(
+    async (request, bindings) => {
       const response = await fetch(request);
       const { incoming, outgoing } = bindings as HttpBindings;
       leaveUnread(incoming, outgoing);
+      if (isRefusal(response)) await connections.refuse(incoming);
       return response;
     },
-    autoCleanupIncoming: false,
-    ...(certificate
-      ? { createServer: createTlsServer, serverOptions: { ...serverOptions, ...certificate.first } }
-      : { createServer, serverOptions }),
-  }) as Server;
-  limitConnections(server, mostConnections());
+    { autoCleanupIncoming: false },
+  );
+  const server = certificate
+    ? createTlsServer({ ...serverOptions, ...certificate.first }, whileOpen(answer))
+    : createServer(serverOptions, whileOpen(answer));
+  const connections = limitConnections(server, mostConnections());
   await once(server.listen(port, host), 'listening');
   return server;
+}
+
+/** Who has no good token, or too much in flight. */
+function isRefusal(response: Response): boolean {
+  // Whoever looks at the headers of an answer has an object made of them.
+  return response.status === 401 || (response.status === 503 && response.headers.has('retry-after'));
 }
 
 function urlOf(server: Server, { listen: { host }, ...config }: GatewayConfig): string {

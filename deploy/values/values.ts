@@ -96,6 +96,7 @@ const controller = group('the controller with the CSI sidecars', {
     tolerations: [{ key: 'CriticalAddonsOnly', operator: 'Exists' }],
     graceSeconds: 30,
   }),
+  port: count('the port of its /healthz', 8084),
   annotations: named('annotations of the Deployment'),
   topologySpreadConstraints: listAsIs('how replicas are spread; empty: over nodes, as far as there are'),
   updateStrategy: asIs('how it is replaced'),
@@ -146,6 +147,9 @@ const node = group('the agent on every node', {
     .default([])
     .describe('the attach protocols that it takes; empty: all (loop and bind only below `localRoots`)'),
   localRoots: list('directories of the node below which volumes over loop and bind lie'),
+  multipathConf: text(
+    "the file with multipathd's settings on every node, such as /etc/multipath.conf; empty: there is none",
+  ),
   defaultFsType: z
     .enum(['ext4', 'xfs', 'btrfs'])
     .default('ext4')

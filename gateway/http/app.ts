@@ -9,7 +9,7 @@ import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts'
 import { handle, type Handle } from './handle.ts';
 import { requireAnyOffers } from '../pools/features.ts';
 import type { ObserveRequest } from './observability.ts';
-import type { Turns } from '../tenancy/turns.ts';
+import { usualMs, type Turns } from '../tenancy/turns.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
 /** What the app serves; `publicDocs` serves the API's description, and `keySet` the gateway's own public keys, without a token. */
@@ -26,7 +26,7 @@ const maxRequestIdLength = 64;
 
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const { authenticate, log, publicDocs, version, keySet, observe } = deps;
+  const { authenticate, turns, log, publicDocs, version, keySet, observe } = deps;
   const app = new Hono<Env>();
   if (observe)
     app.use(async (c, next) => {
@@ -38,7 +38,10 @@ export function createApp(deps: AppDeps): Hono<Env> {
   if (publicDocs) routeDocs(app, version);
   if (keySet) app.get('/.well-known/jwks.json', async c => c.json(await keySet()));
   app.use(async (c, next) => {
-    c.set('caller', await authenticate(c.req.header('authorization')));
+    const caller = await authenticate(c.req.header('authorization'));
+    c.set('caller', caller);
+    using _ = turns.enter(caller, { requests: 1, bytes: 0 });
+    await turns.begin(caller, c.req.method === 'GET' ? usualMs.read : usualMs.change);
     await next();
   });
   routeOperations(app, deps);

@@ -1,13 +1,14 @@
 import type { z } from 'zod';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
-import { maxTerms, segmentsSchema } from '../../src/api/storage.ts';
+import { capabilitySchema, maxTerms, segmentsSchema } from '../../src/api/storage.ts';
 import { readBy } from '../volumes/validate.ts';
 
-/** A text of so many characters is read at once; nearly all are shorter. */
-export const shortBody = 4_096;
+/** A text of so many characters is read at once; nearly all are shorter. Wrong from end to end, it is the work of a few milliseconds. */
+export const shortBody = 1_024;
 
-/** Most entries of one object, and how deep values may lie in a long body: no schema has as many. */
+/** Most entries of one object, characters of their keys, and how deep values may lie in a long body: no schema has as many. */
 const mostKeys = 1_024;
+const mostKeyCharacters = 8_192;
 const mostDepth = 16;
 
 /** What a text has in which a key may be the way to a prototype, escaped or not, or characters that are none. */
@@ -30,22 +31,51 @@ export function* readLong(schema: z.ZodType, text: string): Generator<void, unkn
   const source = { text, at: 0 };
   const value = yield* parseValue(source, 0);
   if (peek(source) !== '') throw notJsonProblem();
-  const lists = Object.entries(topologyOf(value)).filter(([, terms]) => Array.isArray(terms));
-  if (lists.length === 0) return readBy(schema, value, 'body');
-  const empty = Object.fromEntries(lists.map(([name]) => [name, []]));
-  const read = readBy(schema, { ...(value as object), topology: { ...topologyOf(value), ...empty } }, 'body');
-  for (const [name, terms] of lists) {
-    const good: unknown[] = [];
-    for (const term of terms as readonly unknown[]) {
-      yield;
-      good.push(readBy(segmentsSchema, term, `body.topology.${name}.${good.length}`));
-    }
-    topologyOf(read)[name] = good;
-  }
+  const [terms, capabilities] = [termsOf(value), capabilitiesOf(value)];
+  if (terms.length === 0 && !capabilities) return readBy(schema, value, 'body');
+  const empty = Object.fromEntries(terms.map(([name]) => [name, []]));
+  const short = {
+    ...(value as object),
+    ...(capabilities && { capabilities: capabilities.slice(0, 1) }),
+    ...(terms.length > 0 && { topology: { ...topologyOf(value), ...empty } }),
+  };
+  const read = readBy(schema, short, 'body') as { capabilities?: readonly unknown[] };
+  for (const [name, list] of terms)
+    topologyOf(read)[name] = yield* readEach(segmentsSchema, list, `body.topology.${name}`);
+  if (capabilities) read.capabilities = yield* readEach(capabilitySchema, capabilities, 'body.capabilities');
   return read;
 }
 
-/** What has lists that may be long, in a body that is read or not; nothing else has. */
+function* readEach(
+  schema: z.ZodType,
+  list: readonly unknown[],
+  root: string,
+): Generator<void, readonly unknown[]> {
+  const good: unknown[] = [];
+  for (const entry of list) {
+    yield;
+    good.push(readBy(schema, entry, `${root}.${good.length}`));
+  }
+  return good;
+}
+
+/** The lists of terms of a body, which may be long. */
+function termsOf(body: unknown): readonly (readonly [string, readonly unknown[]])[] {
+  return Object.entries(topologyOf(body)).filter(isList);
+}
+
+function isList(entry: readonly [string, unknown]): entry is [string, readonly unknown[]] {
+  return Array.isArray(entry[1]);
+}
+
+/** The capabilities of a body, each of which may hold much that is wrong; a list of too many is quickly refused as it is. */
+function capabilitiesOf(body: unknown): readonly unknown[] | undefined {
+  const { capabilities } = (body ?? {}) as { readonly capabilities?: unknown };
+  const isRead = Array.isArray(capabilities) && capabilities.length > 1 && capabilities.length <= 64;
+  return isRead ? capabilities : undefined;
+}
+
+/** What has lists that may be long, in a body that is read or not. */
 function topologyOf(body: unknown): Record<string, unknown> {
   const { topology } = (body ?? {}) as { readonly topology?: Record<string, unknown> };
   return topology ?? {};
@@ -71,11 +101,15 @@ function* parseList(source: Source, depth: number): Generator<void, readonly unk
 
 function* parseObject(source: Source, depth: number): Generator<void, object> {
   const object: Record<string, unknown> = {};
+  let characters = 0;
   for (let count = 0; hasMore(source, count, '}'); count++) {
     if (count === mostKeys) throw invalidProblem(`body: an object of more than ${mostKeys} entries`);
     const key = peek(source) === '"' ? String(parseScalar(source)) : undefined;
     if (key === undefined || peek(source) !== ':') throw notJsonProblem();
     source.at++;
+    characters += key.length;
+    if (characters > mostKeyCharacters)
+      throw invalidProblem(`body: keys of more than ${mostKeyCharacters} characters in an object`);
     object[key] = requirePlain(key, yield* parseValue(source, depth));
   }
   return object;

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { totalmem } from 'node:os';
+import { pause } from '../../src/lib/concurrency.ts';
 
 /** How long a caller may take: for a handshake and a request's head, and for the whole of a request, in milliseconds. */
 export const requestLimits = {
@@ -17,6 +18,10 @@ const usualMost = 1_024;
 const bytesPerConnection = 2 ** 18;
 /** How long a caller may read an answer that came before the end of its request, in milliseconds. */
 const lingerMs = 500;
+/** A client sends one request after another; where encryption reports an answer late, a second one is there before. */
+const mostUnanswered = 8;
+/** So many refusals are answered at once, and then one in so many milliseconds; none waits longer than the last. */
+const refusals = { atOnce: 50, everyMs: 20, mostMs: 1_000 } as const;
 
 /** How many connections may be open: they get half of the descriptors, and a quarter of the memory, that the process may have. */
 export function mostConnections(limits = readFileSync('/proc/self/limits', 'utf8')): number {
@@ -25,39 +30,76 @@ export function mostConnections(limits = readFileSync('/proc/self/limits', 'utf8
   return Math.floor(Math.min(usualMost, descriptors / 2, memory / 4 / bytesPerConnection));
 }
 
+/** The connections of a server that are open. */
+export type Connections = {
+  /** Waits until a request of which nothing comes but a refusal is answered, so that asking again and again takes little. */
+  refuse(request: IncomingMessage): Promise<void>;
+};
+
+type Connection = { readonly socket: Socket; unanswered: number };
+
 /**
  * Keeps at most so many connections open: for each one more the one is closed that has been idle longest, and where none
- * is idle the new one. A connection is idle while no request is served on it, so also before the end of a request's head.
+ * is idle the new one. A connection is idle while no request is served on it, so also before the end of a request's head,
+ * and while a refusal waits. One that asks on and on before it is answered is closed.
  */
-export function limitConnections(server: Server, most: number): void {
-  const open = new Map<string, Socket>();
+export function limitConnections(server: Server, most: number): Connections {
+  const open = new Map<string, Connection>();
   /** In the order in which they became idle. */
   const idle = new Set<string>();
+  const waitToRefuse = createPace();
   server.prependListener('connection', (socket: Socket) => {
     const key = keyOf(socket);
     if (open.size >= most) {
       const [oldest] = idle;
-      const closed = oldest === undefined ? socket : open.get(oldest);
+      const closed = oldest === undefined ? socket : open.get(oldest)?.socket;
       closed?.destroy();
       if (oldest === undefined) return;
       idle.delete(oldest);
       open.delete(oldest);
     }
-    open.set(key, socket);
+    open.set(key, { socket, unanswered: 0 });
     idle.add(key);
     socket.once('close', () => {
-      if (open.get(key) !== socket) return;
       open.delete(key);
       idle.delete(key);
     });
   });
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const key = keyOf(socket);
+    const connection = open.get(key);
+    if (!connection) return;
     idle.delete(key);
+    if (++connection.unanswered > mostUnanswered) return void socket.destroy();
     response.once('close', () => {
-      if (open.has(key)) idle.add(key);
+      if (--connection.unanswered === 0 && open.get(key) === connection) idle.add(key);
     });
   });
+  return {
+    refuse({ socket }) {
+      const key = keyOf(socket);
+      if (open.has(key)) idle.add(key);
+      return waitToRefuse();
+    },
+  };
+}
+
+/** Serves no request of a connection that was closed before, of which Node.js still reports all that came with the last one. */
+export function whileOpen(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    if (!request.socket.destroyed) listener(request, response);
+  };
+}
+
+/** Lets so many pass at once, and then one after another. */
+function createPace(): () => Promise<void> {
+  const { atOnce, everyMs, mostMs } = refusals;
+  let untilMs = 0;
+  return async () => {
+    const nowMs = performance.now();
+    untilMs = Math.min(Math.max(untilMs, nowMs - atOnce * everyMs) + everyMs, nowMs + mostMs);
+    if (untilMs > nowMs) await pause(untilMs - nowMs);
+  };
 }
 
 /**
@@ -78,6 +120,6 @@ export function leaveUnread(request: IncomingMessage, response: ServerResponse):
 }
 
 /** The same for a connection and what is encrypted on it. */
-function keyOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+function keyOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

@@ -52,7 +52,6 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
   return async c => {
     const caller = c.get('caller');
     if ((caller === 'operator') !== (operation.tag === 'admin')) throw routeProblem(c);
-    using _ = turns.enter(caller, { requests: 1, bytes: 0 });
     const request = { ...(await readRequest(c, operation, turns)), cluster: caller };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);

@@ -25,6 +25,9 @@ export function answerProblem(c: Context<Env>, error: unknown, log: Log): Respon
   });
 }
 
+/** So much of a path is logged, in characters: whoever has no token writes at most that. */
+const mostRoute = 512;
+
 /** Logs an error, once, where it leaves the program. */
 export function logProblem(c: Context<Env>, problem: Problem, log: Log): void {
   const { code, detail, cause } = problem;
@@ -32,7 +35,7 @@ export function logProblem(c: Context<Env>, problem: Problem, log: Log): void {
   const caller = c.get('caller') as Caller | undefined;
   const stack = isOurs ? framesOf(cause) : undefined;
   log[isOurs ? 'error' : 'info']('refused', {
-    route: `${c.req.method} ${c.req.path}`,
+    route: `${c.req.method} ${c.req.path}`.slice(0, mostRoute),
     requestId: c.get('requestId'),
     code,
     detail,

@@ -7,6 +7,16 @@ export type Turns = ReturnType<typeof createTurns>;
 /** How long a piece of work may run before others have their turn, in milliseconds; one step may take longer. */
 const sliceMs = 1;
 
+/** What a request takes of the event loop, about, in milliseconds: one that only reads, and one that changes something. */
+export const usualMs = { read: 0.25, change: 1 } as const;
+
+/** How much begins in a turn of the event loop at most, in the same measure; a slice of long work is as much as that. */
+const mostMs = 8;
+/** While several callers are there, one request of each begins in a turn, and more for so much of the time it took. */
+const share = 1 / 3;
+/** Who asked for something so lately is there, in milliseconds. */
+const recentMs = 100;
+
 /** Most that one caller, and all callers together, may have in flight. */
 const most = {
   caller: { requests: 256, bytes: 16 * 2 ** 20 },
@@ -19,57 +29,89 @@ export const overloaded = unavailableProblem('too much is in flight already; try
 /** What is in flight of a caller. */
 export type Load = { readonly requests: number; readonly bytes: number };
 
+type Waiting = { readonly costMs: number; readonly begin: () => void };
+
 /**
- * Lets callers work one after another, a slice each: only one slice runs in a turn of the event loop, and while others
- * are there a caller rests after its slice for as long as that took, so that half of the time is theirs.
+ * Lets callers work one after another. Of requests only so many begin in a turn of the event loop that what was begun goes
+ * on, and of long work one slice runs in it. While others are there a caller rests after its slice for as long as that
+ * took, so that half of the time is theirs.
  */
 export function createTurns() {
   const loads = new Map<string, Load>();
+  const all: Load = { requests: 0, bytes: 0 };
   const restUntilMs = new Map<string, number>();
   /** Who waits, in the order of their turns. */
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = new Map<string, Waiting[]>();
+  /** Who asked last and when, and when somebody else did. */
+  let [lastWho, lastMs, otherMs] = ['', -Infinity, -Infinity];
+  let [leftMs, turnMs] = [mostMs, 0];
   let isGoing = false;
+  let resting: ReturnType<typeof setTimeout> | undefined;
 
-  function next(): void {
-    if (waiting.size === 0) {
-      isGoing = false;
-      return;
-    }
+  const areSeveral = (nowMs: number): boolean => nowMs - otherMs < recentMs;
+
+  /** Somebody is there; from now until nobody waits a turn of the event loop is one of callers. */
+  function come(who: string): void {
     const nowMs = performance.now();
-    const due = waiting.entries().find(([who]) => (restUntilMs.get(who) ?? 0) <= nowMs);
-    if (!due) return void setTimeout(next, 1);
-    const [who, [begin, ...others]] = due;
-    waiting.delete(who);
-    if (others.length > 0) waiting.set(who, others);
-    begin?.();
+    if (who !== lastWho) [lastWho, otherMs] = [who, lastMs];
+    lastMs = nowMs;
+    if (!isGoing) [turnMs, leftMs] = [nowMs, areSeveral(nowMs) ? sliceMs : mostMs];
+    else if (!resting) return;
+    clearTimeout(resting);
+    [isGoing, resting] = [true, undefined];
     setImmediate(next);
   }
 
-  function wait(who: string): Promise<void> {
-    return new Promise(resolve => {
-      waiting.getOrInsertComputed(who, () => []).push(resolve);
-      if (isGoing) return;
-      isGoing = true;
-      setImmediate(next);
-    });
+  function next(): void {
+    const nowMs = performance.now();
+    const roomMs = Math.min(Math.max((nowMs - turnMs) * share, sliceMs), mostMs);
+    [turnMs, leftMs, resting] = [nowMs, areSeveral(nowMs) ? roomMs : mostMs, undefined];
+    const isDue = ([who]: readonly [string, unknown]): boolean => (restUntilMs.get(who) ?? 0) <= nowMs;
+    const leastMs = leftMs - mostMs;
+    for (const each of waiting.entries().toArray()) if (leftMs > leastMs && isDue(each)) beginFirst(each);
+    let due = waiting.entries().find(isDue);
+    for (; due && leftMs > 0; due = waiting.entries().find(isDue)) beginFirst(due);
+    if (due) setImmediate(next);
+    else if (waiting.size === 0) isGoing = false;
+    else resting = setTimeout(next, 1);
+  }
+
+  function beginFirst([who, own]: readonly [string, Waiting[]]): void {
+    const first = own.shift();
+    waiting.delete(who);
+    if (own.length > 0) waiting.set(who, own);
+    leftMs -= first?.costMs ?? 0;
+    first?.begin();
+  }
+
+  function wait(who: string, costMs: number): Promise<void> {
+    return new Promise(begin => void waiting.getOrInsertComputed(who, () => []).push({ costMs, begin }));
   }
 
   /** Runs a piece of work, of a few milliseconds at most, once it is this caller's turn. */
   async function take<T>(caller: Caller, piece: () => Promise<T>): Promise<T> {
     const who = nameOf(caller);
-    await wait(who);
+    come(who);
+    await wait(who, mostMs);
     const startMs = performance.now();
     try {
       return await piece();
     } finally {
       const endMs = performance.now();
-      const isAlone = loads.size === 0 || (loads.size === 1 && loads.has(who));
-      restUntilMs.set(who, isAlone ? 0 : endMs + (endMs - startMs));
+      restUntilMs.set(who, areSeveral(endMs) ? endMs + (endMs - startMs) : 0);
     }
   }
 
   return {
     take,
+
+    /** Waits until a request of the caller may begin, which takes about so many milliseconds of `usualMs`. */
+    async begin(caller: Caller, costMs: number): Promise<void> {
+      const who = nameOf(caller);
+      come(who);
+      if (waiting.size > 0 || leftMs <= 0) await wait(who, costMs);
+      else leftMs -= costMs;
+    },
 
     /** Takes the steps, as many in each turn as fit in a slice. */
     async work<T>(caller: Caller, steps: Generator<void, T>): Promise<T> {
@@ -82,24 +124,28 @@ export function createTurns() {
     /** Counts what a caller has in flight until that is disposed of; UNAVAILABLE, and nothing counted, when that is too much. */
     enter(caller: Caller, load: Load): Disposable {
       const who = nameOf(caller);
-      const add = (sum: Load, other: Load, sign: 1 | -1): Load => ({
-        requests: sum.requests + sign * other.requests,
-        bytes: sum.bytes + sign * other.bytes,
-      });
-      const none: Load = { requests: 0, bytes: 0 };
-      const own = add(loads.get(who) ?? none, load, 1);
-      const all = loads.values().reduce((sum, one) => add(sum, one, 1), load);
-      if (exceeds(own, most.caller) || exceeds(all, most.all)) throw overloaded;
+      const own = loads.get(who) ?? { requests: 0, bytes: 0 };
+      const count = (sign: 1 | -1): void => [own, all].forEach(sum => add(sum, load, sign));
+      count(1);
+      if (exceeds(own, most.caller) || exceeds(all, most.all)) {
+        count(-1);
+        throw overloaded;
+      }
       loads.set(who, own);
       const leave = (): void => {
-        const left = add(loads.get(who) ?? none, load, -1);
-        if (left.requests > 0 || left.bytes > 0) return void loads.set(who, left);
+        count(-1);
+        if (own.requests > 0 || own.bytes > 0) return;
         loads.delete(who);
         restUntilMs.delete(who);
       };
       return { [Symbol.dispose]: leave };
     },
   };
+}
+
+function add(sum: { -readonly [K in keyof Load]: Load[K] }, { requests, bytes }: Load, sign: 1 | -1): void {
+  sum.requests += sign * requests;
+  sum.bytes += sign * bytes;
 }
 
 function takeSlice<T>(steps: Generator<void, T>): IteratorResult<void, T> {

@@ -119,10 +119,15 @@ export function describeIssues(
   });
 }
 
-/** What the schema reads; INVALID_ARGUMENT names all that is wrong, by its path from `root`. */
+/** So much is said of what is wrong, in characters: more would be the work of milliseconds, in an answer and in a log. */
+const mostDetail = 4_096;
+
+/** What the schema reads; INVALID_ARGUMENT names all that is wrong, by its path from `root`, as far as there is room. */
 export function readBy<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
-  const issues = describeIssues(error, path => [root, ...path].join('.'));
-  throw invalidProblem(issues.join('; '));
+  const detail = describeIssues(error, path => [root, ...path].join('.')).join('; ');
+  throw invalidProblem(
+    detail.length > mostDetail ? `${detail.slice(0, mostDetail).toWellFormed()} …` : detail,
+  );
 }

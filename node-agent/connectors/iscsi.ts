@@ -4,7 +4,7 @@ import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, isDisk, nameOf, readDisk, readWwid, requireIdentity } from '../host/disk.ts';
-import { waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
+import { keepWhere, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
@@ -116,9 +116,22 @@ async function disconnect(attachment: IscsiAttachment, host: Host, others: Other
     const disk = await readDisk(name, host);
     if (disk) await settleDisk(disk, host);
   }
-  // A disk whose session is lost would wait for it; it goes with the session.
-  for (const { name, session } of paths) if (session.isUp) await removeDisk(name, host);
-  await endSessions(attachment, host, others);
+  const isOver = await waitFor(async () => {
+    // A disk whose session is lost would wait for it; it goes with the session, a little later, or when that is back.
+    for (const { name, session } of await findOwn(attachment, host))
+      if (session.isUp) await removeDisk(name, host);
+    await endSessions(attachment, host, others);
+    return (await isGone(names, attachment, host)) || undefined;
+  });
+  if (!isOver)
+    throw unavailableProblem(`a disk of "${nameOf(attachment)}" is still there after it was removed`);
+}
+
+/** True when none of the disks is the volume's any more, but for those of a lost session that stays for other volumes. */
+async function isGone(names: readonly string[], attachment: IscsiAttachment, host: Host): Promise<boolean> {
+  const left = await keepWhere(names, name => isDisk(`/sys/block/${name}`, attachment, host));
+  const known = left.length === 0 ? [] : await findOwn(attachment, host);
+  return left.every(name => known.some(path => path.name === name && !path.session.isUp));
 }
 
 async function removeDisk(name: string, host: Host): Promise<void> {

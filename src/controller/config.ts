@@ -1,6 +1,6 @@
 import { isClusterName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
-import { absolutePath, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
+import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
 import { allowHttpSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 
@@ -33,6 +33,11 @@ export const controllerSettings = {
   'drained-nodes': {
     doc: 'ConfigMap, as NAMESPACE/NAME, that is told which nodes are being drained; for agents with --drained-nodes-file',
     parse: configMapName,
+    optional: true,
+  },
+  'health-listen': {
+    doc: 'host:port to serve /healthz on, over HTTP: 200 while the CSI socket answers, whether or not the gateway does; without it none is served',
+    parse: hostPort,
     optional: true,
   },
   'driver-name': driverNameSetting,

@@ -9,6 +9,7 @@ import { createCapabilitySource, findDisagreements } from './capabilities.ts';
 import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
 import { createGroupController } from './group-controller.ts';
+import { startHealth } from './health.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
 import { createTokenSource, readKey } from './tokens.ts';
 import { createStorage } from './vendor.ts';
@@ -62,6 +63,12 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   }
   const server = await serve({ socketPath: config.endpoint, services, log });
   opened.defer(() => server.close());
+  const health = await startHealth(config, log);
+  opened.defer(() => health?.close());
   const open = opened.move();
-  return { ready: { controller: `unix://${config.endpoint}` }, close: () => open.disposeAsync() };
+  const controller = `unix://${config.endpoint}`;
+  return {
+    ready: { controller, ...(health && { health: health.address }) },
+    close: () => open.disposeAsync(),
+  };
 }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CsiClient } from '../../src/csi/client.ts';
 import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
+import { untilAvailable } from '../harness/patience.ts';
 import { timed } from './figure.ts';
 import type { DevSetting } from './setting.ts';
 
@@ -86,10 +87,10 @@ export async function openCycleVolume(
   const request = { ...named, volume_capability: ext4, publish_context };
   return {
     runCycle: async () => ({
-      NodeStageVolume: await timed(() => node.node.NodeStageVolume(request)),
-      NodePublishVolume: await timed(() => node.node.NodePublishVolume(request)),
-      NodeUnpublishVolume: await timed(() => node.node.NodeUnpublishVolume(named)),
-      NodeUnstageVolume: await timed(() => node.node.NodeUnstageVolume(named)),
+      NodeStageVolume: await timed(() => untilAvailable(() => node.node.NodeStageVolume(request))),
+      NodePublishVolume: await timed(() => untilAvailable(() => node.node.NodePublishVolume(request))),
+      NodeUnpublishVolume: await timed(() => untilAvailable(() => node.node.NodeUnpublishVolume(named))),
+      NodeUnstageVolume: await timed(() => untilAvailable(() => node.node.NodeUnstageVolume(named))),
     }),
     async remove() {
       await controller.controller.ControllerUnpublishVolume(attached);

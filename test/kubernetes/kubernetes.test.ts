@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { whyNoCluster } from './build/main.ts';
+import { agent, controller } from './installation/containers.ts';
 import { install, openInstallationSite, type Installation } from './installation/installation.ts';
 import type { Site } from './cluster/site.ts';
+import { consistencyScenarios } from './scenarios/consistency.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
+import { killScenarios } from './scenarios/faults/kills.ts';
+import { lostNodeScenarios } from './scenarios/faults/lost-node.ts';
+import { rolloutScenarios } from './scenarios/faults/rollout.ts';
+import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
+import { limitScenarios } from './scenarios/limits.ts';
 import { memoryOf } from './scenarios/memory.ts';
 import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
@@ -42,31 +49,45 @@ describe('Fairlead on Kubernetes', { skip }, () => {
 
   const testAll = (scenarios: Scenarios): void => {
     for (const [sentence, play] of Object.entries(scenarios))
-      test(sentence, async () => {
-        await play(installation).catch((error: unknown) => {
+      test(sentence, async t => {
+        const figures = await play(installation).catch((error: unknown) => {
           hasFailed = true;
           throw error;
         });
+        for (const [what, tookMs] of Object.entries(figures ?? {})) t.diagnostic(`${what}: ${tookMs} ms`);
       });
   };
 
+  const testInTurn = (what: string, scenarios: Scenarios) =>
+    describe(what, { concurrency: 1 }, () => testAll(scenarios));
+
   describe('side by side', { concurrency }, () => {
+    // The longest first.
     testAll(guideScenarios);
+    testAll(statefulSetScenarios);
+    testAll(limitScenarios);
     testAll(deploymentScenarios);
     testAll(copyScenarios);
     testAll(volumeScenarios);
     testAll(placementScenarios);
+    testAll(consistencyScenarios);
   });
 
   test('after all that the programs have little memory in use', async t => {
-    const agents = await memoryOf(installation.east, 'node', 'agent');
-    const controllers = await memoryOf(installation.east, 'controller', 'controller');
+    const agents = await memoryOf(installation.east, agent);
+    const controllers = await memoryOf(installation.east, controller);
     for (const memory of [...agents, ...controllers]) t.diagnostic(JSON.stringify(memory));
     for (const { inUse } of agents) assert.ok(inUse <= 35, 'the agent in MB');
     for (const { peak } of controllers) assert.ok(peak <= 90, 'the controller in MB');
   });
 
-  describe('one after another', () => testAll(nodeScenarios));
+  describe('nodes and programs that end', { concurrency: 3 }, () => {
+    testInTurn('nodes of the first cluster', lostNodeScenarios);
+    testInTurn('programs of the first cluster', killScenarios);
+    testInTurn('the second cluster', nodeScenarios);
+  });
+
+  testInTurn('an upgrade', rolloutScenarios);
 
   test('when all is deleted, nothing is left at the gateway, in the pools, on the nodes', async () => {
     assert.equal(hasFailed, false, 'scenarios failed');

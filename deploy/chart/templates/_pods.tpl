@@ -89,6 +89,7 @@ securityContext: {{- toYaml . | nindent 2 }}
 {{- if or (not $protocols) (has "iscsi" $protocols) }}
 iscsi: /etc/iscsi
 iscsi-records: /var/lib/iscsi
+multipath: /etc/multipath
 {{- end }}
 {{- if or (not $protocols) (has "nvme-tcp" $protocols) }}
 nvme: /etc/nvme

@@ -10,6 +10,8 @@ export interface Containerd {
   readonly program: Program;
   /** Makes the images of an archive known to kubelet, by the names that it gives them. */
   importImages(archive: string): Promise<void>;
+  /** Gives an image another name. */
+  tagImage(name: string, other: string): Promise<void>;
 }
 
 /** Starts containerd on a node; resolves once it answers. It finds its shims where its own program is. */
@@ -23,6 +25,9 @@ export async function startContainerd(node: Namespace, bin: string, settings: st
     program,
     async importImages(archive) {
       await ctr('images', 'import', archive);
+    },
+    async tagImage(name, other) {
+      await ctr('images', 'tag', name, other);
     },
   };
 }

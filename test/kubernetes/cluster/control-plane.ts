@@ -79,4 +79,8 @@ const controllerManagerArgs = (cluster: number, credentials: Credentials) => [
   `--service-account-private-key-file=${credentials.serviceAccountKey}`,
   `--root-ca-file=${join(credentials.directory, 'apiserver.crt')}`,
   '--use-service-account-credentials=true',
+  // A node that says nothing is not ready any more after this long, by default after 50 seconds.
+  '--node-monitor-grace-period=20s',
+  // A VolumeAttachment that somebody deleted is missed within a minute where nothing is set.
+  '--attach-detach-reconcile-sync-period=10s',
 ];

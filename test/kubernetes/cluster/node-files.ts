@@ -74,6 +74,8 @@ const kubeletSettings = ({ cluster, number, cgroup }: NodePlan) => ({
   oomScoreAdj: 0,
   // A volume is mounted once the node's status says that it is in use there: by default up to ten seconds later.
   nodeStatusUpdateFrequency: '1s',
+  // A container that ended more than once starts again this soon, by default ever later up to five minutes.
+  crashLoopBackOff: { maxContainerRestartPeriod: '2s' },
   makeIPTablesUtilChains: false,
   clusterDNS: [dnsAddressOf(cluster)],
   clusterDomain: 'cluster.local',

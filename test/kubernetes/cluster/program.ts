@@ -38,7 +38,8 @@ export function childrenOf(pid: number): readonly number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
-function signalTo(pid: number, signal: NodeJS.Signals): void {
+/** Signals a process, which may have ended meanwhile. */
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {

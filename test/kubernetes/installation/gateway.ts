@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { keySetOf, makeKey } from '../../../src/controller/key.ts';
@@ -31,6 +31,8 @@ export interface Gateway {
   stored(pool: string): readonly string[];
   /** What `fairlead admin audit` finds. */
   audit(): Promise<string>;
+  /** Detaches a volume from all nodes, which its cluster does not learn. */
+  detach(volumeId: string): Promise<void>;
 }
 
 const readiness = `fetch('http://127.0.0.1:7701/readyz').then(({ ok }) => process.exit(ok ? 0 : 1))`;
@@ -55,15 +57,8 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
   const store = join(directory, 'store.sqlite');
   const launch = () => site.namespace.start('gateway', [...fairlead, ...gatewayArgs(directory)]);
   const admin = ['--gateway', url, '--key-file', join(directory, 'operator.jwk.json')];
-  const audit = () =>
-    site.run([
-      'env',
-      `NODE_EXTRA_CA_CERTS=${certificateOf(directory)}`,
-      ...fairlead,
-      'admin',
-      'audit',
-      ...admin,
-    ]);
+  const call = (...argv: readonly string[]) =>
+    site.run(['env', `NODE_EXTRA_CA_CERTS=${certificateOf(directory)}`, ...argv]);
   let process = launch();
   const isReady = () => site.run([fairlead[0] ?? '', '--eval', readiness]);
   const served = async () => void (await waitFor('the gateway', isReady));
@@ -80,8 +75,21 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
     },
     count: (table, where, value) => countRows(store, `${table} where ${where ?? '1 = 1'}`, value),
     stored: pool => readdirSync(join(pools, pool)).filter(name => !name.startsWith('.')),
-    audit,
+    audit: () => call(...fairlead, 'admin', 'audit', ...admin),
+    async detach(volumeId) {
+      const keyFile = writeKey(directory, volumeId.split('.')[0] ?? '');
+      await call(fairlead[0] ?? '', join(import.meta.dirname, 'detach.ts'), url, keyFile, volumeId);
+    },
   };
+}
+
+/** The private key of a cluster, in a file by itself. */
+function writeKey(directory: string, cluster: string): string {
+  const secret = readFileSync(join(directory, `${cluster}.secret.yaml`), 'utf8');
+  const key = /^ {2}key\.jwk\.json: (.*)$/m.exec(secret)?.[1] ?? '';
+  const path = join(directory, `${cluster}.jwk.json`);
+  writeFileSync(path, JSON.parse(key), { mode: 0o600 });
+  return path;
 }
 
 const certificateOf = (directory: string) => join(directory, 'tls.crt');

@@ -5,10 +5,12 @@ import { startNode, type Node } from '../cluster/node.ts';
 import { openSite, type Site } from '../cluster/site.ts';
 import { startGateway, type Gateway } from './gateway.ts';
 import { buildImage } from './image.ts';
-import { installSnapshots, prepareRelease, type Release } from './release.ts';
+import { installSnapshots, prepareRelease, releaseFor, type Release } from './release.ts';
 
 /** A third name at the gateway, for a driver whose controller is not where its agents are. */
 export const awayCluster = 'away';
+/** A fourth, for a driver whose nodes take few volumes. */
+export const smallCluster = 'small';
 
 /** A cluster with Fairlead in it. */
 export type Served = {
@@ -30,7 +32,7 @@ export type Installation = {
 /** Makes the clusters and the gateway and installs Fairlead by its chart. All of it ends with the site. */
 export async function install(site: Site): Promise<Installation> {
   const [gateway, image, east, west] = await Promise.all([
-    startGateway(site, ['east', 'west', awayCluster]),
+    startGateway(site, ['east', 'west', awayCluster, smallCluster]),
     buildImage(join(site.directory, 'image')),
     startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
     startWithNodes(site, { number: 2, nodes: ['west-1'], firstNode: 3 }),
@@ -38,7 +40,7 @@ export async function install(site: Site): Promise<Installation> {
   const serve = async (name: string, { cluster, nodes }: Started): Promise<Served> => {
     await Promise.all(nodes.map(node => node.containerd.importImages(image)));
     for (const node of nodes) await node.run(['mount', gateway.device, join(gateway.pools, 'fast')]);
-    const release = await prepareRelease(cluster, name, gateway);
+    const release = await prepareRelease(cluster, releaseFor(name), gateway);
     await release.install();
     return { cluster, nodes, release };
   };

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -38,14 +38,35 @@ export async function installSnapshots(cluster: Cluster): Promise<void> {
   ]);
 }
 
-/** Prepares the installation of the chart in a cluster that is enrolled by this name. */
-export async function prepareRelease(cluster: Cluster, name: string, gateway: Gateway): Promise<Release> {
+/** A release: the name by which the gateway knows its cluster, its namespace, and what it has beside what all have. */
+export type ReleasePlan = { readonly name: string; readonly namespace: string; readonly values: object };
+
+/** The release that scenarios use. */
+export const releaseFor = (name: string): ReleasePlan => ({
+  name,
+  namespace: releaseNamespace,
+  values: {
+    storageClasses,
+    volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
+    // What was changed behind the cluster's back is seen a minute later where nothing is set.
+    sidecars: { attacher: { extraArgs: ['--reconcile-sync=5s'] } },
+  },
+});
+
+/** Prepares the installation of the chart in a cluster, in a namespace that it makes. */
+export async function prepareRelease(
+  cluster: Cluster,
+  { name, namespace, values: own }: ReleasePlan,
+  gateway: Gateway,
+): Promise<Release> {
   const { site, credentials } = cluster;
-  await cluster.kubectl('create', 'namespace', releaseNamespace);
-  await cluster.kubectl('apply', '--filename', gateway.fileOf(name, 'secret'));
+  await cluster.kubectl('create', 'namespace', namespace);
+  const secret = readFileSync(gateway.fileOf(name, 'secret'), 'utf8');
+  const here = secret.replace(`"namespace":"${releaseNamespace}"`, `"namespace":"${namespace}"`);
+  await capture(cluster.commandLine(['apply', '--filename', '-']), here);
   const values = join(site.directory, `${name}.values.json`);
-  writeFileSync(values, JSON.stringify(valuesFor(gateway)));
-  const how = ['--kubeconfig', credentials.kubeconfigOf('admin'), '--namespace', releaseNamespace];
+  writeFileSync(values, JSON.stringify({ ...valuesFor(gateway), ...own }));
+  const how = ['--kubeconfig', credentials.kubeconfigOf('admin'), '--namespace', namespace];
   const command = ['env', `HOME=${site.directory}`, join(site.bin, 'helm'), ...how];
   const helm = (...args: readonly string[]) => capture(site.namespace.enter([...command, ...args]));
   return {
@@ -67,6 +88,4 @@ const valuesFor = (gateway: Gateway) => ({
   node: { localRoots: [gateway.pools] },
   // What the pools have free is reported with it alone.
   topology: { enabled: true, segments: { site: 'tests' } },
-  storageClasses,
-  volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
 });

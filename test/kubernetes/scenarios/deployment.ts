@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { snapshotOf, valueSets } from '../../../deploy/render.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -28,6 +29,16 @@ export const deploymentScenarios: Scenarios = {
       await at.untilReads('volumegroupsnapshot/bank', '{.status.readyToUse}', /^true$/);
       await at.remove('volumegroupsnapshot/bank');
     }),
+
+  'the API server takes each set of values of the chart as it stands': async ({ west: { cluster } }) => {
+    // A release is there already, with classes of other names; the Prometheus operator is not.
+    for (const name of valueSets().keys()) {
+      const manifests = snapshotOf(name).split(/^---$/m);
+      const known = manifests.filter(manifest => !/^kind: ServiceMonitor$/m.test(manifest)).join('---');
+      const how = ['--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'];
+      await capture(cluster.commandLine(['apply', ...how, '--filename', '-']), known);
+    }
+  },
 
   'a cluster with nothing but the agent is served by a controller elsewhere': installation =>
     inWorkspace(installation.west.cluster, 'agent-alone', async at => {

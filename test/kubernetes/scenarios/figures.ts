@@ -2,7 +2,7 @@ import { waitFor } from '../cluster/wait.ts';
 import { releaseNamespace } from '../installation/release.ts';
 import type { Installation, Served } from '../installation/installation.ts';
 import { claim, pod } from './manifests.ts';
-import { inWorkspace, type Workspace } from './workspace.ts';
+import { inWorkspace, type Figures, type Workspace } from './workspace.ts';
 
 const rounds = 5;
 
@@ -10,7 +10,7 @@ const rounds = 5;
  * Measures while nothing else is asked of the clusters, in milliseconds: from applying the DaemonSet until the driver is
  * registered; until a pod runs that has an empty volume, and one that has a volume of ours, from applying it with its claim.
  */
-export async function measureTimes({ east, west }: Installation): Promise<Readonly<Record<string, number>>> {
+export async function measureTimes({ east, west }: Installation): Promise<Figures> {
   const times: Record<string, number> = { registration: await register(west) };
   await inWorkspace(east.cluster, 'figures', async at => {
     for (const name of ['empty', 'volume'] as const) {

@@ -36,13 +36,17 @@ export type PodOptions = {
   readonly isBlock?: boolean;
   readonly isReadOnly?: boolean;
   readonly script?: string;
+  /** The node that the scheduler has to choose, or, where it is not asked, the one that it has chosen. */
   readonly node?: string;
+  /** The node that it is on while it can be there. */
+  readonly prefers?: string;
+  readonly isAssigned?: boolean;
   readonly securityContext?: object;
 };
 
 /** The manifest of a pod that runs a script, is ready once that has ended well, and then sleeps. */
 export function pod(name: string, options: PodOptions): object {
-  const { script = 'true', isBlock = false, node } = options;
+  const { script = 'true', isBlock = false, node, isAssigned = false } = options;
   const persistentVolumeClaim = { claimName: options.claim, readOnly: options.isReadOnly };
   const container = {
     name: 'main',
@@ -60,12 +64,21 @@ export function pod(name: string, options: PodOptions): object {
     spec: {
       terminationGracePeriodSeconds: 1,
       automountServiceAccountToken: false,
+      ...(isAssigned && { nodeName: node }),
       nodeSelector: node === undefined ? {} : { 'kubernetes.io/hostname': node },
+      affinity: options.prefers === undefined ? {} : affinityTo(options.prefers),
       securityContext: options.securityContext,
       containers: [container],
       volumes: [{ name: 'data', ...(options.volume ?? { persistentVolumeClaim }) }],
     },
   };
+}
+
+function affinityTo(node: string): object {
+  const preference = {
+    matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }],
+  };
+  return { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } };
 }
 
 /** The manifest of a snapshot of a claim. */

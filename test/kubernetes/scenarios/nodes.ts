@@ -52,8 +52,7 @@ async function objectsOfRelease({ cluster }: Installation['west']): Promise<read
   const kinds = await list('api-resources', '--verbs', 'list', '--output', 'name');
   const selector = ['--selector', 'app.kubernetes.io/name=fairlead'];
   const labelled = await list('get', kinds.join(','), '--all-namespaces', ...selector, '--output', 'name');
-  // The sidecars' leases stay, and go with the namespace.
-  const own = 'pods,configmaps,secrets,csistoragecapacities';
+  const own = 'pods,configmaps,secrets,csistoragecapacities,leases';
   const inNamespace = await list('get', own, '--namespace', releaseNamespace, '--output', 'name');
   const before = new Set(['configmap/kube-root-ca.crt', 'secret/fairlead-key']);
   return [...labelled, ...inNamespace.filter(name => !before.has(name))];

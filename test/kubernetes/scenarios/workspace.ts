@@ -24,25 +24,27 @@ export interface Workspace {
   remove(...objects: readonly string[]): Promise<void>;
 }
 
-/** One thing that a user does, by the sentence that tells it. */
-export type Scenarios = Readonly<Record<string, (installation: Installation) => Promise<void>>>;
+/** What a scenario measured, in milliseconds, by what that is. */
+export type Figures = Readonly<Record<string, number>>;
+
+/** One thing that a user does, by the sentence that tells it; figures are printed. */
+export type Scenarios = Readonly<Record<string, (installation: Installation) => Promise<Figures | void>>>;
 
 /** Does work in a namespace of its own and deletes it with all that is in it; what failed is told with the namespace's events. */
-export async function inWorkspace(
+export async function inWorkspace<T>(
   cluster: Cluster,
   name: string,
-  work: (workspace: Workspace) => Promise<void>,
-): Promise<void> {
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
   await cluster.kubectl('create', 'namespace', name);
   const workspace = openWorkspace(cluster, name);
   await waitFor('the service account', () => workspace.kubectl('get', 'serviceaccount', 'default'));
-  try {
-    await work(workspace);
-  } catch (error) {
+  const result = await work(workspace).catch(async (error: unknown) => {
     const events = await workspace.kubectl('get', 'events,pods,pvc').catch(() => '');
     throw new Error(`in namespace ${name} of cluster ${cluster.number}:\n${events}`, { cause: error });
-  }
+  });
   await cluster.kubectl('delete', 'namespace', name, '--timeout=180s');
+  return result;
 }
 
 function openWorkspace(cluster: Cluster, name: string): Workspace {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { ServiceError } from '@grpc/grpc-js';
@@ -141,6 +141,15 @@ test('DeleteVolume of an id that no volume can have succeeds', async t => {
     await csi.controller.ControllerUnpublishVolume({ volume_id, node_id: 'n' });
   }
   assert.equal(api.received.length, 1);
+});
+
+test('a controller is healthy while its socket answers, though its gateway does not, and no longer when that is gone', async t => {
+  const api = await startStorageApi(t, [hang]);
+  const { running, socketPath } = await start(t, api.url, ['--health-listen', '127.0.0.1:0']);
+  const ask = async () => (await fetch(`http://${running.ready['health']}/healthz`)).status;
+  assert.equal(await ask(), 200);
+  rmSync(socketPath);
+  assert.equal(await ask(), 503);
 });
 
 test('a controller whose gateway takes connections and never answers ends all the same', async t => {

@@ -9,12 +9,11 @@ import { nodeSettings } from '../../../node-agent/config.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
 import { startNodeAgent } from '../../../node-agent/main.ts';
 import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
-import type { Problem } from '../../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { poll } from '../../../src/lib/concurrency.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
+import { untilAvailable } from '../../harness/patience.ts';
 import { openRealBench } from '../../harness/node-agent-bench.ts';
 
 export const MiB = 2 ** 20;
@@ -110,15 +109,6 @@ export type Life = {
   readonly left: () => readonly string[];
 };
 
-/** Calls again while the answer is UNAVAILABLE, for five minutes; then undefined. */
-function retried<T>(call: () => Promise<T>): Promise<T | undefined> {
-  const ask = () =>
-    call().catch((problem: Problem) => {
-      if (problem.code !== 'UNAVAILABLE') throw problem;
-    });
-  return poll(async () => (await ask()) || undefined, { everyMs: 500, timeoutMs: 300_000 });
-}
-
 /** What is done with volumes over CSI. */
 export function volumesOver({ node }: CsiClient) {
   const volumes = {
@@ -134,8 +124,7 @@ export function volumesOver({ node }: CsiClient) {
     },
     /** Takes a volume down that hangs, which is asked again, as kubelet does, while what waits on it has not ended. */
     async takeDownHung(volume: VolumeFields): Promise<void> {
-      const down = await retried(() => volumes.takeDown(volume).then(() => true));
-      assert.ok(down, 'the volume never comes off');
+      await untilAvailable(() => volumes.takeDown(volume));
     },
     /** Expands a volume, and requires that it has the size then. */
     async expand(volume: VolumeFields, sizeBytes: number): Promise<void> {
@@ -145,8 +134,8 @@ export function volumesOver({ node }: CsiClient) {
     },
     /** What is used of a published volume; asked for again, as kubelet does, while it is not known in time. */
     async usage({ volume_id, target_path: volume_path }: VolumeFields) {
-      const answer = await retried(() => node.NodeGetVolumeStats({ volume_id, volume_path }));
-      return answer?.usage ?? assert.fail('the usage is never known');
+      const { usage } = await untilAvailable(() => node.NodeGetVolumeStats({ volume_id, volume_path }));
+      return usage ?? assert.fail('it has no usage');
     },
     /** Writes to a published volume. */
     write: ({ target_path: path }: VolumeFields, text = 'data'): void =>

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { readLong } from '../../../../gateway/http/body.ts';
+import type { Problem } from '../../../../src/api/problem.ts';
 import { volumeSpecSchema } from '../../../../src/api/volume.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { makeGateway, volumeSpec } from '../../../harness/gateway-harness.ts';
@@ -38,7 +39,8 @@ test('a long body that is not JSON, or is what no schema has, is INVALID_ARGUMEN
   ];
   const strange = ['{"a":{"__proto__":1}}', '['.repeat(100_000), JSON.stringify(Array(8_193).fill(0))];
   const many = JSON.stringify(Object.fromEntries(Array.from({ length: 1_025 }, (_, key) => [key, 0])));
-  for (const text of [...bad, ...strange, many])
+  const wordy = JSON.stringify({ ['k'.repeat(4_097)]: 0, ['l'.repeat(4_097)]: 0 });
+  for (const text of [...bad, ...strange, many, wordy])
     assert.throws(() => read(any, text), isProblem('INVALID_ARGUMENT'), text.slice(0, 20));
 });
 
@@ -51,6 +53,30 @@ test('each of thousands of terms is a step, and the schema still decides', () =>
   assert.throws(() => read(volumeSpecSchema, JSON.stringify(bad)), {
     detail: /^body\.topology\.requisite\.8191\.zone: /,
   });
+});
+
+test('each capability is a step, and the schema still decides on each and on how many there are', () => {
+  const flags = Array.from({ length: 64 }, (_, index) => `flag-${index}`);
+  const [one] = volumeSpec('v').capabilities;
+  const capabilities = Array.from({ length: 64 }, () => ({ ...one, mountFlags: flags }));
+  const body = { ...volumeSpec('v'), capabilities };
+  assert.deepEqual(read(volumeSpecSchema, JSON.stringify(body)).value, body);
+  const bad = { ...one, mountFlags: flags.map(() => 0) };
+  const rows: readonly (readonly [readonly unknown[], RegExp])[] = [
+    [[...capabilities.slice(1), bad], /^body\.capabilities\.63\.mountFlags\.0: /],
+    [[...capabilities, one], /^body\.capabilities: /],
+    [[], /^body\.capabilities: /],
+  ];
+  for (const [list, detail] of rows)
+    assert.throws(() => read(volumeSpecSchema, JSON.stringify({ ...body, capabilities: list })), { detail });
+});
+
+test('of what is wrong with a body no more is said than somebody reads', () => {
+  const parameters = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key-${index}`, 0]));
+  assert.throws(
+    () => read(volumeSpecSchema, JSON.stringify({ ...volumeSpec('v'), parameters })),
+    ({ detail }: Problem) => /^body\.parameters\.key-0: .* …$/.test(detail) && detail.length < 5_000,
+  );
 });
 
 test('a volume may name thousands of terms', async t => {

@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { leaveUnread, limitConnections, mostConnections } from '../../../../gateway/http/connections.ts';
+import {
+  leaveUnread,
+  limitConnections,
+  mostConnections,
+  whileOpen,
+} from '../../../../gateway/http/connections.ts';
 
 test('of too many connections the one is closed that has been idle longest, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
@@ -32,6 +37,33 @@ test('where no connection is idle the new one is closed', async t => {
   await once(await open(), 'close');
   served.end('good');
   assert.match(String((await once(busy, 'data'))[0]), /200 OK/);
+});
+
+test('of many refusals few are given at once, and who waits for one gives way to others', async t => {
+  const { open, answers, connections } = await serve(t, 2);
+  const refused = await open();
+  refused.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  const { req } = await answers();
+  let given = 0;
+  const refusals = Array.from({ length: 2_000 }, async () => {
+    await connections.refuse(req);
+    given++;
+  });
+  await new Promise(setImmediate);
+  assert.ok(given > 0 && given < 2_000, `${given} were given at once`);
+  const other = await open();
+  await open();
+  await once(refused, 'close');
+  assert.equal(other.destroyed, false);
+  await Promise.all(refusals);
+});
+
+test('a connection that asks on and on before it is answered is closed, and little of that is served', async t => {
+  const { open, asked } = await serve(t, 3);
+  const caller = await open();
+  caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000));
+  await once(caller, 'close');
+  assert.ok(asked.length > 0 && asked.length <= 8, `${asked.length} were served`);
 });
 
 test('connections get half of the descriptors, and no more than are ever needed', () => {
@@ -75,11 +107,13 @@ function limits(soft: string): string {
 /** A server on which each request waits for its answer. */
 async function serve(t: TestContext, most: number) {
   const asked: ServerResponse[] = [];
-  const server = createServer((_, response) => {
-    asked.push(response);
-    server.emit('asked');
-  });
-  limitConnections(server, most);
+  const server = createServer(
+    whileOpen((_, response) => {
+      asked.push(response);
+      server.emit('asked');
+    }),
+  );
+  const connections = limitConnections(server, most);
   const sockets: Socket[] = [];
   t.after(() => {
     for (const socket of sockets) socket.destroy();
@@ -88,6 +122,8 @@ async function serve(t: TestContext, most: number) {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
+    connections,
+    asked,
     async open(): Promise<Socket> {
       const accepted = once(server, 'connection');
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTurns } from '../../../../gateway/tenancy/turns.ts';
+import { createTurns, usualMs } from '../../../../gateway/tenancy/turns.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { clusters } from '../../../harness/gateway-harness.ts';
 
@@ -20,6 +20,30 @@ test('callers have their turns one after another, however much one asks for', as
     order.filter(what => what.startsWith('a')),
     ['a1', 'a2', 'a3', 'a4'],
   );
+});
+
+test('of many requests few begin before that of another caller who comes later', async () => {
+  const turns = createTurns();
+  const order: string[] = [];
+  const begin = async (caller: typeof a | typeof b, what: string): Promise<void> => {
+    await turns.begin(caller, usualMs.change);
+    order.push(what);
+  };
+  await Promise.all([...Array.from({ length: 200 }, () => begin(a, 'a')), begin(b, 'b')]);
+  assert.equal(order.length, 201);
+  assert.ok(order.indexOf('b') < 20, `${order.indexOf('b')} began before`);
+});
+
+test('a request begins though long work of its caller never ends', async () => {
+  const turns = createTurns();
+  let hasBegun = false;
+  const work = turns.work(
+    a,
+    stepsUntil(() => hasBegun),
+  );
+  await turns.begin(a, usualMs.read);
+  hasBegun = true;
+  assert.equal(await work, 'done');
 });
 
 test('between two slices of long work the event loop goes on', async () => {

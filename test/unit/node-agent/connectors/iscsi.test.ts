@@ -49,6 +49,35 @@ test('iscsi waits for a disk to say what it is, and for no longer than it takes'
   assert.equal((await iscsi.connect(attachment, host)).path, '/dev/sda');
 });
 
+test('iscsi leaves no disk where its session was lost and is back while it is disconnected', async () => {
+  const { host, attach } = openOne();
+  const attachment = attach('v');
+  await iscsi.connect(attachment, host);
+  let reads = 0;
+  const readText = async (path: string) =>
+    path.endsWith('/session1/state') && ++reads <= 2 ? 'FAILED' : host.readText(path);
+  await iscsi.disconnect(attachment, { ...host, readText });
+  assert.deepEqual(host.names('/sys/block'), []);
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
+});
+
+test('iscsi is disconnected once the disk is gone that goes after its lost session', async () => {
+  const { host, attach } = openOne();
+  const attachment = attach('v');
+  await iscsi.connect(attachment, host);
+  host.put('/sys/class/iscsi_session/session1/state', 'FAILED');
+  const iscsiadm = host.tools.get('iscsiadm');
+  assert.ok(iscsiadm);
+  host.tools.set('iscsiadm', (args, input) => {
+    if (!args.includes('--logout')) return iscsiadm(args, input);
+    host.drop('/sys/class/iscsi_session/session1');
+    setTimeout(() => host.drop('/sys/block/sda'), 150);
+    return 0;
+  });
+  await iscsi.disconnect(attachment, host);
+  assert.deepEqual(host.names('/sys/block'), []);
+});
+
 test('iscsi keeps the session that another volume may need, or another unit of it', async () => {
   const { host, attach, volumes } = openOne();
   const one = attach('one');

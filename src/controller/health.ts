@@ -1,0 +1,23 @@
+import { callOnce } from '../csi/client.ts';
+import { loadCsi } from '../csi/protocol.ts';
+import type { Log } from '../lib/log.ts';
+import { startPages } from '../lib/pages.ts';
+import type { ControllerConfig } from './config.ts';
+
+const probeTimeoutMs = 2_000;
+
+/**
+ * Serves `/healthz`: 200 while the CSI socket answers Probe, with 503 otherwise. What it answers does not matter: a controller
+ * whose gateway is down would not become better by being started again.
+ */
+export async function startHealth(config: ControllerConfig, log: Log) {
+  const listen = config['health-listen'];
+  if (listen === undefined) return undefined;
+  const { Identity } = loadCsi();
+  const describe = () =>
+    callOnce(config.endpoint, Identity, ({ Probe }) => Probe({}, probeTimeoutMs)).then(
+      () => ({ status: 200, text: 'csi: ok\n' }),
+      () => ({ status: 503, text: 'csi: the socket does not answer\n' }),
+    );
+  return startPages(listen, new Map([['/healthz', describe]]), log);
+}

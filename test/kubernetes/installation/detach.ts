@@ -1,0 +1,19 @@
+import { resolve } from 'node:path';
+import { createClient } from '../../../src/api/client.ts';
+import { createTokenSource } from '../../../src/controller/tokens.ts';
+
+/** What a person does who has a cluster's key: detach.ts GATEWAY KEY-FILE VOLUME detaches a volume from all nodes. */
+async function main([url = '', keyFile = '', volumeId = '']: readonly string[]): Promise<void> {
+  const [issuer = ''] = volumeId.split('.');
+  const token = createTokenSource({
+    keyFile: resolve(keyFile),
+    issuer,
+    audience: 'fairlead',
+    lifetimeMs: 60_000,
+  });
+  const client = createClient({ url, token });
+  await client.detachVolumeFromAllNodes({ volumeId }, { deadlineMs: Date.now() + 60_000 });
+  await client.close();
+}
+
+await main(process.argv.slice(2));
