@@ -2,19 +2,22 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { version } from '../../../src/lib/version.ts';
 import { openNpm } from '../../fakes/registry.ts';
 import { directoryOf, startDev } from '../../harness/dev.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 
-const tarball = `fairlead-${version}.tgz`;
+const published = makeTemporaryDirectory();
+const fairlead = join(published, `fairlead-${version}.tgz`);
 const tsc = resolve('node_modules/.bin/tsc');
+
+before(() => void execFileSync(process.execPath, ['deploy/package.ts', '--out', published]));
+after(() => removeTemporaryDirectory(published));
 
 test('a backend in a package of its own passes the suite, is packed, and holds the volumes of a pool', async t => {
   const dir = directoryOf(t);
-  execFileSync(process.execPath, ['deploy/package.ts', '--out', dir]);
-  const fairlead = join(dir, tarball);
   const npm = await openNpm(t);
 
   const author = join(dir, 'author');
@@ -32,8 +35,6 @@ test('a backend in a package of its own passes the suite, is packed, and holds t
   writeFileSync(join(user, 'package.json'), '{ "private": true }');
   await npm.run(user, 'install', fairlead, acme);
   assert.equal(await npm.run(user, 'exec', '--', 'fairlead', '--version'), `${version}\n`);
-  await npm.run(user, 'exec', '--', 'fairlead', 'init', 'vendor', 'server');
-  assert.ok(existsSync(join(user, 'server/openapi.json')));
   const volumes = join(dir, 'volumes');
   const config = join(user, 'gateway.yaml');
   writeFileSync(config, `pools: { acme: { backend: "@acme/fairlead-backend", dir: ${volumes} } }`);
@@ -42,6 +43,16 @@ test('a backend in a package of its own passes the suite, is packed, and holds t
     join(user, 'node_modules/fairlead/src/fairlead.mjs'),
   );
   assert.ok(existsSync(join(volumes, 'dev.first.img')));
+});
+
+test("a vendor's project that the package writes is tested by the kit of the package", async t => {
+  const dir = directoryOf(t);
+  const npm = await openNpm(t);
+  await npm.run(dir, 'install', fairlead);
+  await npm.run(dir, 'exec', '--', 'fairlead', 'init', 'vendor', 'acme');
+  // The project lies below, and needs nothing but what Fairlead needs as well.
+  const only = ['--only', 'FL-3.1-1,FL-8.4-1'];
+  assert.match(await npm.run(join(dir, 'acme'), 'test', '--', ...only), /every requirement/);
 });
 
 /** What TypeScript says of the author's files. */
