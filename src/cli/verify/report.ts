@@ -58,9 +58,9 @@ export function resultOf(
   outcome: Outcome,
   more: Pick<Result, 'because' | 'failure'> & { readonly seed: number; readonly tookMs: number },
 ): Result {
-  const { seed, ...rest } = more;
+  const { seed, tookMs, because, failure } = more;
   const { level, text } = requirements[id];
-  return { id, level, text, outcome, repeat: `--only ${id} --seed ${seed}`, ...rest };
+  return { id, level, text, outcome, because, failure, repeat: `--only ${id} --seed ${seed}`, tookMs };
 }
 
 /** What a check that did not pass comes to: its own result, and that of the requirement that it found broken. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import { connect as connectTls } from 'node:tls';
 import { pause } from '../../../lib/concurrency.ts';
 import type { Target } from './exchange.ts';
@@ -79,7 +80,8 @@ async function carry({ client, dial: open, fault }: Carriage): Promise<void> {
   if (twin) await write(twin, request.bytes);
   vendor.pipe(client);
   await Promise.all([ended(vendor), twin?.resume() && ended(twin)]);
-  await once(client.end(), 'finish').catch(() => {});
+  // The pipe has ended it, or will.
+  await finished(client, { readable: false }).catch(() => {});
 }
 
 function dial({ url, tls }: Target): Socket {

@@ -73,13 +73,13 @@ export const mutations = {
   },
   async expandVolume(kit) {
     const { id: volumeId } = await makeVolume(kit);
-    const requiredBytes = smallSize(kit, 2);
+    const wanted = smallSize(kit, 2);
     return {
       operation: 'expandVolume',
-      input: { volumeId, body: { requiredBytes } },
+      input: { volumeId, body: { requiredBytes: wanted, limitBytes: wanted } },
       async verify() {
         const { sizeBytes, state } = await kit.done('getVolume', { volumeId });
-        expect(state === 'ready' && sizeBytes >= requiredBytes, `the volume has ${requiredBytes} bytes`);
+        expect(state === 'ready' && sizeBytes === wanted, `the volume has ${wanted} bytes, not ${sizeBytes}`);
       },
     };
   },

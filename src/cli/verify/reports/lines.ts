@@ -24,7 +24,7 @@ export function toSummary({ results, seed, tookMs, left, isInterrupted, url }: R
   const verdict = isInterrupted
     ? 'interrupted'
     : failed > 0
-      ? `${failed} requirements do not hold`
+      ? `${failed} ${failed === 1 ? 'requirement does' : 'requirements do'} not hold`
       : 'every requirement that was tried holds';
   const remains = left.length > 0 ? [`left behind, remove it by hand: ${left.join(', ')}`] : [];
   return [
