@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createClient, type StorageClient } from '../../../../src/api/client.ts';
+import { keyCredentials, tokenCredentials } from '../../../../src/cli/verify/http/credentials.ts';
+import type { Report, Result } from '../../../../src/cli/verify/report.ts';
+import { verify, type VerifyOptions } from '../../../../src/cli/verify/run.ts';
+import { volumeSpec } from '../../../harness/gateway-harness.ts';
+import { serveGateway } from '../../../harness/served-gateway.ts';
+
+const inTime = () => ({ deadlineMs: Date.now() + 60_000 });
+
+test('a server that is right passes what is tried, and holds nothing afterwards', async t => {
+  const { options, client } = await startRight(t);
+  const shown: Result[] = [];
+  const report = await verify({
+    ...options,
+    only: ['FL-3.1', 'FL-8.1-3', 'FL-8.4'],
+    show: result => shown.push(result),
+  });
+  assert.deepEqual(failed(report), []);
+  assert.deepEqual(report.left, []);
+  assert.deepEqual(report.results.map(({ id }) => id).slice(0, 2), ['FL-3.1-1', 'FL-3.1-2']);
+  assert.deepEqual(shown, report.results);
+  assert.deepEqual((await client.listVolumes({}, inTime())).volumes, []);
+});
+
+test("a server that holds others' volumes is left alone, unless told", async t => {
+  const { options, client } = await startRight(t);
+  await client.createVolume({ volumeId: 'a.theirs', body: volumeSpec('theirs') }, inTime());
+  await assert.rejects(verify({ ...options, only: ['FL-3.4'] }), /"a\.theirs".*--allow-foreign/);
+  const report = await verify({ ...options, only: ['FL-3.4'], allowForeign: true });
+  assert.deepEqual(failed(report), []);
+  const { volumes } = await client.listVolumes({}, inTime());
+  assert.deepEqual(
+    volumes.map(({ id }) => id),
+    ['a.theirs'],
+  );
+});
+
+test('what an earlier run has left is removed', async t => {
+  const { options, client } = await startRight(t);
+  const volumeId = 'a.verify-s1-left';
+  const { capabilities } = volumeSpec('x');
+  await client.createVolume({ volumeId, body: volumeSpec('left') }, inTime());
+  await client.putNode({ nodeId: 'n', body: {} }, inTime());
+  const [capability] = capabilities;
+  assert.ok(capability);
+  const body = { capability, readonly: false };
+  await client.attachVolume({ volumeId, nodeId: 'n', body }, inTime());
+  assert.deepEqual((await verify({ ...options, only: ['FL-7.1-1'] })).left, []);
+  assert.deepEqual((await client.listVolumes({}, inTime())).volumes, []);
+});
+
+test('a run that is interrupted removes what it made', async t => {
+  const { options, client } = await startRight(t);
+  const end = new AbortController();
+  const report = await verify({
+    ...options,
+    signal: end.signal,
+    // In the midst of the second check.
+    show: () => void setImmediate(() => end.abort()),
+  });
+  assert.equal(report.isInterrupted, true);
+  assert.ok(report.results.length < 10, `${report.results.length} results`);
+  assert.deepEqual((await client.listVolumes({}, inTime())).volumes, []);
+  assert.deepEqual((await client.listSnapshots({}, inTime())).snapshots, []);
+});
+
+test('a run does not begin where nothing answers, or the credentials are not accepted', async t => {
+  const { options } = await startRight(t);
+  const nowhere = { url: new URL('http://127.0.0.1:1') };
+  await assert.rejects(verify({ ...options, target: nowhere }), /does not answer \(ECONNREFUSED\)/);
+  const credentials = tokenCredentials('wrong');
+  await assert.rejects(
+    verify({ ...options, credentials }),
+    /does not accept the credentials: it answers 401/,
+  );
+});
+
+test('a fault has the request, the answer, a line for curl, and how it is repeated, without credentials', async t => {
+  const url = await serve(
+    t,
+    createServer((request, response) => {
+      if (request.url !== '/v1/capabilities') return response.writeHead(404).end('<h1>Not Found</h1>');
+      const document = {
+        version: '1',
+        accessModes: ['SINGLE_NODE_WRITER'],
+        accessTypes: ['mount'],
+        features: [],
+      };
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
+    }),
+  );
+  const credentials = tokenCredentials('a-secret-token');
+  const { options } = await startRight(t);
+  const report = await verify({ ...options, target: { url }, credentials, seed: 7 });
+  const result = report.results.find(({ id }) => id === 'FL-1.2-1');
+  assert.equal(result?.outcome, 'FAIL');
+  assert.match(result.failure?.expected ?? '', /a problem document with a known code/);
+  assert.equal(result.failure?.exchange?.request.path, '/v1/volumes');
+  assert.equal(result.failure.exchange.answer?.text, '<h1>Not Found</h1>');
+  assert.match(
+    result.failure.curl ?? '',
+    /^curl -i .*-H "Authorization: Bearer \$TOKEN".*'http:.*\/v1\/volumes'$/,
+  );
+  assert.equal(result.repeat, '--only FL-1.2-1 --seed 7');
+  assert.doesNotMatch(JSON.stringify(report), /a-secret-token/);
+});
+
+/** A gateway, which speaks what vendors speak, a run of the kit on it, and a client of the same cluster. */
+async function startRight(
+  t: TestContext,
+): Promise<{ readonly options: VerifyOptions; readonly client: StorageClient }> {
+  const { url, directory, signers } = await serveGateway(t);
+  const keyFile = join(directory, 'key');
+  writeFileSync(keyFile, JSON.stringify(signers.a.privateJwk));
+  const client = createClient({ url: url.href, token: () => signers.a.sign() });
+  t.after(() => client.close());
+  const options = {
+    target: { url },
+    credentials: keyCredentials({ keyFile, issuer: 'a', audience: 'fairlead' }),
+    prefix: 'a.verify-',
+    timeoutMs: 20_000,
+    isThorough: false,
+    hasData: false,
+    allowForeign: false,
+    parameters: {},
+    mutable: {},
+    restart: undefined,
+    seed: 1,
+    only: [],
+    signal: new AbortController().signal,
+  };
+  return { options, client };
+}
+
+async function serve(t: TestContext, server: Server): Promise<URL> {
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.after(() => server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+function failed({ results }: Report) {
+  return results.filter(({ outcome }) => outcome === 'FAIL');
+}
