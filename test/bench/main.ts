@@ -7,6 +7,7 @@ import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
 import { fairnessBench } from './fairness.ts';
+import { hopBench } from './hop/hop.ts';
 import { memoryBench } from './memory.ts';
 import { scaleBench } from './scale.ts';
 import { startupBench } from './startup.ts';
@@ -17,6 +18,7 @@ const benches: readonly Bench[] = [
   createBench,
   memoryBench,
   fairnessBench,
+  hopBench,
   cloneBench,
   scaleBench,
 ];

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { test, type TestContext } from 'node:test';
+import { decodeJwt } from 'jose';
+import type { Backend } from '../../../../gateway/backend.ts';
+import { rest } from '../../../../gateway/backends/rest.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
+import { json, problem, startStorageApi, type StorageApi } from '../../../fakes/storage-api.ts';
+import { makeIdentity } from '../../../fakes/vendors/far-gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+
+const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
+const refused = problem('UNAUTHENTICATED', 'the token has expired');
+
+const grant = (token: string) => json(200, { access_token: token, token_type: 'bearer', expires_in: 3_600 });
+
+async function open(
+  t: TestContext,
+  directory: string,
+  given: Readonly<Record<string, unknown>>,
+): Promise<Backend> {
+  const { identity } = await makeIdentity(t, 'hq');
+  const settings = rest.settings.parse({ tries: 1, ...given });
+  const backend = await rest.open(settings, { name: 'acme', log: silentLog, directory, identity });
+  t.after(() => backend.close?.());
+  return backend;
+}
+
+function tokensOf({ received }: StorageApi): readonly (string | undefined)[] {
+  return received.map(({ headers }) => headers.authorization?.replace('Bearer ', ''));
+}
+
+test('without anything else the gateway signs who it is, for the audience or the address', async t => {
+  const api = await startStorageApi(t, [json(200, offer)]);
+  for (const [given, aud] of [
+    [{}, api.url],
+    [{ audience: 'fairlead' }, 'fairlead'],
+  ] as const) {
+    await open(t, temporaryDirectory(t), { url: api.url, ...given });
+    const claims = decodeJwt(tokensOf(api).at(-1) ?? '');
+    assert.deepEqual([claims.iss, claims.sub, claims.aud], ['hq', 'hq', aud]);
+  }
+});
+
+test('a token that is refused is asked for anew, once, from its file', async t => {
+  const directory = temporaryDirectory(t);
+  const api = await startStorageApi(t, [json(200, offer), json(200, offer), refused]);
+  writeFileSync(join(directory, 'token'), 'one\n');
+  const backend = await open(t, directory, { url: api.url, token: 'token' });
+  await api.until(2);
+  writeFileSync(join(directory, 'token'), 'two\n');
+  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), isProblem('UNAVAILABLE'));
+  assert.deepEqual(tokensOf(api), ['one', 'one', 'two', 'two']);
+});
+
+test('an authorization server gives tokens, each of which serves until it is refused', async t => {
+  const directory = temporaryDirectory(t);
+  const server = await startStorageApi(t, [grant('one'), grant('two')]);
+  const api = await startStorageApi(t, [json(200, offer), json(200, offer), refused, json(200, offer)]);
+  writeFileSync(join(directory, 'secret'), 'p&ss\n');
+  const oauth = { url: `${server.url}/token`, clientId: 'hq', clientSecret: 'secret', scope: 'storage' };
+  const backend = await open(t, directory, { url: api.url, oauth });
+  await api.until(2);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), []);
+  assert.deepEqual(tokensOf(api), ['one', 'one', 'one', 'two']);
+  const [asked] = server.received;
+  const basic = Buffer.from('hq:p%26ss').toString('base64');
+  assert.deepEqual(
+    [asked?.method, asked?.url, asked?.headers.authorization, asked?.body],
+    ['POST', '/token', `Basic ${basic}`, 'grant_type=client_credentials&scope=storage'],
+  );
+});
+
+test('without a token of the authorization server nothing is sent', async t => {
+  const directory = temporaryDirectory(t);
+  writeFileSync(join(directory, 'secret'), 'no');
+  const server = await startStorageApi(t, [json(401, { error: 'invalid_client' }), json(200, {})]);
+  const api = await startStorageApi(t, [json(200, offer)]);
+  const oauth = { url: server.url, clientId: 'hq', clientSecret: 'secret' };
+  for (let count = 0; count < 2; count++)
+    await assert.rejects(open(t, directory, { url: api.url, oauth }), isProblem('UNAVAILABLE'));
+  assert.equal(api.received.length, 0);
+});
+
+test('a certificate proves who asks, is read for each new connection, and needs no token', async t => {
+  const directory = temporaryDirectory(t);
+  for (const name of ['server', 'hq', 'stranger']) makeCertificate(directory, name);
+  const at = (name: string): string => join(directory, name);
+  const use = (name: string): void => {
+    copyFileSync(at(`${name}.crt`), at('own.crt'));
+    copyFileSync(at(`${name}.key`), at('own.key'));
+  };
+  const callers: (readonly [string | undefined, string | undefined])[] = [];
+  const server = createServer(
+    {
+      cert: readFileSync(at('server.crt')),
+      key: readFileSync(at('server.key')),
+      ca: readFileSync(at('hq.crt')),
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    (request, response) => {
+      const { CN } = (request.socket as TLSSocket).getPeerCertificate().subject;
+      callers.push([String(CN), request.headers.authorization]);
+      const headers = { 'content-type': 'application/json', connection: 'close' };
+      response.writeHead(200, headers).end(JSON.stringify(offer));
+    },
+  );
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => void server.close().closeAllConnections());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const tls = { ca: 'server.crt', cert: 'own.crt', key: 'own.key' };
+  use('hq');
+  const backend = await open(t, directory, { url, tls });
+  await Array.fromAsync(backend.list?.() ?? []);
+  assert.deepEqual(new Set(callers.map(caller => caller.join())), new Set(['hq,']));
+  use('stranger');
+  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), isProblem('UNAVAILABLE'));
+  use('hq');
+  await Array.fromAsync(backend.list?.() ?? []);
+  await assert.rejects(open(t, directory, { url, tls: { ca: 'server.crt' } }), isProblem('UNAVAILABLE'));
+  await assert.rejects(open(t, directory, { url }), isProblem('UNAVAILABLE'));
+});
+
+function makeCertificate(directory: string, name: string): void {
+  const files = ['-keyout', join(directory, `${name}.key`), '-out', join(directory, `${name}.crt`)];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'ignore' });
+}
