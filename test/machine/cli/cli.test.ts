@@ -7,7 +7,7 @@ import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { temporaryDir } from '../../harness/csi-serving.ts';
 import { cli } from '../../harness/dev.ts';
 
-const commands = ['gateway', 'controller', 'node', 'admin', 'enroll', 'init', 'dev', 'demo'];
+const commands = ['gateway', 'controller', 'node', 'admin', 'enroll', 'init', 'verify', 'dev', 'demo'];
 const withSettings = [
   'gateway',
   'controller',
