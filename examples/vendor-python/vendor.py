@@ -190,6 +190,9 @@ class Server(ThreadingHTTPServer):
 
     request_queue_size = 128
 
+    def handle_error(self, request, client_address):
+        print(f"a connection ended: {sys.exc_info()[1]!r}", file=sys.stderr)
+
 
 def main():
     env = os.environ

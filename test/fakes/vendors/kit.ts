@@ -17,18 +17,24 @@ export type KitRun = {
   readonly hasKey?: boolean;
   readonly hasData?: boolean;
   readonly timeoutMs?: number;
+  /** Variables of the vendor. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The certificates of calls; they have no token then. */
+  readonly tls?: Readonly<Record<'ca' | 'cert' | 'key', string>>;
 };
 
 const audience = 'https://vendor.example';
 
 /** Starts the vendor, runs the kit on it with restarts, and ends it. */
 export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
-  const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000 } = run;
+  const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000, tls } = run;
   const key = hasKey ? await makeKey(t) : undefined;
-  const vendor = await startVendor(t, { command, ...(key && { env: key.env }) });
+  const vendor = await startVendor(t, { command, env: { ...key?.env, ...run.env } });
+  const url = new URL(vendor.url);
+  const fixed = tls ? { header: () => undefined } : tokenCredentials(vendor.token);
   const report = await verify({
-    target: { url: new URL(vendor.url) },
-    credentials: key?.credentials ?? tokenCredentials(vendor.token),
+    target: tls ? { url, tls } : { url },
+    credentials: key?.credentials ?? fixed,
     prefix: 'verify.verify-',
     timeoutMs,
     isThorough: false,

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runKit } from '../../fakes/vendors/kit.ts';
+import { referenceVendors } from '../../fakes/vendors/reference.ts';
+import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+
+for (const { language, command, skip } of referenceVendors.filter(one => one.language === 'python'))
+  test(
+    `the vendor in ${language} serves who has a certificate, and refuses who has none`,
+    { skip },
+    async t => {
+      const directory = temporaryDirectory(t);
+      for (const name of ['vendor', 'gateway']) makeCertificate(directory, name);
+      const at = (file: string): string => join(directory, file);
+      const read = (file: string): string => readFileSync(at(file), 'utf8');
+      const env = {
+        TOKEN: '',
+        TLS_CERT: at('vendor.crt'),
+        TLS_KEY: at('vendor.key'),
+        TLS_CLIENT_CA: at('gateway.crt'),
+      };
+      const tls = { ca: read('vendor.crt'), cert: read('gateway.crt'), key: read('gateway.key') };
+      const { results } = await runKit(t, { command, seed: 1, env, tls, only: ['FL-1.3-2', 'FL-2.2-1'] });
+      assert.deepEqual(
+        results.map(({ id, outcome }) => `${id} ${outcome}`),
+        ['FL-1.3-2 PASS', 'FL-2.2-1 PASS'],
+      );
+    },
+  );
+
+function makeCertificate(directory: string, name: string): void {
+  const files = ['-keyout', join(directory, `${name}.key`), '-out', join(directory, `${name}.crt`)];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'ignore' });
+}
