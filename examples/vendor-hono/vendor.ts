@@ -18,6 +18,8 @@ type Document = {
 };
 type Authenticate = (authorization: string | undefined) => Promise<void>;
 
+const none: Answer = [204];
+
 /** Serves the operations of the OpenAPI document: checks what is asked against it, and makes one change at a time. */
 export function createVendor(operations: Operations, given: object, authenticate: Authenticate): Hono {
   const text = JSON.stringify(given).replaceAll('#/components/schemas/', '#/$defs/');
@@ -32,13 +34,14 @@ export function createVendor(operations: Operations, given: object, authenticate
     for (const [method, row] of Object.entries(rows)) {
       const parameters = [shared ?? [], row.parameters ?? []].flat() as unknown as readonly Parameter[];
       const read = createReader(parameters, row.requestBody, components.schemas);
-      const run = operations[row.operationId] as ((asked: unknown) => Answer) | undefined;
+      const run = operations[row.operationId] as ((asked: unknown) => Promise<Answer>) | undefined;
+      const isChange = method === 'put' || method === 'delete';
       app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), async c => {
         if (!run) throw new Problem('UNIMPLEMENTED', `${row.operationId} is not offered`);
         const asked = await read(c);
-        const work = last.then(() => (asked ? run(asked) : ([204] as const)));
-        if (method !== 'get') last = work.catch(() => {});
-        const [status, found]: Answer = await Promise.race([work, late(c)]);
+        const work = isChange ? last.then(() => (asked ? run(asked) : none)) : run(asked);
+        if (isChange) last = work.catch(() => {});
+        const [status, found] = await (isChange ? Promise.race([work, late(c)]) : work);
         const headers = status === 202 ? { 'retry-after': '1' } : {};
         return found ? Response.json(found, { status, headers }) : new Response(null, { status, headers });
       });
