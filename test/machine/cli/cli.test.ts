@@ -16,6 +16,7 @@ const withSettings = [
   'admin restore',
   'enroll',
   'init vendor',
+  'verify',
   'dev',
   'demo',
 ];
