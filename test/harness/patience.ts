@@ -1,5 +1,5 @@
-import type { Problem } from '../../../src/api/problem.ts';
-import { pause } from '../../../src/lib/concurrency.ts';
+import type { Problem } from '../../src/api/problem.ts';
+import { pause } from '../../src/lib/concurrency.ts';
 
 const everyMs = 200;
 const timeoutMs = 300_000;
