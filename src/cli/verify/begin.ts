@@ -5,10 +5,14 @@ import { entriesOf, isOwn } from './kit/fixtures.ts';
 import type { Kit } from './kit/kit.ts';
 
 const mostPages = 10_000;
+const mostTries = 3;
 
 /** What the vendor offers; an error when nothing answers at its address, or it does not accept the credentials. */
 export async function readCapabilities(kit: Kit): Promise<Capabilities> {
-  const { answer, error } = await kit.call('getCapabilities', {});
+  let { answer, error } = await kit.call('getCapabilities', {});
+  // A server that has just been started may be late.
+  for (let tries = 1; error === 'ABORT_ERR' && tries < mostTries; tries++)
+    ({ answer, error } = await kit.call('getCapabilities', {}));
   if (!answer) throw new Error(`"${kit.target.url.href}" does not answer (${error})`);
   if (answer.status === 401 || answer.status === 403)
     throw new Error(`"${kit.target.url.href}" does not accept the credentials: it answers ${answer.status}`);
