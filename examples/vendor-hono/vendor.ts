@@ -85,5 +85,6 @@ function createReader(all: readonly Parameter[], body: Body | undefined, $defs: 
 /** Work that is not done once the caller does not want to wait any longer goes on; the same request joins it. */
 function late(c: Context): Promise<Answer> {
   const seconds = /\bwait=(\d{1,3})\b/.exec(c.req.header('prefer') ?? '')?.[1] ?? 30;
-  return setTimeout(Math.min(Number(seconds), 60) * 1_000, [202], { ref: false });
+  // Without any wait a storage that must be asked first could never be said to be done.
+  return setTimeout(Math.min(Math.max(Number(seconds), 1), 60) * 1_000, [202], { ref: false });
 }
