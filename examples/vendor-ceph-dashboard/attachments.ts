@@ -22,7 +22,7 @@ export function createAttachments(ceph: Ceph, records: Records, { qmp, server, p
     if (uuid) await nbd.serve({ uuid, readonly: readonly === true, ...place });
   }
 
-  async function show(volumeId: string, nodeId: string): Promise<object> {
+  async function show({ volumeId, nodeId }: Asked, status: 200 | 201 = 200): Promise<Answer> {
     const attached = await findAttached(volumeId);
     if (!attached || attached.nodeId !== nodeId)
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
@@ -31,11 +31,12 @@ export function createAttachments(ceph: Ceph, records: Records, { qmp, server, p
     const mayFormat = !found.value.source && !found.value.isRaw && capability.accessType === 'mount';
     const common = { attachmentId: uuid, sizeBytes: disk.size, readonly, mayFormat };
     const attachment = { protocol: 'nbd', server, port, export: uuid, ...common };
-    return { volumeId, nodeId, state: 'attached', readonly, attachment };
+    return [status, { volumeId, nodeId, state: 'attached', readonly, attachment }];
   }
 
   return {
-    async attachVolume({ volumeId, nodeId, body }: Asked): Promise<Answer> {
+    async attachVolume(asked: Asked): Promise<Answer> {
+      const { volumeId, nodeId, body } = asked;
       const { capability } = body;
       requireOffered(capability);
       const { found } = await requireReady(ceph, records, volumeId);
@@ -49,13 +50,10 @@ export function createAttachments(ceph: Ceph, records: Records, { qmp, server, p
       const attached = { uuid: randomUUID(), nodeId, capability, readonly };
       if (!before) await records.replace<Volume>(`v.${volumeId}`, found, { ...value, isRaw, attached });
       await serve(volumeId);
-      return [before ? 200 : 201, await show(volumeId, nodeId)];
+      return show(asked, before ? 200 : 201);
     },
 
-    getAttachment: async ({ volumeId, nodeId }: Asked): Promise<Answer> => [
-      200,
-      await show(volumeId, nodeId),
-    ],
+    getAttachment: (asked: Asked) => show(asked),
 
     async detachVolume({ volumeId, nodeId }: Asked): Promise<Answer> {
       const found = await records.find<Volume>(`v.${volumeId}`);

@@ -17,10 +17,8 @@ export function openNbd(socket: string) {
       const [id, node] = [nameOf(uuid), { 'node-name': nameOf(uuid) }];
       const rbd = { driver: 'rbd', ...image, cache: { direct: true }, 'read-only': readonly };
       const open = ['blockdev-add', { ...node, ...rbd }] as const;
-      const add = [
-        'block-export-add',
-        { ...node, type: 'nbd', id, name: uuid, writable: !readonly },
-      ] as const;
+      const named = { type: 'nbd', id, name: uuid, writable: !readonly };
+      const add = ['block-export-add', { ...node, ...named }] as const;
       const answers = await run(socket, [open, add, ['query-block-exports']]);
       if (!answers.at(-1)?.includes(id)) throw new Error(`it is not exported: ${answers.join()}`);
     },

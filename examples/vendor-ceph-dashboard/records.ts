@@ -1,8 +1,11 @@
+import { toPage, type Page } from '../vendor-hono/page.ts';
 import { Problem } from '../vendor-hono/problem.ts';
+import type { Answer } from '../vendor-hono/vendor.ts';
 import type { Ceph, Image } from './ceph.ts';
 
 /** What is remembered of a resource, and the text that it is kept as. */
 export type Found<T> = { readonly value: T; readonly text: string };
+type Read = (id: string) => Promise<readonly object[]>;
 /** What Ceph itself has no place for. */
 export type Records = ReturnType<typeof openRecords>;
 
@@ -25,26 +28,35 @@ export function openRecords({ send, get, settle, find, pathOf, pool }: Ceph) {
 
   return {
     ids,
-    find: async <T>(id: string): Promise<Found<T> | undefined> => read<T>(await find(pathOf(id, 'record'))),
+    /** A page of the documents of what has ids that begin so. */
+    async list(name: string, { prefix, read }: { prefix: string; read: Read }, page: Page): Promise<Answer> {
+      const all = (await ids(prefix)).map(id => ({ id }));
+      const [status, listed] = toPage(name, all, page) as [200, Record<string, { id: string }[]>];
+      const entries = await Promise.all((listed[name] ?? []).map(({ id }) => read(id)));
+      return [status, { ...listed, [name]: entries.flat() }];
+    },
+    /** The document; NOT_FOUND. */
+    async show(id: string, read: Read): Promise<Answer> {
+      const [document] = await read(id);
+      if (document) return [200, document];
+      throw new Problem('NOT_FOUND', `there is no "${id}"`);
+    },
+    find: async <T>(id: string): Promise<Found<T> | undefined> => parse<T>(await find(pathOf(id, 'record'))),
 
     /** The record that there is, or else one of this value. */
-    async create<T extends object>(id: string, value: T): Promise<Found<T>> {
+    create<T extends object>(id: string, value: T): Promise<Found<T>> {
       const path = pathOf(id, 'record');
-      const snapshot = { snapshot_name: textOf(value), mirrorImageSnapshot: false };
-      const [space, taking] = [`POST ${namespaces}`, `POST ${path}/snap`];
-      const changes = [
-        [space, { namespace: id }],
-        ['POST block/image', { ...image, namespace: id }],
-        [taking, snapshot],
-      ];
-      return (await settle(path, read<T>, ...(changes as [string, object][]))) as Found<T>;
+      const naming = { snapshot_name: textOf(value), mirrorImageSnapshot: false };
+      const begin = [`POST ${namespaces}`, { namespace: id }] as const;
+      const make = ['POST block/image', { ...image, namespace: id }] as const;
+      return settle(path, parse<T>, begin, make, [`POST ${path}/snap`, naming]);
     },
 
     /** ABORTED when somebody else has changed it meanwhile. */
     async replace<T extends object>(id: string, { text }: Found<T>, value: T): Promise<void> {
       const wanted = textOf(value);
       const look = (now?: Image): boolean => {
-        const held = read(now)?.text;
+        const held = parse(now)?.text;
         if (held === wanted || held === text) return held === wanted;
         throw new Problem('ABORTED', `somebody else has changed "${id}"`);
       };
@@ -66,7 +78,7 @@ function textOf(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-function read<T>(image?: Image): Found<T> | undefined {
+function parse<T>(image?: Image): Found<T> | undefined {
   const [first] = image?.snapshots.toSorted((a, b) => a.id - b.id) ?? [];
   return first && { value: JSON.parse(`${Buffer.from(first.name, 'base64url')}`), text: first.name };
 }

@@ -3,7 +3,7 @@ import { Problem } from '../vendor-hono/problem.ts';
 import type { Answer } from '../vendor-hono/vendor.ts';
 import { snapshotOf, type Ceph } from './ceph.ts';
 import type { Records } from './records.ts';
-import { listOf, requireNone, requireReady } from './volumes.ts';
+import { requireNone, requireReady } from './volumes.ts';
 
 type Snapshot = { name: string; volumeId: string };
 type Asked = { snapshotId: string; body: Snapshot & { parameters?: object } };
@@ -21,16 +21,10 @@ export function createSnapshots(ceph: Ceph, records: Records) {
     return [{ id, ...record, state: 'ready', sizeBytes: taken.size, createdAt }];
   }
 
-  async function show(id: string): Promise<object> {
-    const [document] = await read(id);
-    if (document) return document;
-    throw new Problem('NOT_FOUND', `there is no snapshot "${id}"`);
-  }
-
   return {
     listSnapshots({ volumeId, ...page }: Page & { volumeId?: string }): Promise<Answer> {
       const of = async (id: string) => (await read(id)).filter(one => !volumeId || one.volumeId === volumeId);
-      return listOf('snapshots', { records, prefix: 's.', read: of }, page);
+      return records.list('snapshots', { prefix: 's.', read: of }, page);
     },
 
     async createSnapshot({ snapshotId: id, body: { name, volumeId, parameters } }: Asked): Promise<Answer> {
@@ -38,17 +32,15 @@ export function createSnapshots(ceph: Ceph, records: Records) {
       const before = await find(id);
       if (before && (before.name !== name || before.volumeId !== volumeId))
         throw new Problem('ALREADY_EXISTS', `snapshot "${id}" exists with another name or volume`);
-      const [document] = await read(id);
-      if (document) return [200, document];
       await requireReady(ceph, records, volumeId);
       await records.create<Snapshot>(`s.${id}`, { name, volumeId });
       const taking = { snapshot_name: `s.${id}`, mirrorImageSnapshot: false };
       const disk = diskOf(volumeId);
       await ceph.settle(disk, image => snapshotOf(image, `s.${id}`), [`POST ${disk}/snap`, taking]);
-      return [201, await show(id)];
+      return records.show(id, read);
     },
 
-    getSnapshot: async ({ snapshotId }: Asked): Promise<Answer> => [200, await show(snapshotId)],
+    getSnapshot: ({ snapshotId }: Asked) => records.show(snapshotId, read),
 
     async deleteSnapshot({ snapshotId: id }: Asked): Promise<Answer> {
       const disk = diskOf((await find(id))?.volumeId ?? '');

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { toPage, type Page } from '../vendor-hono/page.ts';
+import type { Page } from '../vendor-hono/page.ts';
 import { Problem } from '../vendor-hono/problem.ts';
 import type { Answer } from '../vendor-hono/vendor.ts';
 import { snapshotOf, type Ceph, type Image } from './ceph.ts';
@@ -14,7 +14,7 @@ export type Access = { capability: { accessMode: string; accessType: string }; r
 /** What is recorded of a volume: the size that it was made with, and which node uses it. */
 export type Volume = Named & { sizeBytes: number; isRaw?: boolean; attached?: Attached };
 type Attached = Access & { uuid: string; nodeId: string };
-type Known = { readonly found: Found<Volume>; readonly disk: Image };
+type Known = { found: Found<Volume>; disk: Image };
 
 const mebibyte = 2 ** 20;
 const limits = { minimumVolumeBytes: mebibyte, maximumVolumeBytes: 2 ** 44, stepBytes: mebibyte };
@@ -83,7 +83,7 @@ export function createVolumes(ceph: Ceph, records: Records) {
       return [200, { availableBytes: Math.floor(found?.stats.max_avail.latest ?? 0), ...limits }];
     },
 
-    listVolumes: (page: Page) => listOf('volumes', { records, prefix: 'v.', read }, page),
+    listVolumes: (page: Page) => records.list('volumes', { prefix: 'v.', read }, page),
 
     async createVolume({ volumeId: id, body }: Asked<Spec>): Promise<Answer> {
       const { name, source } = body;
@@ -102,16 +102,12 @@ export function createVolumes(ceph: Ceph, records: Records) {
       return isReady(found.value, disk) ? [201, toVolume(id, found.value, disk)] : [202];
     },
 
-    async getVolume({ volumeId: id }: Asked): Promise<Answer> {
-      const [document] = await read(id);
-      if (document) return [200, document];
-      throw new Problem('NOT_FOUND', `there is no volume "${id}"`);
-    },
+    getVolume: ({ volumeId }: Asked) => records.show(volumeId, read),
 
     async deleteVolume({ volumeId: id }: Asked): Promise<Answer> {
       requireFree((await records.find<Volume>(`v.${id}`))?.value);
-      const isUsed = ((await find(diskOf(id)))?.snapshots ?? []).length > 0;
-      if (isUsed) throw new Problem('FAILED_PRECONDITION', `volume "${id}" has snapshots`);
+      if ((await find(diskOf(id)))?.snapshots.length)
+        throw new Problem('FAILED_PRECONDITION', `volume "${id}" has snapshots`);
       await settle(diskOf(id), disk => !disk, [`DELETE ${diskOf(id)}`]);
       await records.remove(`v.${id}`);
       return [204];
@@ -119,13 +115,11 @@ export function createVolumes(ceph: Ceph, records: Records) {
 
     async expandVolume({ volumeId: id, body }: Asked<Size>): Promise<Answer> {
       const { found, disk } = await requireReady(ceph, records, id);
-      const { requiredBytes = 0, limitBytes = 0 } = body;
-      if (limitBytes > 0 && limitBytes < disk.size)
+      if (body.limitBytes && body.limitBytes < disk.size)
         throw new Problem('OUT_OF_RANGE', `volume "${id}" has ${disk.size} bytes already`);
-      if (requiredBytes > disk.size) {
-        requireFree(found.value);
-        await grow(id, chooseSize(body));
-      }
+      const size = Math.max(disk.size, body.requiredBytes ? chooseSize(body) : 0);
+      if (size > disk.size) requireFree(found.value);
+      await grow(id, size);
       return [200, toVolume(id, found.value, await find(diskOf(id)))];
     },
   };
@@ -144,15 +138,6 @@ function toVolume(id: string, volume: Volume, disk: Image | undefined): object {
   const [sizeBytes, parameters, context] = [disk?.size ?? 0, {}, {}];
   const grown = sizeBytes > volume.sizeBytes && { nodeExpansionRequired: true };
   return { id, name, state, sizeBytes, parameters, context, attachments, createdAt, ...source, ...grown };
-}
-
-type Listed = { records: Records; prefix: string; read: (id: string) => Promise<readonly object[]> };
-/** A page of what has records with ids that begin so. */
-export async function listOf(name: string, { records, prefix, read }: Listed, page: Page): Promise<Answer> {
-  const ids = (await records.ids(prefix)).map(id => ({ id }));
-  const [status, listed] = toPage(name, ids, page) as [200, Record<string, { id: string }[]>];
-  const entries = await Promise.all((listed[name] ?? []).map(({ id }) => read(id)));
-  return [status, { ...listed, [name]: entries.flat() }];
 }
 
 /** INVALID_ARGUMENT for a way to use a volume that is not offered. */
@@ -184,8 +169,5 @@ function chooseSize({ requiredBytes = 0, limitBytes = 0 }: Size, sourceBytes = 0
   const wanted = requiredBytes || sourceBytes || Math.min(2 ** 30, most - (most % mebibyte));
   const sizeBytes = Math.ceil(Math.max(wanted, 1) / mebibyte) * mebibyte;
   if (sizeBytes <= most && wanted >= sourceBytes) return sizeBytes;
-  throw new Problem(
-    'OUT_OF_RANGE',
-    `no size from ${Math.max(wanted, sourceBytes)} to ${most} bytes is possible`,
-  );
+  throw new Problem('OUT_OF_RANGE', `a volume of ${wanted} bytes is not possible`);
 }
