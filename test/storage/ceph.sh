@@ -5,6 +5,8 @@ set -eu
 dir=$1
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
 ip link set lo up
+# In memory: nothing of it is needed afterwards, and no disk is waited for.
+mount -t tmpfs tmpfs "$dir"
 cd "$dir"
 export CEPH_CONF="$dir/ceph.conf" HOME="$dir"
 fsid=$(cat /proc/sys/kernel/random/uuid)
@@ -72,7 +74,7 @@ ceph-mgr --foreground --id a >mgr.out 2>&1 &
 ceph osd pool create rbd 8 >&2
 ceph osd pool application enable rbd rbd >&2
 echo secret-of-the-test >password
-until_done ceph dashboard ac-user-create --force-password -i password admin administrator
+until_done ceph dashboard ac-user-create --force-password -i password fairlead block-manager
 # Port 8080 is listened at.
 until_done grep -q ':1F90 .* 0A ' /proc/net/tcp
 qemu-storage-daemon --chardev "socket,id=qmp,path=$dir/qmp.sock,server=on,wait=off" --monitor chardev=qmp \

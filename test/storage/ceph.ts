@@ -45,7 +45,7 @@ export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
     inside: ['nsenter', `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'],
     env: {
       CEPH_URL: 'http://127.0.0.1:8080',
-      CEPH_USER: 'admin',
+      CEPH_USER: 'fairlead',
       CEPH_PASSWORD: 'secret-of-the-test',
       NBD_QMP: `${dir}/qmp.sock`,
       CEPH_CONF: `${dir}/ceph.conf`,

@@ -27,6 +27,21 @@ const restoring = {
   source: { kind: 'snapshot', snapshotId: cut.snapshotId } as const,
 };
 
+void test('the adapter passes the kit', () => {
+  const kit = [...node, join(root, 'src/fairlead.mjs'), 'verify', '--token', 'first', '--timeout', '300s'];
+  const [program = '', ...args] = [
+    ...kit,
+    '--start',
+    command.join(' '),
+    '--seed',
+    process.env['TEST_SEED'] ?? '1',
+  ];
+  const env = { ...process.env, TOKEN: 'first' };
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env });
+  assert.equal(status, 0, `${stdout}\n${stderr}`);
+  requireNothingLeft();
+});
+
 void test('what was written before a snapshot is in what is restored from it, and nothing later', async t => {
   const { client } = await open(t);
   await client.createVolume({ ...ids, body }, call());
