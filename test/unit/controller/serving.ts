@@ -12,13 +12,16 @@ import { advertisedByDefault, type Advertised } from '../../../src/csi/identity.
 import { serveCsi } from '../../harness/csi-serving.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 
-/** A storage that can do little. */
-export const offered: Capabilities = {
-  version: '1',
+const pool = {
   accessModes: ['SINGLE_NODE_WRITER'],
   accessTypes: ['mount', 'block'],
   features: ['capacity'],
-  pools: [],
+} satisfies Partial<Capabilities>;
+/** A storage that can do little. */
+export const offered: Capabilities = {
+  version: '1',
+  ...pool,
+  pools: [{ name: 'fast', backend: 'image', ...pool }],
 };
 
 /** A storage that can do everything, as it does where a test says nothing of it. */
