@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CsiClient } from '../../src/csi/client.ts';
 import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { untilAvailable } from '../harness/patience.ts';
+import { untilAvailable } from '../harness/csi-serving.ts';
 import { timed } from './figure.ts';
 import type { DevSetting } from './setting.ts';
 

@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Problem } from '../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { createIdentity } from '../../src/csi/identity.ts';
 import { loadCsi } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
+import { pause } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
 
 /** A directory that ends with its test. */
@@ -51,4 +53,20 @@ export function clientOf(t: TestContext, socketPath: string): CsiClient {
   const client = connectCsi(`unix://${socketPath}`);
   t.after(() => client.close());
   return client;
+}
+
+/** How often, and for how long, a call is made again, in milliseconds. */
+const [everyMs, patienceMs] = [200, 300_000] as const;
+
+/** Calls as kubelet does: again while the answer is UNAVAILABLE, for at most five minutes. */
+export async function untilAvailable<T>(call: () => Promise<T>): Promise<T> {
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if ((error as Problem).code !== 'UNAVAILABLE' || performance.now() >= deadlineMs) throw error;
+    }
+    await pause(everyMs);
+  }
 }

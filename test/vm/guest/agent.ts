@@ -13,7 +13,7 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { untilAvailable } from '../../harness/patience.ts';
+import { untilAvailable } from '../../harness/csi-serving.ts';
 import { openRealBench } from '../../harness/node-agent-bench.ts';
 
 export const MiB = 2 ** 20;
