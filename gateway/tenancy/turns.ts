@@ -65,24 +65,28 @@ export function createTurns() {
 
   function next(): void {
     [leftMs, resting] = [mostMs, undefined];
-    let due = waiting.entries().find(isDue);
-    for (; due && leftMs > 0; due = waiting.entries().find(isDue)) beginFirst(due);
-    if (due) setImmediate(next);
-    else if (waiting.size === 0) isGoing = false;
+    let hasBegun = true;
+    while (hasBegun) hasBegun = beginNext();
+    if (waiting.size === 0) isGoing = false;
+    else if (leftMs <= 0) setImmediate(next);
     else resting = setTimeout(next, 1);
   }
 
-  function isDue([who]: readonly [who: string, unknown?]): boolean {
-    return (restUntilMs.get(who) ?? 0) <= performance.now();
-  }
-
-  function beginFirst([who, own]: readonly [string, Waiting[]]): void {
+  function beginNext(): boolean {
+    const due = leftMs > 0 ? waiting.entries().find(([who]) => isDue(who)) : undefined;
+    if (!due) return false;
+    const [who, own] = due;
     const first = own.shift();
     waiting.delete(who);
     if (own.length > 0) waiting.set(who, own);
-    if (!first) return;
-    spend(who, first.costMs);
-    first.begin();
+    spend(who, first?.costMs ?? 0);
+    first?.begin();
+    return true;
+  }
+
+  function isDue(who: string): boolean {
+    const untilMs = restUntilMs.get(who);
+    return untilMs === undefined || untilMs <= performance.now();
   }
 
   /** Who has one request after another rests for none of them. */
@@ -119,7 +123,7 @@ export function createTurns() {
     async begin(caller: Caller, costMs: number): Promise<void> {
       const who = nameOf(caller);
       come(who);
-      if (waiting.size > 0 || leftMs <= 0 || !isDue([who])) await wait(who, costMs);
+      if (waiting.size > 0 || leftMs <= 0 || !isDue(who)) await wait(who, costMs);
       else spend(who, costMs);
     },
 
