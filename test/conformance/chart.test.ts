@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
-import { buildTools, go, whatIsMissing } from '../harness/go.ts';
+import { buildTools, go, whatIsMissing } from './go.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 
 type Schema = { properties?: object; additionalProperties?: unknown; format?: string; type?: unknown };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { advertisable } from '../../src/csi/identity.ts';
 import { startDev } from '../harness/dev.ts';
-import { buildTools, whatIsMissing } from '../harness/go.ts';
+import { buildTools, whatIsMissing } from './go.ts';
 import { startTrio, type Trio } from '../harness/trio.ts';
 import {
   loopDevicesOf,

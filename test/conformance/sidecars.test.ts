@@ -8,7 +8,7 @@ import { after, before, test, type TestContext } from 'node:test';
 import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/agent.ts';
-import { buildTools, whatIsMissing } from '../harness/go.ts';
+import { buildTools, whatIsMissing } from './go.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 
 type Tool = 'csi-node-driver-registrar' | 'livenessprobe';

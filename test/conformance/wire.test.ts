@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { go, whatIsMissing } from '../harness/go.ts';
+import { go, whatIsMissing } from './go.ts';
 import { normalForm } from './normal-form.ts';
 
 const moduleDir = join(import.meta.dirname, 'wire');
