@@ -11,9 +11,10 @@ const sliceMs = 1;
 export const usualMs = { read: 0.25, change: 1 } as const;
 
 /** How much begins in a turn of the event loop at most, in the same measure; a slice of long work is as much as that. */
-const mostMs = 8;
-/** While several callers are there, one request of each begins in a turn, and more for so much of the time it took. */
-const share = 1 / 3;
+const mostMs = 16;
+/** While others are there, requests of a caller with several begin in so much of the time, and in what it left of the last milliseconds. */
+const share = 1 / 2;
+const savedMs = 4;
 /** Who asked for something so lately is there, in milliseconds. */
 const recentMs = 100;
 
@@ -33,8 +34,8 @@ type Waiting = { readonly costMs: number; readonly begin: () => void };
 
 /**
  * Lets callers work one after another. Of requests only so many begin in a turn of the event loop that what was begun goes
- * on, and of long work one slice runs in it. While others are there a caller rests after its slice for as long as that
- * took, so that half of the time is theirs.
+ * on, and of long work one slice runs in it. While others are there a caller rests after a slice, and after a request
+ * when it has more of them, for as long as that took, so that half of the time is theirs.
  */
 export function createTurns() {
   const loads = new Map<string, Load>();
@@ -44,7 +45,7 @@ export function createTurns() {
   const waiting = new Map<string, Waiting[]>();
   /** Who asked last and when, and when somebody else did. */
   let [lastWho, lastMs, otherMs] = ['', -Infinity, -Infinity];
-  let [leftMs, turnMs] = [mostMs, 0];
+  let leftMs: number = mostMs;
   let isGoing = false;
   let resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -55,7 +56,7 @@ export function createTurns() {
     const nowMs = performance.now();
     if (who !== lastWho) [lastWho, otherMs] = [who, lastMs];
     lastMs = nowMs;
-    if (!isGoing) [turnMs, leftMs] = [nowMs, areSeveral(nowMs) ? sliceMs : mostMs];
+    if (!isGoing) leftMs = mostMs;
     else if (!resting) return;
     clearTimeout(resting);
     [isGoing, resting] = [true, undefined];
@@ -63,25 +64,38 @@ export function createTurns() {
   }
 
   function next(): void {
-    const nowMs = performance.now();
-    const roomMs = Math.min(Math.max((nowMs - turnMs) * share, sliceMs), mostMs);
-    [turnMs, leftMs, resting] = [nowMs, areSeveral(nowMs) ? roomMs : mostMs, undefined];
-    const isDue = ([who]: readonly [string, unknown]): boolean => (restUntilMs.get(who) ?? 0) <= nowMs;
-    const leastMs = leftMs - mostMs;
-    for (const each of waiting.entries().toArray()) if (leftMs > leastMs && isDue(each)) beginFirst(each);
-    let due = waiting.entries().find(isDue);
-    for (; due && leftMs > 0; due = waiting.entries().find(isDue)) beginFirst(due);
-    if (due) setImmediate(next);
-    else if (waiting.size === 0) isGoing = false;
+    [leftMs, resting] = [mostMs, undefined];
+    let hasBegun = true;
+    while (hasBegun) hasBegun = beginNext();
+    if (waiting.size === 0) isGoing = false;
+    else if (leftMs <= 0) setImmediate(next);
     else resting = setTimeout(next, 1);
   }
 
-  function beginFirst([who, own]: readonly [string, Waiting[]]): void {
+  function beginNext(): boolean {
+    const due = leftMs > 0 ? waiting.entries().find(([who]) => isDue(who)) : undefined;
+    if (!due) return false;
+    const [who, own] = due;
     const first = own.shift();
     waiting.delete(who);
     if (own.length > 0) waiting.set(who, own);
-    leftMs -= first?.costMs ?? 0;
+    spend(who, first?.costMs ?? 0);
     first?.begin();
+    return true;
+  }
+
+  function isDue(who: string): boolean {
+    const untilMs = restUntilMs.get(who);
+    return untilMs === undefined || untilMs <= performance.now();
+  }
+
+  /** Who has one request after another rests for none of them. */
+  function spend(who: string, costMs: number): void {
+    leftMs -= costMs;
+    const nowMs = performance.now();
+    if (!areSeveral(nowMs) || (loads.get(who)?.requests ?? 0) <= 1 || costMs === mostMs) return;
+    const sinceMs = Math.max(restUntilMs.get(who) ?? 0, nowMs - savedMs);
+    restUntilMs.set(who, sinceMs + costMs / share);
   }
 
   function wait(who: string, costMs: number): Promise<void> {
@@ -109,8 +123,8 @@ export function createTurns() {
     async begin(caller: Caller, costMs: number): Promise<void> {
       const who = nameOf(caller);
       come(who);
-      if (waiting.size > 0 || leftMs <= 0) await wait(who, costMs);
-      else leftMs -= costMs;
+      if (waiting.size > 0 || leftMs <= 0 || !isDue(who)) await wait(who, costMs);
+      else spend(who, costMs);
     },
 
     /** Takes the steps, as many in each turn as fit in a slice. */

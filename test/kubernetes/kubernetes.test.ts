@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isFull } from '../harness/sample.ts';
 import { whyNoCluster } from './build/main.ts';
 import { agent, controller } from './installation/containers.ts';
 import { install, openInstallationSite, type Installation } from './installation/installation.ts';
@@ -15,6 +16,7 @@ import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
 import { limitScenarios } from './scenarios/limits.ts';
+import { loadScenarios } from './scenarios/load.ts';
 import { memoryOf } from './scenarios/memory.ts';
 import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
@@ -60,6 +62,8 @@ describe('Fairlead on Kubernetes', { skip }, () => {
 
   const testInTurn = (what: string, scenarios: Scenarios) =>
     describe(what, { concurrency: 1 }, () => testAll(scenarios));
+  const noLoad = !isFull && 'minutes for the machine alone: npm run test:kubernetes -- --full --only 200';
+  describe('under load', { skip: noLoad }, () => testAll(loadScenarios));
 
   describe('side by side', { concurrency }, () => {
     // The longest first.

@@ -40,16 +40,17 @@ add_ptp() {
 # A pod that was never added, or is removed again, is fine.
 remove_ptp() {
   for address in "$here"/addresses/*; do
-    [ "$(cat "$address/pod" 2>/dev/null)" = "$CNI_CONTAINERID" ] || continue
+    read -r owner 2>/dev/null <"$address/pod" || continue
+    [ "$owner" = "$CNI_CONTAINERID" ] || continue
     ip link delete "pod${address##*/}" 2>/dev/null || true
     rm -r -- "$address"
   done
 }
 
-# Making a directory succeeds for one caller only.
+# Making a directory succeeds for one caller only. What is taken the shell sees by itself: many addresses cost no processes.
 reserve() {
   number=2
-  until mkdir "$here/addresses/$number" 2>/dev/null; do
+  until [ ! -e "$here/addresses/$number" ] && mkdir "$here/addresses/$number" 2>/dev/null; do
     number=$((number + 1))
     [ "$number" -le 254 ] || fail 'no address is free'
   done

@@ -76,6 +76,8 @@ const kubeletSettings = ({ cluster, number, cgroup }: NodePlan) => ({
   nodeStatusUpdateFrequency: '1s',
   // A container that ended more than once starts again this soon, by default ever later up to five minutes.
   crashLoopBackOff: { maxContainerRestartPeriod: '2s' },
+  // As many as a node has addresses for, nearly.
+  maxPods: 250,
   makeIPTablesUtilChains: false,
   clusterDNS: [dnsAddressOf(cluster)],
   clusterDomain: 'cluster.local',

@@ -36,6 +36,8 @@ export type PodOptions = {
   readonly isBlock?: boolean;
   readonly isReadOnly?: boolean;
   readonly script?: string;
+  /** Nobody asks whether it is ready: to ask costs a process each second. */
+  readonly isUnasked?: boolean;
   /** The node that the scheduler has to choose, or, where it is not asked, the one that it has chosen. */
   readonly node?: string;
   /** The node that it is on while it can be there. */
@@ -52,7 +54,9 @@ export function pod(name: string, options: PodOptions): object {
     name: 'main',
     image: testImage,
     command: ['sh', '-c', `set -e; ${script}; touch /tmp/done; exec sleep 100000`],
-    readinessProbe: { exec: { command: ['test', '-e', '/tmp/done'] }, periodSeconds: 1 },
+    ...(options.isUnasked !== true && {
+      readinessProbe: { exec: { command: ['test', '-e', '/tmp/done'] }, periodSeconds: 1 },
+    }),
     ...(isBlock
       ? { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] }
       : { volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
