@@ -16,13 +16,16 @@ export type Names = ReturnType<typeof createNames>;
  */
 export function createNames(gateway: string, pool: string) {
   const prefix = `${gateway}.${pool}.`;
+  function idOf({ id, nonce }: Named): string {
+    const most = maxIdBytes - prefix.length - nonce.length - 1;
+    return `${prefix}${id.slice(0, most)}.${nonce}`;
+  }
   return {
-    idOf({ id, nonce }: Named): string {
-      const most = maxIdBytes - prefix.length - nonce.length - 1;
-      return `${prefix}${id.slice(0, most)}.${nonce}`;
-    },
+    idOf,
+    nonceOf,
     isOurs: (vendorId: string): boolean => vendorId.startsWith(prefix),
-    nonceOf: (vendorId: string): string => vendorId.slice(vendorId.lastIndexOf('.') + 1),
+    /** True for what has this id here. Its `name` there alone does not say so: people may change that. */
+    isOf: (vendorId: string, id: string): boolean => idOf({ id, nonce: nonceOf(vendorId) }) === vendorId,
     /** Nodes of two clusters may have the same id. */
     nodeIdOf(volumeId: string, nodeId: string): string {
       const whole = `${clusterOf(volumeId) ?? ''}.${nodeId}`;
@@ -30,4 +33,8 @@ export function createNames(gateway: string, pool: string) {
       return `${clusterOf(volumeId) ?? ''}.${createHash('sha256').update(nodeId).digest('hex')}`;
     },
   };
+}
+
+function nonceOf(vendorId: string): string {
+  return vendorId.slice(vendorId.lastIndexOf('.') + 1);
 }

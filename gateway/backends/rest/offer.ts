@@ -29,7 +29,7 @@ export function toBackend(storage: Storage): Backend {
         vendor.ask('getCapacity', { body: { ...kind, parameters: ownParameters(storage, parameters) } }),
     }),
     async *list() {
-      for await (const { name, id } of listVolumes(storage)) if (storage.names.isOurs(id)) yield name;
+      for await (const { name, id } of listVolumes(storage)) if (storage.names.isOf(id, name)) yield name;
     },
   };
 }

@@ -34,13 +34,14 @@ export function createSnapshots(storage: Storage): RestSnapshots {
   async function* list(): AsyncIterable<Found> {
     const groups = new Set<string>();
     for await (const { id, name, groupId } of listSnapshots(storage)) {
-      if (groupId === undefined && names.isOurs(id)) yield { nearId: name, snapshotId: id };
+      if (groupId === undefined && names.isOf(id, name)) yield { nearId: name, snapshotId: id };
       if (groupId !== undefined && names.isOurs(groupId)) groups.add(groupId);
     }
     for (const groupId of groups) {
       const group = await vendor.ask('getGroup', { groupId }).catch(noGroup);
-      for (const member of group?.snapshots.keys() ?? [])
-        yield { nearId: memberIdOf(group?.name ?? '', names.nonceOf(groupId), member), groupId };
+      if (!group || !names.isOf(groupId, group.name)) continue;
+      for (const member of group.snapshots.keys())
+        yield { nearId: memberIdOf(group.name, names.nonceOf(groupId), member), groupId };
     }
   }
 

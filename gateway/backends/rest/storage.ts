@@ -38,7 +38,7 @@ export async function findIds(storage: Storage, { id, nonce = '' }: VolumeRef): 
   if (nonce !== '') return [names.idOf({ id, nonce })];
   const found: string[] = [];
   for await (const volume of listVolumes(storage))
-    if (volume.name === id && names.isOurs(volume.id)) found.push(volume.id);
+    if (volume.name === id && names.isOf(volume.id, id)) found.push(volume.id);
   return found;
 }
 

@@ -123,6 +123,25 @@ test('a storage that does not know what is to be deleted is not believed', async
   await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
 });
 
+test('only what has the id is listed and deleted, whatever somebody called it at the storage', async t => {
+  const entries = [
+    ['gateway.acme.a.pvc-1.n1', 'a.pvc-1'],
+    ['gateway.acme.a.pvc-2.n2', 'a.pvc-3'],
+    ['gateway.other.a.pvc-3.n3', 'a.pvc-3'],
+    ['another.acme.a.pvc-3.n4', 'a.pvc-3'],
+    [`gateway.acme.a.${'x'.repeat(110)}.n5`, `a.${'x'.repeat(126)}`],
+  ] as const;
+  const page = json(200, { volumes: entries.map(([id, name]) => sampleVolume({ id, name })) });
+  const { backend, api } = await open(t, [page, page, page, { status: 204 }]);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.pvc-1', `a.${'x'.repeat(126)}`]);
+  await backend.delete({ id: 'a.pvc-3' });
+  await backend.delete({ id: 'a.pvc-1' });
+  assert.deepEqual(
+    api.received.slice(3).map(({ method, url }) => `${method} ${url}`),
+    ['GET /v1/volumes', 'GET /v1/volumes', `DELETE /v1/volumes/${vendorId}`],
+  );
+});
+
 test('a storage that does not answer is left alone for a while, and is asked again then', async t => {
   const steps = [reset, reset, json(200, made)];
   const { backend, api, logLines } = await open(t, steps, { breakAfter: 2, breakFor: '300ms' });
