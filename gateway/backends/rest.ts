@@ -46,9 +46,12 @@ const settings = z
     breakFor: duration.prefault('5s').describe('how long nothing is sent then, before it is tried again'),
     lookEvery: duration.prefault('30s').describe('how often it is asked what it can do'),
   })
-  .superRefine(({ url, allowHttp, token, oauth: server }, context) => {
+  .superRefine(({ url, allowHttp, token, oauth: server, audience, tls: files }, context) => {
     const report = (message: string): void => context.addIssue({ code: 'custom', message });
     if (token !== undefined && server) report('"token" and "oauth" exclude each other');
+    if (audience !== undefined && (token !== undefined || server))
+      report('"audience" is of tokens that this gateway signs, which "token" and "oauth" replace');
+    if (files && url.startsWith('http:')) report('"tls" needs an https address');
     for (const address of allowHttp ? [] : [url, ...(server ? [server.url] : [])])
       try {
         requirePrivate(address);

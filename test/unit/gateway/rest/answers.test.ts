@@ -250,7 +250,10 @@ test('settings that cannot be meant are refused', () => {
     { url: 'http://storage.acme.example' },
     { ...good, token: 'token', oauth },
     { ...good, oauth: { ...oauth, url: 'http://id.acme.example' } },
+    { ...good, token: 'token', audience: 'acme' },
+    { ...good, oauth, audience: 'acme' },
     { ...good, tls: { cert: 'cert.pem' } },
+    { url: 'http://127.0.0.1', tls: { cert: 'cert.pem', key: 'key.pem' } },
     { ...good, requestTimeout: 'soon' },
     { ...good, colour: 'red' },
   ];
