@@ -122,9 +122,13 @@ export async function listAll(
   throw fault(`a list ends within ${mostPages} pages`);
 }
 
+/** What follows the prefix in an id that the kit made, the seed first: a word that people begin names with is none. */
+const afterPrefix = /^\d*s\d+-/;
+
 /** True for what the kit made; the vendor names the snapshots of a group itself. */
 export function isOwn({ prefix }: Pick<Kit, 'prefix'>, entry: Readonly<Record<string, unknown>>): boolean {
-  return [entry['id'], entry['volumeId']].some(id => String(id).startsWith(prefix));
+  const ids = [entry['id'], entry['volumeId']].map(String);
+  return ids.some(id => id.startsWith(prefix) && afterPrefix.test(id.slice(prefix.length)));
 }
 
 /** The entries of a page of volumes or snapshots. */
