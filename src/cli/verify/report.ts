@@ -1,5 +1,6 @@
 import { isFinding } from './finding.ts';
-import { toCurl, type Exchange, type Target } from './http/exchange.ts';
+import { leastTokenLength } from './http/credentials.ts';
+import { toCurl, type Exchange, type Incoming, type Target } from './http/exchange.ts';
 import { requirements, type RequirementId } from './requirements.ts';
 
 /** What came of a check. WARN: a SHOULD that does not hold. */
@@ -103,7 +104,18 @@ export function countOutcomes(results: readonly Result[]): Readonly<Record<Outco
 }
 
 function withoutCredentials(made: Exchange): Exchange {
-  const { authorization, ...headers } = made.request.headers;
-  const shown = authorization === undefined ? headers : { authorization: 'Bearer …', ...headers };
-  return { ...made, request: { ...made.request, headers: shown } };
+  const { answer, request } = made;
+  const { authorization, ...headers } = request.headers;
+  if (authorization === undefined) return made;
+  return {
+    ...made,
+    request: { ...request, headers: { authorization: 'Bearer …', ...headers } },
+    ...(answer && { answer: withoutToken(answer, authorization.replace(/^Bearer /, '')) }),
+  };
+}
+
+/** A vendor that is wrong may repeat the token. */
+function withoutToken(answer: Incoming, token: string): Incoming {
+  if (token.length < leastTokenLength) return answer;
+  return JSON.parse(JSON.stringify(answer).replaceAll(token, '…')) as Incoming;
 }

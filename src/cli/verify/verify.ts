@@ -30,7 +30,8 @@ export const verifyCommand = {
 async function runOn(settings: Settings, started: VendorProcess | undefined): Promise<number> {
   const url = started?.url ?? (settings.url === undefined ? undefined : new URL(settings.url));
   if (!url) throw new Error('an address, or --start, is required');
-  if (settings['allow-http'] === 'false') requirePrivate(url.href);
+  if (settings['allow-http'] === 'false')
+    for (const address of [url.href, settings['oauth-url'] ?? url.href]) requirePrivate(address);
   const { seed = newSeed(), restart, start } = settings;
   const command = `fairlead verify ${start === undefined ? url.href : `--start '${start}'`}`;
   print(`${command} --seed ${seed}`);

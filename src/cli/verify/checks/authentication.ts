@@ -1,6 +1,6 @@
 import { vendorOperations } from '../../../api/operations.ts';
 import type { Checks } from '../check.ts';
-import type { Forgery } from '../http/credentials.ts';
+import { leastTokenLength, type Forgery } from '../http/credentials.ts';
 import { exchange, type Exchange } from '../http/exchange.ts';
 import { expect, skip } from '../finding.ts';
 import { expectNoVolume, makeVolume, specOf } from '../kit/fixtures.ts';
@@ -8,8 +8,6 @@ import type { Kit } from '../kit/kit.ts';
 import { inputFor } from '../kit/requests.ts';
 
 const hourS = 3_600;
-/** A shorter token may stand in an answer by chance. */
-const leastTokenLength = 8;
 
 /** Chapter 2. */
 export const authentication: Checks = {

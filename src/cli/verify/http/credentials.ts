@@ -33,6 +33,9 @@ export type OAuthOptions = {
   readonly scope?: string | undefined;
 };
 
+/** A shorter token may stand in an answer by chance. */
+export const leastTokenLength = 8;
+
 const lifetimeS = 300;
 const renewBeforeMs = 30_000;
 
@@ -76,7 +79,8 @@ export function oauthCredentials(options: OAuthOptions): Credentials {
 async function getToken({ url, client, secret, scope }: OAuthOptions) {
   const basic = Buffer.from(`${encodeURIComponent(client)}:${encodeURIComponent(secret)}`).toString('base64');
   const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
-  const response = await fetch(url, { method: 'POST', body, headers: { authorization: `Basic ${basic}` } });
+  const headers = { authorization: `Basic ${basic}` };
+  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'error' });
   const answer = Object(parseJson(await response.text())) as Readonly<Record<string, unknown>>;
   const { access_token: token, expires_in: seconds = 60 } = answer;
   if (!response.ok || typeof token !== 'string')

@@ -117,3 +117,19 @@ test('no report holds credentials', () => {
   for (const text of [JSON.stringify(report), toHtml(report), toJunit(report), ...lines])
     assert.doesNotMatch(text, /secret/);
 });
+
+test('a token that a vendor repeats is in no report', () => {
+  const { request, answer } = exchange;
+  const token = 'a-secret-token';
+  const made = {
+    ...exchange,
+    request: { ...request, headers: { authorization: `Bearer ${token}` } },
+    answer: { ...answer, headers: { 'x-who': token }, text: `"${token}"`, body: token },
+  };
+  const results = toResults('FL-2.1-8', fault('no token', { exchange: made }), { ...more, trail: [made] });
+  const whole = { ...report, results };
+  const lines = results.map(result => toLines(result, ''));
+  for (const text of [JSON.stringify(whole), toHtml(whole), toJunit(whole), ...lines])
+    assert.doesNotMatch(text, /secret/);
+  assert.equal(results[0]?.failure?.exchange?.answer?.text, '"…"');
+});

@@ -8,6 +8,9 @@ import { createClient, type StorageClient } from '../../../../src/api/client.ts'
 import { keyCredentials, tokenCredentials } from '../../../../src/cli/verify/http/credentials.ts';
 import type { Report, Result } from '../../../../src/cli/verify/report.ts';
 import { verify, type VerifyOptions } from '../../../../src/cli/verify/run.ts';
+import { verifySettings } from '../../../../src/cli/verify/settings.ts';
+import { verifyCommand } from '../../../../src/cli/verify/verify.ts';
+import { readSettings } from '../../../../src/lib/settings.ts';
 import { volumeSpec } from '../../../harness/gateway-harness.ts';
 import { serveGateway } from '../../../harness/served-gateway.ts';
 
@@ -81,6 +84,16 @@ test('a run does not begin where nothing answers, or the credentials are not acc
     verify({ ...options, credentials }),
     /does not accept the credentials: it answers 401/,
   );
+});
+
+test('neither a token nor a secret goes to another machine over plain HTTP, unless that is asked for', async () => {
+  const oauth = { 'oauth-url': 'http://id.example', 'oauth-client': 'a', 'oauth-secret': 's' };
+  for (const given of [{ url: 'http://vendor.example' }, { url: 'https://vendor.example', ...oauth }]) {
+    const argv = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+    const { values } = readSettings(verifySettings, { argv, env: {} });
+    assert.ok(values);
+    await assert.rejects(verifyCommand.run(values), /http is not encrypted/);
+  }
 });
 
 test('a fault has the request, the answer, a line for curl, and how it is repeated, without credentials', async t => {
