@@ -198,7 +198,7 @@ def main():
     env = os.environ
     cert, authority = env.get("TLS_CERT"), env.get("TLS_CLIENT_CA")
     Handler.token = env.get("TOKEN", "")
-    if not Handler.token and not authority:
+    if not (cert and authority) and (authority or not Handler.token):
         sys.exit("set TOKEN, or TLS_CERT, TLS_KEY and TLS_CLIENT_CA")
     Handler.storage = Storage(Path(env.get("DIR", "data")), int(env.get("CAPACITY", 100 * 2**30)))
     server = Server(("127.0.0.1", int(env.get("PORT", 0))), Handler)

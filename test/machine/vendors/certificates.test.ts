@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -28,6 +28,22 @@ for (const { language, command, skip } of referenceVendors.filter(one => one.lan
         results.map(({ id, outcome }) => `${id} ${outcome}`),
         ['FL-1.3-2 PASS', 'FL-2.2-1 PASS'],
       );
+    },
+  );
+
+for (const { language, command, skip } of referenceVendors.filter(one => one.language === 'python'))
+  test(
+    `the vendor in ${language} does not serve where nothing says who calls, or certificates cannot`,
+    { skip },
+    t => {
+      const [program, ...args] = command;
+      for (const given of [{}, { TLS_CLIENT_CA: 'ca' }, { TLS_CLIENT_CA: 'ca', TOKEN: 'token' }]) {
+        const variables = { TOKEN: '', DIR: temporaryDirectory(t), PORT: '0', ...given };
+        const env = { ...process.env, ...variables };
+        const { status, stderr } = spawnSync(program, args, { env, timeout: 20_000, encoding: 'utf8' });
+        assert.equal(status, 1);
+        assert.match(stderr, /^set TOKEN, or TLS_CERT, TLS_KEY and TLS_CLIENT_CA/);
+      }
     },
   );
 
