@@ -38,7 +38,7 @@ export const gatewaySettings = {
     optional: true,
   },
   'gateway-name': {
-    doc: 'what this gateway is called by the storage behind pools over REST, in tokens and in ids there; it never changes while they hold volumes',
+    doc: 'what this gateway is called by the storage behind pools over REST, in tokens and in ids there; it never changes while they hold volumes, and no other gateway of that storage has it',
     parse: gatewayName,
     default: 'gateway',
   },
