@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Attachment } from '../../../api/attachment.ts';
-import { skip } from '../finding.ts';
+import type { Attachment, AttachmentOf } from '../../../api/attachment.ts';
+import { fault, skip } from '../finding.ts';
 import { accessOf, makeNode } from './fixtures.ts';
 import type { Kit } from './kit.ts';
 
@@ -25,6 +25,7 @@ export async function openDisk(kit: Kit, volumeId: string): Promise<Disk> {
   const file = await open(path.file, path.flags).catch((error: NodeJS.ErrnoException) => {
     throw skip(`"${path.file}" cannot be opened on this machine (${error.code})`);
   });
+  if (attachment.protocol === 'loop') await requireImage(file, attachment);
   return {
     async read(offset, length) {
       const bytes = Buffer.alloc(length);
@@ -51,6 +52,14 @@ export async function withDisk<T>(kit: Kit, volumeId: string, work: (disk: Disk)
   } finally {
     await disk.close();
   }
+}
+
+/** A path is the vendor's word, and what is written there may be anybody's: only a file of the volume's size is taken. */
+async function requireImage(file: FileHandle, { path, sizeBytes }: AttachmentOf<'loop'>): Promise<void> {
+  const found = await file.stat();
+  if (found.isFile() && found.size === sizeBytes) return;
+  await file.close();
+  throw fault(`"${path}" is a file of ${sizeBytes} bytes, as the attachment says`);
 }
 
 /** Which file stands for the volume: its image, or one in its directory. */

@@ -84,9 +84,13 @@ export function createKit(options: OfCheck): Kit {
   const wire = createWire({ ...options, trail });
   const settle = createSettle(options, ask);
 
-  async function ask(id: OperationId, input: AnyInput, how: How = {}): Promise<Answer> {
+  async function call(id: OperationId, input: AnyInput, how: How = {}): Promise<Exchange> {
     ledger.note(id, input);
-    const made = await wire.call(id, input, how);
+    return wire.call(id, input, how);
+  }
+
+  async function ask(id: OperationId, input: AnyInput, how: How = {}): Promise<Answer> {
+    const made = await call(id, input, how);
     const { answer } = made;
     if (!answer) throw fault(`${id}: an answer, not ${made.error}`, { exchange: made });
     const { name } = Object(input['body']) as { readonly name?: string };
@@ -120,7 +124,7 @@ export function createKit(options: OfCheck): Kit {
   const has = (feature: Feature | 'nodes'): boolean =>
     (capabilities.features as readonly string[]).includes(feature);
   // All operations are asked alike; the types of each are those of its row.
-  return { ...options, ...wire, trail, has, ask, settle, done, refused, lose } as unknown as Kit;
+  return { ...options, ...wire, trail, has, call, ask, settle, done, refused, lose } as unknown as Kit;
 }
 
 /** What hangs for ever is not waited for in each check: an operation that was late twice gets a tenth of the time. */
