@@ -6,7 +6,7 @@ import type { Identity } from '../backend.ts';
 
 /** The gateway's identity, and the public keys by which others know it. */
 export type OwnIdentity = Identity & {
-  /** No keys until one was needed. */
+  /** No keys until one was needed. What is wrong with the file is not for whoever asks. */
   keySet(): Promise<JSONWebKeySet>;
 };
 
@@ -77,7 +77,10 @@ async function signToken(
 }
 
 async function publicKeys(keyFile: string): Promise<JSONWebKeySet> {
-  const keys = (await readKeys(keyFile)) ?? [];
+  const read = readKeys(keyFile).catch((error: unknown) => {
+    throw unavailableProblem('the public keys cannot be read', error);
+  });
+  const keys = (await read) ?? [];
   // Each member is named: whatever else a private key has stays here.
   return {
     keys: keys.map(({ kty, crv, x, y, kid, alg }) => ({ kty, crv, x, y, kid, alg, use: 'sig' }) as JWK),

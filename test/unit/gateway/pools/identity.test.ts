@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { serve } from '../../../fakes/vendors/far-gateway.ts';
@@ -78,4 +79,19 @@ test('a gateway publishes its keys to anybody, and makes none for who asks', asy
   const other = await serve(t, { pools, flags: ['--key-file', file] });
   const { keys } = (await (await fetch(`${other.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
   assert.deepEqual(keys, [{ ...publicJwk, alg: 'EdDSA', use: 'sig' }]);
+  writeFileSync(file, JSON.stringify({ keys: [publicJwk] }));
+  // What was read is shown for a moment.
+  const refused = await poll(
+    async () => {
+      const { status, body } = await fetch(`${other.url}/.well-known/jwks.json`).then(read);
+      return status === 200 ? undefined : { status, body };
+    },
+    { everyMs: 100, timeoutMs: 10_000 },
+  );
+  assert.equal(refused?.status, 503);
+  assert.ok(!refused.body.includes(directory), refused.body);
 });
+
+async function read(response: Response): Promise<{ readonly status: number; readonly body: string }> {
+  return { status: response.status, body: await response.text() };
+}
