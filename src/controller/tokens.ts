@@ -32,6 +32,7 @@ export function createTokenSource({ keyFile, issuer, audience, lifetimeMs }: Tok
     const token = await new SignJWT()
       .setProtectedHeader({ alg, kid })
       .setIssuer(issuer)
+      .setSubject(issuer)
       .setAudience(audience)
       .setIssuedAt(Math.floor(nowMs / 1000))
       .setExpirationTime(Math.floor((nowMs + lifetimeMs) / 1000))

@@ -17,6 +17,7 @@ for (const alg of ['EdDSA', 'ES256'] as const) {
     const { payload, protectedHeader } = await jwtVerify(token, publicKey, {
       algorithms: [alg],
       issuer: 'iss-a',
+      subject: 'iss-a',
       audience: 'aud-a',
     });
     assert.deepEqual(protectedHeader, { alg, kid: 'k1' });
