@@ -1,5 +1,5 @@
 import { preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import type { BlockPage, Snapshot, SnapshotPage } from '../../../src/api/snapshot.ts';
+import type { BlockPage, Snapshot } from '../../../src/api/snapshot.ts';
 import {
   memberIdOf,
   type Changes,
@@ -11,7 +11,7 @@ import {
   type Snapshots,
 } from '../../backend.ts';
 import { toParameters } from './parameters.ts';
-import { requireId as requireVolumeId, type Storage } from './storage.ts';
+import { readPages, requireId as requireVolumeId, type Storage } from './storage.ts';
 
 /** What a storage with snapshots does, whatever of it is offered. */
 export type RestSnapshots = {
@@ -85,11 +85,7 @@ export function createSnapshots(storage: Storage): RestSnapshots {
 }
 
 async function* listSnapshots({ vendor }: Storage): AsyncIterable<Snapshot> {
-  for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
-    const page: SnapshotPage = await vendor.ask('listSnapshots', { pageToken });
-    yield* page.snapshots;
-    pageToken = page.nextPageToken;
-  }
+  for await (const { snapshots } of readPages(page => vendor.ask('listSnapshots', page))) yield* snapshots;
 }
 
 /** A group that was deleted since its snapshots were listed has none. */

@@ -1,6 +1,6 @@
-import { preconditionProblem } from '../../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Capabilities } from '../../../src/api/storage.ts';
-import type { VolumePage } from '../../../src/api/volume.ts';
+import type { Volume } from '../../../src/api/volume.ts';
 import type { VolumeRef } from '../../backend.ts';
 import type { Names } from './names.ts';
 import type { Vendor } from './vendor.ts';
@@ -43,10 +43,20 @@ export async function findIds(storage: Storage, { id, nonce = '' }: VolumeRef): 
 }
 
 /** All volumes there. */
-export async function* listVolumes({ vendor }: Storage) {
+export async function* listVolumes({ vendor }: Storage): AsyncIterable<Volume> {
+  for await (const { volumes } of readPages(page => vendor.ask('listVolumes', page))) yield* volumes;
+}
+
+/** All pages of a list; UNAVAILABLE where one leads back to another, since the list would have no end. */
+export async function* readPages<Page extends { readonly nextPageToken?: string | undefined }>(
+  read: (asked: { readonly pageToken: string }) => Promise<Page>,
+): AsyncIterable<Page> {
+  const seen = new Set<string>();
   for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
-    const page: VolumePage = await vendor.ask('listVolumes', { pageToken });
-    yield* page.volumes;
+    if (seen.has(pageToken)) throw unavailableProblem('the storage has a list whose pages come again');
+    seen.add(pageToken);
+    const page: Page = await read({ pageToken });
+    yield page;
     pageToken = page.nextPageToken;
   }
 }

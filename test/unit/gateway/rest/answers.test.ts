@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import type { Backend } from '../../../../gateway/backend.ts';
+import { test } from 'node:test';
 import { rest } from '../../../../gateway/backends/rest.ts';
-import type { Capabilities } from '../../../../src/api/storage.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   hang,
@@ -14,19 +12,11 @@ import {
   sampleVolume,
   startStorageApi,
   type Step,
-  type StorageApi,
 } from '../../../fakes/storage-api.ts';
 import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
+import { offer, openRest } from './open-rest.ts';
 
-const offer: Capabilities = {
-  version: '1',
-  accessModes: ['SINGLE_NODE_WRITER'],
-  accessTypes: ['mount', 'block'],
-  features: ['expand'],
-  zeroed: true,
-  pools: [],
-};
 const volume = { id: 'a.pvc-1', nonce: 'n1' };
 const vendorId = 'gateway.acme.a.pvc-1.n1';
 const asked = {
@@ -39,30 +29,8 @@ const asked = {
 const made = sampleVolume({ id: vendorId, name: volume.id });
 const moment = { everyMs: 5, timeoutMs: 10_000 };
 
-type Opened = { readonly backend: Backend; readonly api: StorageApi; readonly logLines: readonly string[] };
-
-type Settings = Readonly<Record<string, unknown>> & { readonly offered?: Capabilities };
-
-/** Opens a pool over a storage that answers so, after it has said what it can do. */
-async function open(
-  t: TestContext,
-  steps: readonly Step[],
-  { offered = offer, ...settings }: Settings = {},
-): Promise<Opened> {
-  const directory = temporaryDirectory(t);
-  writeFileSync(join(directory, 'token'), 'secret\n');
-  // What it can do is asked when the pool is opened, and at once again.
-  const api = await startStorageApi(t, [json(200, offered), json(200, offered), ...steps]);
-  const { log, lines } = createMemoryLog();
-  const values = rest.settings.parse({ url: api.url, token: 'token', tries: 1, ...settings });
-  const backend = await rest.open(values, { name: 'acme', log, directory });
-  t.after(() => backend.close?.());
-  await api.until(2);
-  return { backend, api, logLines: lines };
-}
-
 test('a volume is created under a name that carries its nonce, without what nodes make a filesystem with', async t => {
-  const { backend, api } = await open(t, [json(201, made)]);
+  const { backend, api } = await openRest(t, [json(201, made)]);
   assert.deepEqual(await backend.create(asked), { sizeBytes: made.sizeBytes, context: {} });
   const [, , put] = api.received;
   assert.deepEqual([put?.method, put?.url], ['PUT', `/v1/volumes/${vendorId}`]);
@@ -73,7 +41,7 @@ test('a volume is created under a name that carries its nonce, without what node
 
 test('work that is under way is asked for again after the pause that the storage names', async t => {
   const underWay = json(202, { ...made, state: 'creating' }, { 'retry-after': '1' });
-  const { backend, api } = await open(t, [underWay, json(200, made)]);
+  const { backend, api } = await openRest(t, [underWay, json(200, made)]);
   const startMs = performance.now();
   await backend.create(asked);
   assert.ok(performance.now() - startMs >= 1_000);
@@ -85,7 +53,7 @@ test('work that is under way is asked for again after the pause that the storage
 
 test('work that does not end in time is left, and is not said to have failed', async t => {
   const underWay = json(202, undefined, { 'retry-after': '1' });
-  const { backend } = await open(t, [underWay], { workTimeout: '1s' });
+  const { backend } = await openRest(t, [underWay], { workTimeout: '1s' });
   await assert.rejects(backend.create(asked), isProblem('ABORTED'));
 });
 
@@ -105,7 +73,7 @@ const wrong: Readonly<Record<string, readonly [Step, RegExp]>> = {
 };
 for (const [what, [step, sentence]] of Object.entries(wrong))
   test(`a create that is answered with ${what} may still be running`, async t => {
-    const { backend } = await open(t, [step]);
+    const { backend } = await openRest(t, [step]);
     await assert.rejects(backend.create(asked), error => {
       assert.match((error as Error).message, sentence);
       return isProblem('UNAVAILABLE')(error);
@@ -114,37 +82,18 @@ for (const [what, [step, sentence]] of Object.entries(wrong))
 
 for (const code of ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION'] as const)
   test(`a create that the storage refuses with ${code} is refused so`, async t => {
-    const { backend } = await open(t, [problem(code, 'no')]);
+    const { backend } = await openRest(t, [problem(code, 'no')]);
     await assert.rejects(backend.create(asked), isProblem(code));
   });
 
 test('a storage that does not know what is to be deleted is not believed', async t => {
-  const { backend } = await open(t, [problem('NOT_FOUND', 'no such volume')]);
+  const { backend } = await openRest(t, [problem('NOT_FOUND', 'no such volume')]);
   await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
-});
-
-test('only what has the id is listed and deleted, whatever somebody called it at the storage', async t => {
-  const entries = [
-    ['gateway.acme.a.pvc-1.n1', 'a.pvc-1'],
-    ['gateway.acme.a.pvc-2.n2', 'a.pvc-3'],
-    ['gateway.other.a.pvc-3.n3', 'a.pvc-3'],
-    ['another.acme.a.pvc-3.n4', 'a.pvc-3'],
-    [`gateway.acme.a.${'x'.repeat(110)}.n5`, `a.${'x'.repeat(126)}`],
-  ] as const;
-  const page = json(200, { volumes: entries.map(([id, name]) => sampleVolume({ id, name })) });
-  const { backend, api } = await open(t, [page, page, page, { status: 204 }]);
-  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.pvc-1', `a.${'x'.repeat(126)}`]);
-  await backend.delete({ id: 'a.pvc-3' });
-  await backend.delete({ id: 'a.pvc-1' });
-  assert.deepEqual(
-    api.received.slice(3).map(({ method, url }) => `${method} ${url}`),
-    ['GET /v1/volumes', 'GET /v1/volumes', `DELETE /v1/volumes/${vendorId}`],
-  );
 });
 
 test('a storage that does not answer is left alone for a while, and is asked again then', async t => {
   const steps = [reset, reset, json(200, made)];
-  const { backend, api, logLines } = await open(t, steps, { breakAfter: 2, breakFor: '300ms' });
+  const { backend, api, logLines } = await openRest(t, steps, { breakAfter: 2, breakFor: '300ms' });
   for (let count = 0; count < 20; count++)
     await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
   assert.equal(api.received.length, 4);
@@ -162,7 +111,7 @@ test('a storage that does not answer is left alone for a while, and is asked aga
 });
 
 test('a refusal of the storage itself is an answer, however many come in a row', async t => {
-  const { backend, api } = await open(t, [problem('UNAVAILABLE', 'the disk is busy')], { breakAfter: 2 });
+  const { backend, api } = await openRest(t, [problem('UNAVAILABLE', 'the disk is busy')], { breakAfter: 2 });
   for (let count = 0; count < 6; count++)
     await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
   assert.equal(api.received.length, 8);
@@ -170,7 +119,7 @@ test('a refusal of the storage itself is an answer, however many come in a row',
 
 test('a storage that takes requests and never answers is left alone as well', async t => {
   const settings = { breakAfter: 1, requestTimeout: '1s', workTimeout: '2s' };
-  const { backend, api } = await open(t, [hang], settings);
+  const { backend, api } = await openRest(t, [hang], settings);
   await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'));
   await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
   assert.equal(api.received.length, 3);
@@ -179,7 +128,7 @@ test('a storage that takes requests and never answers is left alone as well', as
 test('the pool is what the storage says that it can do, now', async t => {
   const limits = { minimumVolumeBytes: 10, maximumVolumeBytes: 1_000, stepBytes: 10 };
   const more = { ...offer, features: ['expand', 'clone', 'capacity'], limits };
-  const { backend } = await open(t, [json(200, more)], { lookEvery: '20ms' });
+  const { backend } = await openRest(t, [json(200, more)], { lookEvery: '20ms' });
   assert.deepEqual([backend.sources, backend.sizes, backend.snapshots], [[], undefined, undefined]);
   assert.ok(await poll(() => backend.available && true, moment));
   assert.deepEqual(backend.sources, ['volume']);
@@ -188,7 +137,7 @@ test('the pool is what the storage says that it can do, now', async t => {
 });
 
 test('a storage that stops saying what it can do can do what it could, and that is logged once', async t => {
-  const { backend, api, logLines } = await open(t, [json(200, { version: '2' })], { lookEvery: '20ms' });
+  const { backend, api, logLines } = await openRest(t, [json(200, { version: '2' })], { lookEvery: '20ms' });
   await api.until(6);
   assert.ok(backend.expand);
   assert.equal(logLines.filter(line => line.includes('does not say what it can do')).length, 1);
@@ -202,7 +151,7 @@ test('volumes that hold bytes of others when they are new get no filesystem', as
     [offer, ['mount', 'block']],
   ] as const;
   for (const [offered, accessTypes] of rows) {
-    const { backend } = await open(t, [json(200, offered)], { offered });
+    const { backend } = await openRest(t, [json(200, offered)], { offered });
     assert.deepEqual(backend.accessTypes, accessTypes);
   }
 });
@@ -216,7 +165,7 @@ test('parameters are checked by the JSON Schema of the storage, which is passed 
     additionalProperties: false,
   };
   const offered = { ...offer, parameters: { volume: schema } };
-  const { backend } = await open(t, [json(200, offered)], { offered });
+  const { backend } = await openRest(t, [json(200, offered)], { offered });
   assert.deepEqual(backend.parameters.parse({ tier: 'a' }), { tier: 'a' });
   const { error } = backend.parameters.safeParse({ tier: 'c', colour: 'red' });
   assert.deepEqual(error?.issues.map(({ path }) => path.join('.')).toSorted(), ['colour', 'tier']);

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { json, sampleGroup, sampleSnapshot, sampleVolume } from '../../../fakes/storage-api.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { offer, openRest } from './open-rest.ts';
+
+test('only what has the id is listed and deleted, whatever somebody called it at the storage', async t => {
+  const entries = [
+    ['gateway.acme.a.pvc-1.n1', 'a.pvc-1'],
+    ['gateway.acme.a.pvc-2.n2', 'a.pvc-3'],
+    ['gateway.other.a.pvc-3.n3', 'a.pvc-3'],
+    ['another.acme.a.pvc-3.n4', 'a.pvc-3'],
+    [`gateway.acme.a.${'x'.repeat(110)}.n5`, `a.${'x'.repeat(126)}`],
+  ] as const;
+  const page = json(200, { volumes: entries.map(([id, name]) => sampleVolume({ id, name })) });
+  const { backend, api } = await openRest(t, [page, page, page, { status: 204 }]);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.pvc-1', `a.${'x'.repeat(126)}`]);
+  await backend.delete({ id: 'a.pvc-3' });
+  await backend.delete({ id: 'a.pvc-1' });
+  assert.deepEqual(
+    api.received.slice(3).map(({ method, url }) => `${method} ${url}`),
+    ['GET /v1/volumes', 'GET /v1/volumes', 'DELETE /v1/volumes/gateway.acme.a.pvc-1.n1'],
+  );
+});
+
+test('a list whose pages lead back to one another is not read for ever', async t => {
+  const pages = ['b', 'a', 'b'].map(nextPageToken => json(200, { volumes: [], nextPageToken }));
+  const { backend, api } = await openRest(t, pages);
+  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), isProblem('UNAVAILABLE'));
+  assert.equal(api.received.length, 5);
+});
+
+test('snapshots and groups are listed by the ids that they have here', async t => {
+  const offered = { ...offer, features: ['snapshots', 'groups'] };
+  const groupId = 'gateway.acme.a.group.n1';
+  const group = sampleGroup({ id: groupId, name: 'a.group' });
+  const snapshots = [
+    sampleSnapshot({ id: 'gateway.acme.a.cut.n2', name: 'a.cut' }),
+    sampleSnapshot({ id: 'gateway.acme.a.cut-2.n3', name: 'a.cut' }),
+    sampleSnapshot({ id: 'x', name: 'a.cut', groupId: 'gateway.other.a.group.n1' }),
+    sampleSnapshot({ id: 'y', name: 'a.cut', groupId }),
+  ];
+  const known = { ...group, snapshots: group.snapshots.map(one => Object.assign(one, { groupId })) };
+  for (const [name, members] of [
+    ['a.group', ['a.member-n1-0', 'a.member-n1-1']],
+    ['a.other', []],
+  ] as const) {
+    const { backend } = await openRest(t, [json(200, { snapshots }), json(200, { ...known, name })], {
+      offered,
+    });
+    assert.deepEqual(await Array.fromAsync(backend.snapshots?.list?.() ?? []), ['a.cut', ...members]);
+  }
+});
