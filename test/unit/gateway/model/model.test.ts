@@ -17,6 +17,7 @@ const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay } = process.env
 const usualRuns = isFull ? 70 : 20;
 const mostCommands = 100;
 const slots = 8;
+const mostRounds = 10;
 
 test('whatever is asked and whatever goes wrong, what must be there is there in the end, once, with its bytes', async t => {
   const directory = memoryDirectory(t);
@@ -55,12 +56,14 @@ function memoryDirectory(t: TestContext): string {
   return directory;
 }
 
-/** Nothing goes wrong any more: what is open is asked once more, and then nothing is left unfinished. */
+/** Nothing goes wrong any more: what is open is asked again, and then nothing is left unfinished. */
 async function finish(model: Model, world: World): Promise<void> {
   await world.calm();
   const gateway = world.gateway(0);
   await gateway.recovery.sweep();
-  for (const operation of model.open.values()) await askOnce(operation, model, { world, at: 0 });
+  // On a busy machine a gateway may stand still for as long as its claims hold, and then leaves the storage alone.
+  for (let rounds = 0; model.open.size > 0 && rounds < mostRounds; rounds++)
+    for (const operation of model.open.values()) await askOnce(operation, model, { world, at: 0 });
   assert.deepEqual([...model.open.values()], []);
   assert.equal(await gateway.recovery.sweep(), 0);
 }
