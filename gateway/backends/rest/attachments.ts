@@ -18,6 +18,7 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
         await vendor.ask('putNode', { nodeId, body: topology ? { topology } : {} });
         return attach();
       });
+      await requireWhole(found, volume, volumeId);
       return toReach(found, volume);
     },
     async detach(volume, nearNodeId) {
@@ -26,6 +27,16 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
         await vendor.ask('detachVolume', { volumeId, nodeId });
     },
   };
+
+  /** What was attached before it grew is answered with the size that it had then. */
+  async function requireWhole({ attachment }: AttachmentResource, volume: KnownVolume, volumeId: string) {
+    if (!attachment || attachment.sizeBytes >= volume.sizeBytes) return;
+    const { sizeBytes } = await vendor.ask('getVolume', { volumeId });
+    if (sizeBytes < volume.sizeBytes)
+      throw unavailableProblem(
+        `the storage attached volume "${volume.id}" with ${sizeBytes} of its ${volume.sizeBytes} bytes`,
+      );
+  }
 }
 
 /** Codes of who does not know a node, or knows it elsewhere than it is. */
@@ -36,10 +47,6 @@ function isOfNode(error: unknown): boolean {
 /** What the gateway adds to an attachment is the gateway's own, but for what the storage knows of the volume's content. */
 function toReach({ attachment }: AttachmentResource, volume: KnownVolume): Reach {
   if (!attachment) throw unavailableProblem(`the storage attached volume "${volume.id}" without saying how`);
-  if (attachment.sizeBytes < volume.sizeBytes)
-    throw unavailableProblem(
-      `the storage attached volume "${volume.id}" with ${attachment.sizeBytes} of its ${volume.sizeBytes} bytes`,
-    );
   const own = Object.entries(attachment).filter(([key]) => !Object.hasOwn(commonAttachmentFields, key));
   return {
     ...Object.fromEntries(own),

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { json, sampleVolume } from '../../../fakes/storage-api.ts';
+import { mounted } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { openRest } from './open-rest.ts';
+
+const volume = { id: 'a.pvc-1', nonce: 'n1' };
+const vendorId = 'gateway.acme.a.pvc-1.n1';
+const made = sampleVolume({ id: vendorId, name: volume.id });
+const grown = { ...volume, sizeBytes: 2 * made.sizeBytes, parameters: {} };
+const reach = { protocol: 'loop', path: '/images/pvc-1', attachmentId: 'x' };
+const attachment = { ...reach, sizeBytes: made.sizeBytes, readonly: false, mayFormat: true };
+const attached = { volumeId: vendorId, nodeId: 'a.n1', state: 'attached', readonly: false, attachment };
+const access = { nodeId: 'n1', attachmentId: 'y', capability: mounted, readonly: false };
+
+test('a volume that grew after it was attached is attached with the size that it had then', async t => {
+  const now = json(200, { ...made, sizeBytes: grown.sizeBytes });
+  const { backend } = await openRest(t, [json(200, attached), now]);
+  assert.deepEqual(await backend.attach(grown, access), { protocol: 'loop', path: reach.path });
+});
+
+test('a volume that is smaller than it was said to be is not attached', async t => {
+  const { backend } = await openRest(t, [json(201, attached), json(200, made)]);
+  await assert.rejects(backend.attach(grown, access), isProblem('UNAVAILABLE'));
+});
