@@ -5,13 +5,15 @@ import type { Volume } from '../../../../src/api/volume.ts';
 import { clusters, mounted, volumeSpec, type Gateway } from '../../../harness/gateway-harness.ts';
 import { areApart, type Model } from './model.ts';
 import type { Event, Operation, Zone } from './operations.ts';
+import type { ModelStorage } from './storage.ts';
 import { crash, type World } from './world.ts';
 
 /** Bytes of a size unit, and from one slot to the next. */
 export const mebibyte = 2 ** 20;
 export const slotBytes = 16_384;
 
-type Command = AsyncCommand<Model, World>;
+/** What is done to a world, and to the model of it. */
+export type Command = AsyncCommand<Model, World>;
 
 /** The event as a command; `count` is called when it runs. */
 export function toCommand(event: Event, count: () => void): Command {
@@ -20,7 +22,7 @@ export function toCommand(event: Event, count: () => void): Command {
     async run(model, world) {
       count();
       await play(event, model, world);
-      for (const [id, nodes] of world.attached)
+      for (const [id, nodes] of await world.storage.attached())
         assert.ok(nodes.size <= 1, `"${id}" is open to ${[...nodes].join(' and ')}`);
     },
     toString: () => JSON.stringify(event),
@@ -101,7 +103,7 @@ function settle(model: Model, { operation, expected, ended }: Answered): void {
 
 async function endOf(operation: Operation, { world, at }: Target): Promise<Ended> {
   try {
-    await world.unlessHung(at, ask(operation, world.gateway(at)));
+    await world.unlessHung(at, ask(operation, world.gateway(at), world.storage));
     return 'ok';
   } catch (error) {
     if (error === crash) return 'open';
@@ -110,7 +112,11 @@ async function endOf(operation: Operation, { world, at }: Target): Promise<Ended
   }
 }
 
-async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
+async function ask(
+  operation: Operation,
+  gateway: Gateway,
+  { mutable, readonly }: ModelStorage,
+): Promise<unknown> {
   const { id, kind } = operation;
   const [, name = ''] = id.split('.');
   if (kind === 'delete') return gateway.volumes.delete(clusters.a, id);
@@ -123,7 +129,7 @@ async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
       volumeId: operation.of,
       ...inZone(operation.zone),
     });
-  if (kind === 'modify') return gateway.changes.modify(clusters.a, id, { tier: operation.tier });
+  if (kind === 'modify') return gateway.changes.modify(clusters.a, id, { [mutable]: operation.tier });
   const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
   if (kind === 'expand') return gateway.changes.expand(clusters.a, id, { requiredBytes });
   if (kind === 'create') {
@@ -133,7 +139,7 @@ async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   }
   const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: id, nodeId: operation.node };
   if (kind === 'detach') return gateway.attachments.detach(key);
-  return gateway.attachments.attach(key, { capability: mounted, readonly: false });
+  return gateway.attachments.attach(key, { capability: mounted, readonly });
 }
 
 function inZone(zone: Zone | undefined) {

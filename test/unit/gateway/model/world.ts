@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
-import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { layFaults } from '../../../fakes/faulty-backend.ts';
 import { wrapBackend, type Around } from '../../../fakes/faulty-backend/wrap.ts';
 import { changing, type Rule } from '../../../fakes/faulty-backend/rules.ts';
-import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway-harness.ts';
-import { nodeZones, zones } from './model.ts';
+import { clusters, makeGateway, type Gateway } from '../../../harness/gateway-harness.ts';
+import { nodeZones } from './model.ts';
+import type { ModelStorage } from './storage.ts';
 
 /** Thrown where the gateway dies: nothing is recorded after that. */
 export const crash = new Error('the gateway died');
@@ -28,19 +28,28 @@ const rules: readonly Rule[] = [
   { on: 'all', chance: 0.2, fault: 'partial-page' },
   { on: 'all', chance: 0.05, fault: 'latency', leastMs: 0, mostMs: 2 },
 ];
-const leaseMs = 40;
 
-/** One gateway without its listener, and what watches over its storage. */
-type Life = { readonly gateway: Gateway; readonly watch: ReturnType<typeof watchHangs> };
+/** One gateway without its listener, its storage, and what watches over that. */
+type Life = {
+  readonly gateway: Gateway;
+  readonly backend: Backend;
+  readonly watch: ReturnType<typeof watchHangs>;
+};
+
+type WorldOptions = {
+  /** The path of the gateways' database. */
+  readonly store: string;
+  readonly storage: ModelStorage;
+  /** Of the faults. */
+  readonly seed: number;
+};
 
 /** Two gateways on one store, over one storage that goes wrong. */
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Makes a world in which nothing is there. */
-export async function openWorld(t: TestContext, store: string, seed: number) {
-  const attached = new Map<string, Set<string>>();
-  const spaces = zones.map(zone => ({ totalBytes: 2 ** 39, segments: { zone } }));
-  const storage = watchAttached(await openMemory(spaces), attached);
+export async function openWorld(t: TestContext, { store, storage, seed }: WorldOptions) {
+  const { leaseMs } = storage;
   const armed = new Map<number, Step['point']>();
   let faults = rules;
   let started = 0;
@@ -49,12 +58,13 @@ export async function openWorld(t: TestContext, store: string, seed: number) {
     armed.delete(at);
     // Each life has faults of its own.
     const fate = { rules: faults, seed: seed + started++ };
-    const watch = watchHangs(storage, inner => layFaults(inner, fate));
+    const backend = await storage.open();
+    const watch = watchHangs(backend, inner => layFaults(inner, fate));
     const checkpoint = ({ point }: Step): void => {
       if (armed.get(at) === point) throw crash;
     };
     const gateway = await makeGateway<Backend>(t, { store, backend: watch.backend, leaseMs, checkpoint });
-    return { gateway, watch };
+    return { gateway, backend, watch };
   }
 
   const lives: [Life, Life] = [await start(0), await start(1)];
@@ -62,9 +72,11 @@ export async function openWorld(t: TestContext, store: string, seed: number) {
 
   /** Drops the gateway, lets its claims run out, and starts another. */
   async function restart(at: number): Promise<void> {
-    await life(at).gateway.engine.close();
+    const { gateway, backend, watch } = life(at);
+    await gateway.engine.close();
     // It can record nothing any more.
-    life(at).watch.end();
+    watch.end();
+    await backend.close?.();
     await sleep(leaseMs + 5);
     lives[at] = await start(at);
   }
@@ -73,9 +85,9 @@ export async function openWorld(t: TestContext, store: string, seed: number) {
     await life(0).gateway.nodes.put(clusters.a, id, { topology: { zone } });
   return {
     storage,
-    /** Which nodes can reach which volume now, as the storage has it. */
-    attached: attached as ReadonlyMap<string, ReadonlySet<string>>,
     gateway: (at: number): Gateway => life(at).gateway,
+    /** What that gateway stands on, without faults. */
+    backend: (at: number): Backend => life(at).backend,
     restart,
     /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
     unlessHung: <T>(at: number, work: Promise<T>): Promise<T> => Promise.race([work, life(at).watch.hung]),
@@ -85,24 +97,14 @@ export async function openWorld(t: TestContext, store: string, seed: number) {
     /** From here on nothing goes wrong. */
     async calm(): Promise<void> {
       faults = [];
+      await storage.calm?.();
       await Promise.all([restart(0), restart(1)]);
     },
     async close(): Promise<void> {
-      for (const { gateway } of lives) await gateway.engine.close();
-    },
-  };
-}
-
-function watchAttached(inner: MemoryBackend, attached: Map<string, Set<string>>): MemoryBackend {
-  return {
-    ...inner,
-    async attach(volume, access) {
-      attached.set(volume.id, new Set(attached.get(volume.id)).add(access.nodeId));
-      return inner.attach(volume, access);
-    },
-    async detach(volume, nodeId) {
-      attached.get(volume.id)?.delete(nodeId);
-      return inner.detach(volume, nodeId);
+      for (const { gateway, backend } of lives) {
+        await gateway.engine.close();
+        await backend.close?.();
+      }
     },
   };
 }

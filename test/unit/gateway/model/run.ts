@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import {
+  assert as assertProperty,
+  asyncModelRun,
+  asyncProperty,
+  commands,
+  nat,
+  type Arbitrary,
+} from 'fast-check';
+import type { Backend } from '../../../../gateway/backend.ts';
+import type { Snapshot } from '../../../../src/api/snapshot.ts';
+import { clusters } from '../../../harness/gateway-harness.ts';
+import { seed } from '../../../harness/sample.ts';
+import { createModel, type Content, type Model, type ModelSnapshot } from './model.ts';
+import { askOnce, listAll, mebibyte, slotBytes, type Command } from './play.ts';
+import type { ModelStorage } from './storage.ts';
+import { openWorld, type World } from './world.ts';
+
+const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay } = process.env;
+const slots = 8;
+const mostRounds = 10;
+const contentBytes = slots * slotBytes;
+
+type Play = {
+  /** A storage in which nothing is there, for each run. */
+  openStorage(): Promise<ModelStorage>;
+  readonly command: Arbitrary<Command>;
+  readonly mostCommands: number;
+  readonly usualRuns: number;
+  /** A failure depends on the moment, and is not made smaller. */
+  readonly endOnFailure?: boolean;
+};
+
+/** Runs commands on worlds; what must be there is there in the end. False when the environment chose other runs than usual. */
+export async function assertPlays(t: TestContext, play: Play): Promise<boolean> {
+  const directory = memoryDirectory(t);
+  let stores = 0;
+  const script = commands([play.command], {
+    maxCommands: play.mostCommands,
+    size: 'max',
+    ...(replay !== undefined && { replayPath: replay }),
+  });
+  const property = asyncProperty(script, nat(), async (steps, faultSeed) => {
+    const storage = await play.openStorage();
+    const store = join(directory, `${stores++}.sqlite`);
+    const world = await openWorld(t, { store, storage, seed: faultSeed });
+    const model = createModel();
+    try {
+      await asyncModelRun(async () => ({ model, real: world }), steps);
+      await finish(model, world);
+      await assertSame(model, world);
+    } finally {
+      await world.close();
+    }
+  });
+  await assertProperty(property, {
+    seed,
+    numRuns: runs === undefined ? play.usualRuns : Number(runs),
+    endOnFailure: play.endOnFailure ?? false,
+    ...(path !== undefined && { path }),
+  });
+  return runs === undefined && path === undefined;
+}
+
+/** A directory in memory where there is such a thing: what the disk loses is not looked at here. */
+export function memoryDirectory(t: TestContext): string {
+  const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+  const directory = mkdtempSync(join(parent, 'fairlead-model-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Nothing goes wrong any more: what is open is asked again, and then nothing is left unfinished. */
+async function finish(model: Model, world: World): Promise<void> {
+  await world.calm();
+  const gateway = world.gateway(0);
+  await gateway.recovery.sweep();
+  // On a busy machine a gateway may stand still for as long as its claims hold, and then leaves the storage alone.
+  for (let rounds = 0; model.open.size > 0 && rounds < mostRounds; rounds++)
+    for (const operation of model.open.values()) await askOnce(operation, model, { world, at: 0 });
+  assert.deepEqual([...model.open.values()], []);
+  assert.equal(await gateway.recovery.sweep(), 0);
+}
+
+/** The model, the rows and the storage hold the same. */
+async function assertSame(model: Model, world: World): Promise<void> {
+  const { storage } = world;
+  const { mutable, topologyOf } = storage;
+  const backend = world.backend(1);
+  const attached = await storage.attached();
+  const volumes = await listAll(world.gateway(1));
+  const ids = [...model.volumes.keys()].sort();
+  const states = volumes.map(({ id, state, pending }) => ({ id, state, pending }));
+  assert.deepEqual(
+    states,
+    ids.map(id => ({ id, state: 'ready', pending: undefined })),
+  );
+  assert.deepEqual((await Array.fromAsync(backend.list?.() ?? [])).sort(), ids);
+  for (const { id, sizeBytes, attachments, mutableParameters, topology } of volumes) {
+    const { size, node, tier, content, zone } = model.volumes.get(id) ?? assert.fail(id);
+    assert.deepEqual(topology, topologyOf?.(zone), id);
+    assert.equal(sizeBytes, size * mebibyte, id);
+    assert.equal(await sizeOf(backend, id), sizeBytes, id);
+    const nodes = node === undefined ? [] : [node];
+    assert.deepEqual(
+      attachments.map(({ nodeId }) => nodeId),
+      nodes,
+    );
+    assert.deepEqual([...(attached.get(id) ?? [])], nodes, id);
+    assert.equal(mutableParameters?.[mutable], tier, id);
+    assert.equal(hashOf(storage.read(id, 0, contentBytes)), hashOfContent(content), `bytes of ${id}`);
+  }
+  await assertSnapshots(model, world);
+}
+
+async function assertSnapshots(model: Model, world: World): Promise<void> {
+  const { snapshots, groups } = world.gateway(1);
+  const known = new Map<string, ModelSnapshot>(model.snapshots);
+  for (const [id, members] of model.groups) {
+    const group = await groups.get(clusters.a, id);
+    assert.equal(group.state, 'ready', id);
+    assert.equal(group.snapshots.length, members.length, id);
+    for (const [index, member] of members.entries()) known.set(group.snapshots[index]?.id ?? id, member);
+  }
+  const listed = (await snapshots.list(clusters.a, { limit: 100 })).snapshots;
+  const ids = [...known.keys()].sort();
+  const listedIds = listed.map(({ id }) => id);
+  assert.deepEqual(listedIds, ids);
+  assert.deepEqual((await Array.fromAsync(world.backend(1).snapshots?.list?.() ?? [])).sort(), ids);
+  for (const snapshot of listed) await assertHolds(world, snapshot, known.get(snapshot.id));
+}
+
+async function assertHolds(
+  { storage }: World,
+  { id, volumeId, sizeBytes, state, topology }: Snapshot,
+  known?: ModelSnapshot,
+) {
+  assert.ok(known, id);
+  assert.deepEqual([volumeId, sizeBytes, state], [known.of, known.size * mebibyte, 'ready'], id);
+  assert.deepEqual(topology, storage.topologyOf?.(known.zone), id);
+  const bytes = await storage.readSnapshot({ id, volumeId, sizeBytes }, contentBytes);
+  assert.equal(hashOf(bytes), hashOfContent(known.content), id);
+}
+
+/** What the storage says when it is asked to grow a volume to no size. */
+async function sizeOf(backend: Backend, id: string): Promise<number | undefined> {
+  const nothing = { requiredBytes: 0, limitBytes: 0 };
+  return (await backend.expand?.({ id, sizeBytes: 0, parameters: {} }, nothing))?.sizeBytes;
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function hashOfContent(content: Content): string {
+  const bytes = new Uint8Array(contentBytes);
+  for (const [slot, value] of content) bytes[slot * slotBytes] = value;
+  return hashOf(bytes);
+}
