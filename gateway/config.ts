@@ -38,9 +38,9 @@ export const gatewaySettings = {
     optional: true,
   },
   'gateway-name': {
-    doc: 'what this gateway is called by the storage behind pools over REST, in tokens and in ids there; it never changes while they hold volumes, and no other gateway of that storage has it',
+    doc: 'what this gateway is called by the storage behind pools over REST, in tokens and in ids there; it never changes while they hold volumes, and no other gateway of that storage has it; without it: "gateway-" and the first 8 characters of the store\'s id',
     parse: gatewayName,
-    default: 'gateway',
+    optional: true,
   },
   'key-file': {
     doc: "JWKS file with the private keys that sign tokens for the storage behind pools over REST, the first of them; made when it is missing and one is needed; without it: the store's path with .keys.json",

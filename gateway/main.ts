@@ -65,11 +65,13 @@ export async function startGateway(
   await using opened = new AsyncDisposableStack();
   const adopted = config['adopt-pools'] ?? [];
   // A start that is refused leaves no store behind that nothing is known in.
-  const identity = createIdentity(config['gateway-name'], config['key-file'] ?? `${config.store}.keys.json`);
-  if (!existsSync(config.store)) await tryPools(config.config, { plugins, identity }, adopted);
+  if (!existsSync(config.store))
+    await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
   const engine = openSqlite(config.store);
   opened.defer(() => engine.close());
   const store = { id: await migrate(engine), reader: engine.reader, adopted };
+  // Two gateways that nobody named must not take each other's volumes at one storage for orphans of their own.
+  const identity = identify(config, `gateway-${store.id.slice(0, 8)}`);
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
   const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
   opened.defer(() => configuration.close());
@@ -124,6 +126,10 @@ export async function startGateway(
   const open = opened.move();
   const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
   return { ready, close: () => open.disposeAsync() };
+}
+
+function identify(config: GatewayConfig, unnamed: string): OwnIdentity {
+  return createIdentity(config['gateway-name'] ?? unnamed, config['key-file'] ?? `${config.store}.keys.json`);
 }
 
 async function tryPools(

@@ -6,6 +6,7 @@ import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { backends } from '../../../gateway/backends/index.ts';
 import { gatewaySettings, type GatewayConfig } from '../../../gateway/config.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
@@ -47,6 +48,25 @@ test('the client and the gateway speak the same language, from the first create 
   await client.deleteVolume({ volumeId: id }, call());
   await client.deleteNode({ nodeId: 'n1' }, call());
   await assert.rejects(client.getVolume({ volumeId: id }, call()), isProblem('NOT_FOUND'));
+});
+
+test('gateways that nobody named have names of their own at a storage, and keep them', async t => {
+  const names: string[] = [];
+  const { memory } = backends;
+  const open: typeof memory.open = (settings, pool) => {
+    names.push(pool.identity?.name ?? '');
+    return memory.open(settings, pool);
+  };
+  const [one, other] = [prepare(t), prepare(t)];
+  for (const directory of [one, other, one]) {
+    writePools(directory, { images: { backend: 'memory' } });
+    const options = { plugins: { memory: { ...memory, open } } };
+    await (await startGateway(configOf(directory), silentLog, options)).close();
+  }
+  const own = names.filter(name => /^gateway-[0-9a-f]{8}$/.test(name));
+  assert.equal(own.length, 3);
+  assert.equal(own[2], own[0]);
+  assert.notEqual(own[1], own[0]);
 });
 
 test('a gateway whose store has volumes in a pool that is not configured does not start', async t => {
