@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Report } from '../../../src/cli/verify/report.ts';
 import { brokenVendors } from '../../fakes/vendors/broken.ts';
 import { runKit } from '../../fakes/vendors/kit.ts';
@@ -11,39 +11,42 @@ import { isFull, sample, seed } from '../../harness/sample.ts';
 const seeds = Array.from({ length: isFull ? 50 : 3 }, (_, index) => (seed + index) % 2 ** 31);
 const serve = join(import.meta.dirname, '../../fakes/vendors/serve.ts');
 
-for (const { language, command, skip } of referenceVendors)
-  test(`the kit finds nothing in the vendor in ${language}, whatever the seed`, { skip }, async t => {
-    const hasKey = language === 'typescript';
-    for (const one of seeds) {
-      const report = await runKit(t, { command, seed: one, hasKey, hasData: noRoot === false });
-      assert.deepEqual(faultsOf(report), [], `seed ${one}`);
-      assert.deepEqual(report.left, [], `seed ${one}`);
-    }
-  });
-
-for (const [name, { wrong, caughtBy, needs, timeoutMs = 10_000 }] of sample(
-  'broken',
-  Object.entries(brokenVendors),
-  16,
-)) {
-  const skip = needs === 'data' && noRoot;
-  test(`the kit catches by ${caughtBy} that ${wrong}`, { skip }, async t => {
-    const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve, name];
-    const report = await runKit(t, {
-      command,
-      seed,
-      only: [caughtBy],
-      hasKey: needs === 'key',
-      hasData: needs === 'data',
-      timeoutMs,
+// A run waits more than it works.
+void describe('the kit', { concurrency: 3 }, () => {
+  for (const { language, command, skip } of referenceVendors)
+    test(`the kit finds nothing in the vendor in ${language}, whatever the seed`, { skip }, async t => {
+      const hasKey = language === 'typescript';
+      for (const one of seeds) {
+        const report = await runKit(t, { command, seed: one, hasKey, hasData: noRoot === false });
+        assert.deepEqual(faultsOf(report), [], `seed ${one}`);
+        assert.deepEqual(report.left, [], `seed ${one}`);
+      }
     });
-    const found = faultsOf(report);
-    assert.ok(
-      found.some(line => line.startsWith(`${caughtBy} `)),
-      `it finds ${found.join('\n') || 'nothing'}`,
-    );
-  });
-}
+
+  for (const [name, { wrong, caughtBy, needs, timeoutMs = 10_000 }] of sample(
+    'broken',
+    Object.entries(brokenVendors),
+    16,
+  )) {
+    const skip = needs === 'data' && noRoot;
+    test(`the kit catches by ${caughtBy} that ${wrong}`, { skip }, async t => {
+      const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve, name];
+      const report = await runKit(t, {
+        command,
+        seed,
+        only: [caughtBy],
+        hasKey: needs === 'key',
+        hasData: needs === 'data',
+        timeoutMs,
+      });
+      const found = faultsOf(report);
+      assert.ok(
+        found.some(line => line.startsWith(`${caughtBy} `)),
+        `it finds ${found.join('\n') || 'nothing'}`,
+      );
+    });
+  }
+});
 
 test('there is a broken vendor for each chapter of the requirements', () => {
   const chapters = new Set(Object.values(brokenVendors).map(({ caughtBy }) => caughtBy.slice(0, 4)));
