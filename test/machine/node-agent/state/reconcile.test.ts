@@ -41,13 +41,14 @@ for (const home of homes)
 
 /**
  * As a reboot does: mounts and devices go, directories stay. A device that anything else has open, such as udev or
- * another test's losetup, goes with that, and holds its mounts until then.
+ * another test's losetup, goes with that. Mounts go first: what is bound of a device that is free already would be taken for
+ * a use of it by the agent of another test, whose device it is next.
  */
 async function takeAway({ dir }: TestNode): Promise<void> {
   const isAway = await poll(
     () => {
-      for (const device of loopDevicesOf(dir)) spawnSync('losetup', ['--detach', device]);
       for (const path of mountsBelow(dir).toReversed()) spawnSync('umount', ['--', path]);
+      for (const device of loopDevicesOf(dir)) spawnSync('losetup', ['--detach', device]);
       return mountsBelow(dir).length + loopDevicesOf(dir).length === 0 || undefined;
     },
     { everyMs: 20, timeoutMs: 60_000 },
