@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { test } from 'node:test';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
-import { mountsBelow } from '../../../harness/machine.ts';
+import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import {
   MiB,
   openRealBench,
@@ -41,7 +41,6 @@ for (const [fate, befall] of Object.entries(fates))
           const image = { sizeBytes: 32 * MiB, content: 'ext4' };
           const { bench, agent: before, request } = await openVolume(openRealBench(t), { image, capability });
           await putUp(before, request);
-          const { path = '' } = before.records.get('c.v')?.device ?? {};
           befall(request.attachment.path, bench);
           const agent = isRestarted ? await startAgent(bench) : before;
           const second = { ...request, targetPath: `${request.targetPath}-second` };
@@ -49,7 +48,7 @@ for (const [fate, befall] of Object.entries(fates))
             await assert.rejects(use, { code: 'FAILED_PRECONDITION' });
           await takeDown(agent, request);
           assert.deepEqual(mountsBelow(bench.directory), []);
-          assert.equal(fileOf(path), undefined);
+          assert.deepEqual(loopDevicesOf(bench.directory), []);
           assert.deepEqual(agent.records.all(), []);
         },
       );
@@ -80,7 +79,7 @@ for (const [fate, befall] of Object.entries(fates))
       }
       await takeDown(agent, request);
       assert.deepEqual(mountsBelow(bench.directory), []);
-      assert.equal(fileOf(path), undefined);
+      assert.deepEqual(loopDevicesOf(bench.directory), []);
     },
   );
 
