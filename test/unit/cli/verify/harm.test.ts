@@ -11,27 +11,22 @@ import type { Kit } from '../../../../src/cli/verify/kit/kit.ts';
 import { verify } from '../../../../src/cli/verify/run.ts';
 import { sampleVolume } from '../../../fakes/storage-api.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { runOptions } from './options.ts';
 
 const size = 2 ** 20;
 
 test('what a vendor makes though it should refuse is removed, too', async t => {
   const volumes = new Set<string>();
   const url = await serveWithoutTokens(t, volumes);
-  const report = await verify({
-    target: { url },
-    credentials: tokenCredentials('a-token'),
-    prefix: 'verify.verify-',
-    timeoutMs: 5_000,
-    isThorough: false,
-    hasData: false,
-    allowForeign: false,
-    parameters: {},
-    mutable: {},
-    restart: undefined,
-    seed: 1,
-    only: ['FL-2.1-1'],
-    signal: new AbortController().signal,
-  });
+  const report = await verify(
+    runOptions({
+      target: { url },
+      credentials: tokenCredentials('a-token'),
+      prefix: 'verify.verify-',
+      timeoutMs: 5_000,
+      only: ['FL-2.1-1'],
+    }),
+  );
   assert.deepEqual(
     report.results.map(({ id, outcome }) => `${id} ${outcome}`),
     ['FL-2.1-1 FAIL'],

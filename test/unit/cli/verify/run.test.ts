@@ -13,6 +13,7 @@ import { verifyCommand } from '../../../../src/cli/verify/verify.ts';
 import { readSettings } from '../../../../src/lib/settings.ts';
 import { volumeSpec } from '../../../harness/gateway-harness.ts';
 import { serveGateway } from '../../../harness/served-gateway.ts';
+import { runOptions } from './options.ts';
 
 const inTime = () => ({ deadlineMs: Date.now() + 60_000 });
 
@@ -135,21 +136,13 @@ async function startRight(
   writeFileSync(keyFile, JSON.stringify(signers.a.privateJwk));
   const client = createClient({ url: url.href, token: () => signers.a.sign() });
   t.after(() => client.close());
-  const options = {
+  const options = runOptions({
     target: { url },
     credentials: keyCredentials({ keyFile, issuer: 'a', audience: 'fairlead' }),
     prefix: 'a.verify-',
     timeoutMs: 20_000,
-    isThorough: false,
-    hasData: false,
-    allowForeign: false,
-    parameters: {},
-    mutable: {},
-    restart: undefined,
-    seed: 1,
     only: [],
-    signal: new AbortController().signal,
-  };
+  });
   return { options, client };
 }
 
