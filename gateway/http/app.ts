@@ -1,8 +1,11 @@
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { requestId } from 'hono/request-id';
 import { matchedRoutes } from 'hono/route';
 import { allOperations, type OperationId } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
+import { readTraceparent } from '../../src/lib/trace.ts';
+import { withRequest, type CurrentRequest } from '../operations/request.ts';
+import type { Caller } from '../tenancy/cluster.ts';
 import type { Authenticate } from './auth.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
@@ -40,15 +43,28 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.use(async (c, next) => {
     const caller = await authenticate(c.req.header('authorization'));
     c.set('caller', caller);
-    using _ = turns.enter(caller, { requests: 1, bytes: 0 });
-    await turns.begin(caller, c.req.method === 'GET' ? usualMs.read : usualMs.change);
-    await next();
+    await withRequest(describe(c, caller), async () => {
+      using _ = turns.enter(caller, { requests: 1, bytes: 0 });
+      await turns.begin(caller, c.req.method === 'GET' ? usualMs.read : usualMs.change);
+      await next();
+    });
   });
   routeOperations(app, deps);
   if (!publicDocs) routeDocs(app, version);
   app.notFound(c => answerProblem(c, routeProblem(c), log));
   app.onError((error, c) => answerProblem(c, error, log));
   return app;
+}
+
+/** What is known of a request from here on. */
+function describe(c: Context<Env>, caller: Caller): CurrentRequest {
+  return {
+    requestId: c.get('requestId'),
+    caller,
+    traceparent: readTraceparent(c.req.header('traceparent')),
+    // Node.js makes a signal for whoever looks, and few do.
+    isGone: () => c.req.raw.signal.aborted,
+  };
 }
 
 /** One route for each row of the table. */

@@ -125,6 +125,8 @@ export type AskOptions = {
   readonly as?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Aborted when the caller goes away. */
+  readonly signal?: AbortSignal;
 };
 
 /** `store` is the path of a database that gateways share; `leaseMs` how long their claims hold. */
@@ -196,12 +198,13 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     ...services,
     recovery,
     logLines: lines,
-    async ask(route, { as = 'a', body, headers = {} } = {}) {
+    async ask(route, { as = 'a', body, headers = {}, signal } = {}) {
       const [method = 'GET', path = '/'] = route.split(' ');
       const token = await signers[as]?.sign();
       const response = await app.request(path, {
         method,
         headers: { authorization: `Bearer ${token}`, ...headers },
+        ...(signal && { signal }),
         ...(body !== undefined && {
           body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
         }),
