@@ -65,8 +65,7 @@ export async function createEnrolment(
 }
 
 function isSame({ caller }: KeyOwner, other: KeyOwner | undefined): boolean {
-  if (!other || caller === 'operator' || other.caller === 'operator') return caller === other?.caller;
-  return caller.name === other.caller.name;
+  return caller.role === other?.caller.role && caller.cluster?.name === other.caller.cluster?.name;
 }
 
 async function isUsable(key: PublicKey): Promise<boolean> {

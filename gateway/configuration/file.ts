@@ -23,6 +23,11 @@ const name = z.string().refine(isClusterName, {
 });
 
 const keysFile = z.string().min(1).describe('JWKS file with its public keys, relative to this file');
+const readersFile = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('JWKS file with the public keys of those who may read, and change nothing');
 
 /** Where a pool is: the topology that nodes report from which it is reached. */
 export const topologySchema = z
@@ -38,6 +43,7 @@ export const topologySchema = z
 export function clusterSchema(poolNames: readonly string[]) {
   return z.strictObject({
     keys: keysFile,
+    readers: readersFile,
     issuer: z.string().min(1).optional().describe('the "iss" of its tokens; without it: its name'),
     acceptAnyNode: z
       .boolean()
@@ -51,7 +57,7 @@ export function clusterSchema(poolNames: readonly string[]) {
 }
 
 /** The operators. */
-export const operatorsSchema = z.strictObject({ keys: keysFile });
+export const operatorsSchema = z.strictObject({ keys: keysFile, readers: readersFile });
 
 /** The whole file, for these backends; clusters may use pools of these names. */
 export function configFileSchema(found: FoundPlugins, poolNames: readonly string[]) {

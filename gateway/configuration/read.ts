@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { Enrolment } from '../http/auth.ts';
+import { callerName, type Caller } from '../tenancy/caller.ts';
 import { describeIssues } from '../volumes/validate.ts';
 import { createEnrolment, type Enrolled, keySetSchema } from './enrolment.ts';
 import { type ConfigFile, configFileSchema } from './file.ts';
@@ -42,10 +43,10 @@ export async function readConfiguration(
   const reading: Reading = { faults: [], keyFaults: [], files: new Map() };
   const read = (await readConfigFile(path, plugins, { ...reading, last })) ?? last;
   if (!read) return reading;
-  const enrolled = await Promise.all(callersOf(read.file, path).map(caller => readKeys(caller, reading)));
+  const enrolled = await Promise.all(keyFilesOf(read.file, path).map(one => readKeys(one, reading)));
   const enrolment = await createEnrolment(
     enrolled,
-    ({ caller }, detail) => reading.keyFaults.push({ cluster: nameOf(caller), detail }),
+    ({ caller }, detail) => reading.keyFaults.push({ cluster: callerName(caller), detail }),
     last?.enrolment,
   );
   return { ...reading, configuration: { ...read, enrolment } };
@@ -115,23 +116,27 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | un
     ?.range?.[0];
 }
 
-type Caller = Omit<Enrolled, 'keys'> & { readonly path: string };
+type KeyFile = Omit<Enrolled, 'keys'> & { readonly path: string };
 
-function callersOf({ clusters, operators }: ConfigFile, config: string): readonly Caller[] {
-  const beside = (file: string): string => resolve(dirname(config), file);
-  const callers = Object.entries(clusters).map(([name, { keys, issuer, acceptAnyNode, pools }]): Caller => ({
-    caller: { name, acceptAnyNode, pools },
-    issuer: issuer ?? name,
-    path: beside(keys),
-  }));
-  if (!operators) return callers;
-  const path = beside(operators.keys);
-  return [...callers, { caller: 'operator', issuer: 'operators', path }];
+/** The files with the keys of callers. */
+function keyFilesOf({ clusters, operators }: ConfigFile, config: string): readonly KeyFile[] {
+  const files: KeyFile[] = [];
+  const add = (caller: Caller, issuer: string, file: string | undefined): void => {
+    if (file !== undefined) files.push({ caller, issuer, path: resolve(dirname(config), file) });
+  };
+  for (const [name, { keys, readers, issuer = name, ...rest }] of Object.entries(clusters)) {
+    const cluster = { name, ...rest };
+    add({ role: 'controller', cluster }, issuer, keys);
+    add({ role: 'reader', cluster }, issuer, readers);
+  }
+  add({ role: 'operator' }, 'operators', operators?.keys);
+  add({ role: 'reader' }, 'operators', operators?.readers);
+  return files;
 }
 
 /** The keys of a caller: none of them when anything in the file is at fault. */
-async function readKeys({ path, ...owner }: Caller, { keyFaults, files }: Reading): Promise<Enrolled> {
-  const cluster = nameOf(owner.caller);
+async function readKeys({ path, ...owner }: KeyFile, { keyFaults, files }: Reading): Promise<Enrolled> {
+  const cluster = callerName(owner.caller);
   const { text, fault } = await readText(path, files);
   const refuse = (...details: readonly string[]): Enrolled => {
     keyFaults.push(...details.map(detail => ({ cluster, detail })));
@@ -145,10 +150,6 @@ async function readKeys({ path, ...owner }: Caller, { keyFaults, files }: Readin
   } catch {
     return refuse(`${path}: is not JSON`);
   }
-}
-
-function nameOf(caller: Caller['caller']): string {
-  return caller === 'operator' ? caller : caller.name;
 }
 
 type Text = { readonly text: string | undefined; readonly fault: string };

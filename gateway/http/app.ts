@@ -5,7 +5,7 @@ import { allOperations, type OperationId } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { readTraceparent } from '../../src/lib/trace.ts';
 import { withRequest, type CurrentRequest } from '../operations/request.ts';
-import type { Caller } from '../tenancy/cluster.ts';
+import { tenantOf, type Caller } from '../tenancy/caller.ts';
 import type { Authenticate } from './auth.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
@@ -44,8 +44,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
     const caller = await authenticate(c.req.header('authorization'));
     c.set('caller', caller);
     await withRequest(describe(c, caller), async () => {
-      using _ = turns.enter(caller, { requests: 1, bytes: 0 });
-      await turns.begin(caller, c.req.method === 'GET' ? usualMs.read : usualMs.change);
+      using _ = turns.enter(tenantOf(caller), { requests: 1, bytes: 0 });
+      await turns.begin(tenantOf(caller), c.req.method === 'GET' ? usualMs.read : usualMs.change);
       await next();
     });
   });

@@ -3,7 +3,7 @@ import type { JWTClaimValidationFailed } from 'jose/errors';
 import { jwtVerify } from 'jose/jwt/verify';
 import type { LocalJWKSet } from 'jose';
 import { Problem } from '../../src/api/problem.ts';
-import type { Caller } from '../tenancy/cluster.ts';
+import type { Caller } from '../tenancy/caller.ts';
 
 /** Whose a key is, and what its tokens name as their issuer. */
 export type KeyOwner = { readonly caller: Caller; readonly issuer: string };
@@ -67,7 +67,7 @@ async function verify(token: string, { keySet, owners }: Enrolment, audience: st
   if (iss !== owner.issuer) throw unauthenticatedProblem('the token\'s "iss" is not accepted');
   if (exp - iat > maxLifetimeS)
     throw unauthenticatedProblem(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
-  return { caller: owner.caller, untilMs: exp * 1_000 };
+  return { caller: { ...owner.caller, subject: protectedHeader.kid }, untilMs: exp * 1_000 };
 }
 
 const noKid = 'the token\'s header has no "kid"';

@@ -12,6 +12,7 @@ import { asProblem, invalidProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { requireNodeId } from '../attachments/nodes.ts';
+import { mayCall, tenantOf } from '../tenancy/caller.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
@@ -51,8 +52,9 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
   const { show, log, turns } = options;
   return async c => {
     const caller = c.get('caller');
-    if ((caller === 'operator') !== (operation.tag === 'admin')) throw routeProblem(c);
-    const request = { ...(await readRequest(c, operation, turns)), cluster: caller };
+    if (!mayCall(caller, operation)) throw routeProblem(c);
+    const { cluster } = caller;
+    const request = { ...(await readRequest(c, operation, turns)), ...(cluster && { cluster }) };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
     const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));
@@ -108,11 +110,14 @@ async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promi
   const length = headers.get('content-length');
   // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
-  using _ = turns.enter(c.get('caller'), { requests: 0, bytes: isSmall ? Number(length) : maxBodyBytes });
+  using _ = turns.enter(tenantOf(c.get('caller')), {
+    requests: 0,
+    bytes: isSmall ? Number(length) : maxBodyBytes,
+  });
   if (!isSmall) await limitBody(c, async () => {});
   const text = await readText(c);
   if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');
-  return turns.work(c.get('caller'), readLong(schema, text));
+  return turns.work(tenantOf(c.get('caller')), readLong(schema, text));
 }
 
 /** Refuses what is no UTF-8 instead of replacing it: two names would become one. */

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
-import type { Caller } from '../tenancy/cluster.ts';
+import { callerName, type Caller } from '../tenancy/caller.ts';
 import { overloaded } from '../tenancy/turns.ts';
 
 /** What is known of each request: who asks, and how it is named in logs. */
@@ -39,7 +39,7 @@ export function logProblem(c: Context<Env>, problem: Problem, log: Log): void {
     requestId: c.get('requestId'),
     code,
     detail,
-    ...(caller !== undefined && { cluster: caller === 'operator' ? caller : caller.name }),
+    ...(caller !== undefined && { cluster: callerName(caller) }),
     ...(stack !== undefined && { stack }),
   });
 }

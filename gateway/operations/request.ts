@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Caller } from '../tenancy/cluster.ts';
+import type { Caller } from '../tenancy/caller.ts';
 
 /** What is known, wherever it is worked on, of the request that is being served. */
 export type CurrentRequest = {

@@ -3,9 +3,9 @@ export type Cluster = {
   readonly name: string;
   /** Volumes may be attached to nodes that the cluster has not reported. */
   readonly acceptAnyNode: boolean;
-  /** The pools that it may use; undefined: all. */
-  readonly pools: readonly string[] | undefined;
+  /** The pools that it may use; absent: all. */
+  readonly pools?: readonly string[] | undefined;
 };
 
-/** Who sends requests: a cluster, or an operator, who may call the admin routes and nothing else. */
-export type Caller = Cluster | 'operator';
+/** Whose turn it is: a cluster's, its readers included, or that of all operators. */
+export type Tenant = Cluster | 'operator';

@@ -1,5 +1,5 @@
 import { unavailableProblem } from '../../src/api/problem.ts';
-import type { Caller } from './cluster.ts';
+import type { Tenant } from './cluster.ts';
 
 /** Shares the event loop between callers; see `createTurns`. */
 export type Turns = ReturnType<typeof createTurns>;
@@ -103,7 +103,7 @@ export function createTurns() {
   }
 
   /** Runs a piece of work, of a few milliseconds at most, once it is this caller's turn. */
-  async function take<T>(caller: Caller, piece: () => Promise<T>): Promise<T> {
+  async function take<T>(caller: Tenant, piece: () => Promise<T>): Promise<T> {
     const who = nameOf(caller);
     come(who);
     await wait(who, mostMs);
@@ -120,7 +120,7 @@ export function createTurns() {
     take,
 
     /** Waits until a request of the caller may begin, which takes about so many milliseconds of `usualMs`. */
-    async begin(caller: Caller, costMs: number): Promise<void> {
+    async begin(caller: Tenant, costMs: number): Promise<void> {
       const who = nameOf(caller);
       come(who);
       if (waiting.size > 0 || leftMs <= 0 || !isDue(who)) await wait(who, costMs);
@@ -128,7 +128,7 @@ export function createTurns() {
     },
 
     /** Takes the steps, as many in each turn as fit in a slice. */
-    async work<T>(caller: Caller, steps: Generator<void, T>): Promise<T> {
+    async work<T>(caller: Tenant, steps: Generator<void, T>): Promise<T> {
       for (;;) {
         const step = await take(caller, async () => takeSlice(steps));
         if (step.done) return step.value;
@@ -136,7 +136,7 @@ export function createTurns() {
     },
 
     /** Counts what a caller has in flight until that is disposed of; UNAVAILABLE, and nothing counted, when that is too much. */
-    enter(caller: Caller, load: Load): Disposable {
+    enter(caller: Tenant, load: Load): Disposable {
       const who = nameOf(caller);
       const own = loads.get(who) ?? { requests: 0, bytes: 0 };
       const count = (sign: 1 | -1): void => [own, all].forEach(sum => add(sum, load, sign));
@@ -175,6 +175,6 @@ function exceeds(load: Load, limit: Load): boolean {
 }
 
 /** No cluster has a slash in its name. */
-function nameOf(caller: Caller): string {
+function nameOf(caller: Tenant): string {
   return caller === 'operator' ? '/operator' : caller.name;
 }

@@ -26,6 +26,7 @@ import type { Engine } from '../../gateway/store.ts';
 import { openSqlite } from '../../gateway/stores/sqlite.ts';
 import { createOperations, type Operations, type Step } from '../../gateway/operations/operation.ts';
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
+import type { Caller } from '../../gateway/tenancy/caller.ts';
 import type { Cluster } from '../../gateway/tenancy/cluster.ts';
 import { createTurns, type Turns } from '../../gateway/tenancy/turns.ts';
 import { allOperations, problemSchema, problemsOf } from '../../src/api/operations.ts';
@@ -86,10 +87,10 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
   };
 }
 
-/** The enrolment of clusters, whose issuer is their name unless given; `any` accepts any node, `operator` is no cluster. */
+/** The enrolment of clusters, whose issuer is their name unless given, and of those in `callers`. */
 export function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string): Promise<Enrolment> {
   const enrolled = Object.entries(signers).map(([name, { publicJwk }]): Enrolled => ({
-    caller: name === 'operator' ? name : { name, acceptAnyNode: name === 'any', pools: undefined },
+    caller: callers[name] ?? { role: 'controller', cluster: { ...clusters.a, name } },
     issuer: issuer ?? name,
     keys: [publicJwk as PublicKey],
   }));
@@ -114,7 +115,7 @@ export type Gateway<B = Backend> = Services & {
   readonly recovery: Recovery;
   readonly operations: Operations;
   readonly logLines: readonly string[];
-  /** Asks as cluster `a`, unless `as` says otherwise; `operator` is no cluster. */
+  /** Asks as cluster `a`, unless `as` names another of `callers`. */
   ask(route: string, options?: AskOptions): Promise<Answer>;
   /** Another gateway on the same store, with the same pool unless another is given. */
   replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
@@ -149,6 +150,17 @@ export const clusters = {
   b: { name: 'b', acceptAnyNode: false, pools: undefined },
   any: { name: 'any', acceptAnyNode: true, pools: undefined },
 } as const satisfies Record<string, Cluster>;
+
+/** Who asks a gateway, by the name that `ask` takes: the clusters, those who read, and an operator. */
+export const callers: Readonly<Record<string, Caller>> = {
+  a: { role: 'controller', cluster: clusters.a },
+  b: { role: 'controller', cluster: clusters.b },
+  any: { role: 'controller', cluster: clusters.any },
+  'reader of a': { role: 'reader', cluster: clusters.a },
+  'reader of b': { role: 'reader', cluster: clusters.b },
+  'reader of operators': { role: 'reader' },
+  operator: { role: 'operator' },
+};
 
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
 export async function makeGateway<B extends Backend = FaultyBackend>(
@@ -277,7 +289,7 @@ let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
 
 function allSigners(): Promise<Readonly<Record<string, Signer>>> {
   signersOnce ??= Promise.all(
-    [...Object.keys(clusters), 'operator'].map(async name => [name, await createSigner(name)] as const),
+    Object.keys(callers).map(async name => [name, await createSigner(name)] as const),
   ).then(Object.fromEntries);
   return signersOnce;
 }

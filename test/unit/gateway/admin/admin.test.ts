@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allOperations } from '../../../../src/api/operations.ts';
 import {
   assertProblem,
   clusters,
-  makeGateway,
   type Answer,
   type AskOptions,
   type Gateway,
@@ -14,17 +12,6 @@ import { hour, newVolume, makeFaultyGateway, volumesIn } from '../faulty-gateway
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });
 }
-
-test('an operator may call the admin operations and nothing else, a cluster all others', async t => {
-  const { ask } = await makeGateway(t);
-  for (const { id, method, path, tag } of allOperations) {
-    const route = `${method} ${path.replaceAll(/\{\w+\}/g, 'a.x')}`;
-    const stranger = tag === 'admin' ? 'a' : 'operator';
-    const answer = await ask(route, { as: stranger, body: method === 'GET' ? undefined : {} });
-    assertProblem(answer, 404, 'NOT_FOUND');
-    assert.match(String(answer.body['detail']), /^there is no (GET|PUT|POST|DELETE) \//, id);
-  }
-});
 
 test('an audit shows what does not agree, and a repair mends it only when it is asked to', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['one'] });

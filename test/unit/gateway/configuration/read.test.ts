@@ -14,8 +14,8 @@ pools:
   files: { backend: dir, dir: /srv/files }
 clusters:
   east: { keys: a.jwks.json, pools: [fast] }
-  west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true }
-operators: { keys: none.jwks.json }
+  west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, readers: none.jwks.json }
+operators: { keys: none.jwks.json, readers: none.jwks.json }
 `;
 
 test('a file lists pools, clusters and operators', async t => {
@@ -27,10 +27,10 @@ test('a file lists pools, clusters and operators', async t => {
     files: { backend: 'dir', topology: undefined, settings: { dir: '/srv/files' } },
   });
   const east = { name: 'east', acceptAnyNode: false, pools: ['fast'] };
-  const west = { name: 'west', acceptAnyNode: true, pools: undefined };
+  const west = { name: 'west', acceptAnyNode: true };
   assert.deepEqual(Object.fromEntries(configuration.enrolment.owners), {
-    [a.kid]: { caller: east, issuer: 'east' },
-    [b.kid]: { caller: west, issuer: 'kubernetes' },
+    [a.kid]: { caller: { role: 'controller', cluster: east }, issuer: 'east' },
+    [b.kid]: { caller: { role: 'controller', cluster: west }, issuer: 'kubernetes' },
   });
   const names = ['gateway.yaml', 'a.jwks.json', 'b.jwks.json', 'none.jwks.json'];
   assert.deepEqual([...files.keys()].sort(), names.map(name => join(directory, name)).sort());

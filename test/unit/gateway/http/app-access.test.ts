@@ -32,52 +32,6 @@ test('what is no operation is NOT_FOUND, and without a good token everything is 
     }
 });
 
-const bodies: Readonly<Record<string, unknown>> = {
-  createVolume: volumeSpec('pvc-1'),
-  validateVolume: { capabilities: [mounted] },
-  expandVolume: { requiredBytes: 2 ** 21 },
-  modifyVolume: { mutableParameters: {} },
-  attachVolume: attachmentSpec,
-  createSnapshot: { name: 'cut', volumeId: 'a.source' },
-  createGroup: { name: 'g', volumeIds: ['a.source'] },
-};
-/** Every operation on what has an owner. */
-const ownerRoutes = allOperations
-  .map(({ id, tag, route }) => ({
-    tag,
-    route: route.replace(/\{(volume|snapshot|group)Id\}/, 'ID').replace('{nodeId}', 'n1'),
-    body: bodies[id],
-  }))
-  .filter(({ route, tag }) => route.includes('ID') && tag !== 'admin');
-
-for (const { route, body } of ownerRoutes) {
-  test(`${route} with another cluster's id answers as for one that is nowhere, and changes nothing`, async t => {
-    const gateway = await makeGateway(t);
-    const { ask, backend, engine } = gateway;
-    await prepareForeign(gateway);
-    const look = async (): Promise<unknown> => {
-      const kinds = ['volumes', 'snapshots', 'groups'];
-      const answers = await Promise.all(kinds.map(kind => ask(`GET /v1/${kind}/b.pvc-1`, { as: 'b' })));
-      return answers.map(({ status, body: shown }) => ({ status, shown }));
-    };
-    const before = await look();
-    const calls = backend.calls.length;
-    const asked = [t.mock.method(engine.reader, 'all'), t.mock.method(engine, 'transaction')];
-    const foreign = await ask(route.replace('ID', 'b.pvc-1'), { body });
-    const nowhere = await ask(route.replace('ID', 'b.never'), { body });
-    assert.equal(foreign.status, nowhere.status);
-    assert.equal(String(foreign.body['detail']).replace('pvc-1', 'never'), String(nowhere.body['detail']));
-    assert.ok(foreign.status === 404 || foreign.status === 204);
-    // What the store is not asked for takes no more time for what is there.
-    assert.deepEqual(
-      asked.map(({ mock }) => mock.callCount()),
-      [0, 0],
-    );
-    assert.deepEqual(await look(), before);
-    assert.equal(backend.calls.length, calls);
-  });
-}
-
 test("no list shows another cluster's volumes, nor does a page token open them", async t => {
   const gateway = await makeGateway(t);
   await prepareForeign(gateway);

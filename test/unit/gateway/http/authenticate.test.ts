@@ -116,7 +116,7 @@ function authenticateWith(enrolment: Enrolment): Authenticate {
 /** The cluster that sent the token. */
 async function nameOf(authenticate: Authenticate, token: string): Promise<string> {
   const caller = await authenticate(`Bearer ${token}`);
-  return caller === 'operator' ? assert.fail('an operator') : caller.name;
+  return caller.cluster?.name ?? assert.fail('an operator');
 }
 
 /** The detail says what is wrong, and nothing of the token. */

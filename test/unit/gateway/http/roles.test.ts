@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { allOperations, type OperationId } from '../../../../src/api/operations.ts';
+import {
+  callers,
+  makeGateway,
+  mounted,
+  volumeSpec,
+  type Answer,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import type { FaultyBackend } from '../faulty-backend.ts';
+
+/** Who may call what: the routes of a cluster or of operators; those that only read, or all. */
+const rights = {
+  a: { of: 'cluster', may: 'all' },
+  b: { of: 'cluster', may: 'all' },
+  any: { of: 'cluster', may: 'all' },
+  'reader of a': { of: 'cluster', may: 'read' },
+  'reader of b': { of: 'cluster', may: 'read' },
+  operator: { of: 'operators', may: 'all' },
+  'reader of operators': { of: 'operators', may: 'read' },
+} as const;
+
+/** Who owns what a route names: the cluster of the caller, another one, or nobody. */
+const owners = { own: 'a.pvc-1', foreign: 'b.pvc-1', nowhere: 'b.never' } as const;
+
+const bodies: Readonly<Partial<Record<OperationId, unknown>>> = {
+  getCapacity: { capabilities: [mounted] },
+  createVolume: volumeSpec('pvc-1'),
+  validateVolume: { capabilities: [mounted] },
+  expandVolume: { requiredBytes: 2 ** 21 },
+  modifyVolume: { mutableParameters: {} },
+  attachVolume: { capability: mounted, readonly: false },
+  createSnapshot: { name: 'pvc-1', volumeId: 'a.pvc-1' },
+  createGroup: { name: 'pvc-1', volumeIds: ['a.pvc-1'] },
+};
+
+const operations = allOperations.map(({ id, tag, method, path, route }) => ({
+  id,
+  of: tag === 'admin' ? 'operators' : 'cluster',
+  method,
+  hasOwner: tag !== 'admin' && /\{(volume|snapshot|group)Id\}/.test(path),
+  ask({ ask }: Gateway, as: string, resource: string): Promise<Answer> {
+    const ofResource = route.replace(/\{(volume|snapshot|group)Id\}/, resource).replace('{nodeId}', 'n1');
+    return ask(ofResource.replaceAll(/\{\w+\}/g, 'x'), {
+      as,
+      body: bodies[id] ?? (method === 'GET' ? undefined : {}),
+    });
+  },
+}));
+
+test('every caller has its rights in the table', () => {
+  assert.deepEqual(Object.keys(rights).sort(), Object.keys(callers).sort());
+});
+
+for (const [as, { of, may }] of Object.entries(rights)) {
+  test(`to ${as}, what is not for it is no route, whosever it names, and nothing is asked or changed`, async t => {
+    const gateway = await makeGateway(t);
+    await prepare(gateway);
+    const unchanged = watch(t, gateway);
+    for (const { id, ask } of operations.filter(
+      one => one.of !== of || (may === 'read' && one.method !== 'GET'),
+    ))
+      for (const resource of Object.values(owners)) {
+        const { status, body } = await ask(gateway, as, resource);
+        assert.equal(status, 404, id);
+        assert.match(String(body['detail']), /^there is no (GET|PUT|POST|DELETE) \//, id);
+      }
+    unchanged();
+  });
+
+  test(`to ${as}, everything else is a route`, async t => {
+    const gateway = await makeGateway(t);
+    await prepare(gateway);
+    for (const { id, ask } of operations.filter(
+      one => one.of === of && (may === 'all' || one.method === 'GET'),
+    )) {
+      const { status, body } = await ask(gateway, as, owners.own);
+      assert.ok(status !== 401 && !/^there is no [A-Z]+ \//.test(String(body['detail'])), id);
+    }
+  });
+}
+
+for (const as of ['a', 'reader of a'] as const)
+  for (const { id, method, ask } of operations.filter(
+    one => one.hasOwner && (as === 'a' || one.method === 'GET'),
+  ))
+    test(`to ${as}, ${id} of another cluster's is as of what is nowhere, and nothing is asked or changed`, async t => {
+      const gateway = await makeGateway(t);
+      await prepare(gateway);
+      const unchanged = watch(t, gateway);
+      const [foreign, nowhere] = [
+        await ask(gateway, as, owners.foreign),
+        await ask(gateway, as, owners.nowhere),
+      ];
+      unchanged();
+      assert.equal(foreign.status, nowhere.status);
+      const asIfNowhere = String(foreign.body['detail']).replace('pvc-1', 'never');
+      assert.equal(asIfNowhere, String(nowhere.body['detail']));
+      assert.ok(foreign.status === 404 || (foreign.status === 204 && method === 'DELETE'));
+    });
+
+/** Gives a check that nothing was read of the store or written there since: no time tells what is there. */
+function watch(t: TestContext, { engine, backend }: Gateway<FaultyBackend>): () => void {
+  const mocks = [t.mock.method(engine.reader, 'all'), t.mock.method(engine, 'transaction')];
+  const calls = backend.calls.length;
+  return () => {
+    const counts = mocks.map(({ mock }) => mock.callCount());
+    assert.deepEqual([...counts, backend.calls.length], [0, 0, calls]);
+  };
+}
+
+/** A volume that is attached, with a snapshot and a group, of a and of b. */
+async function prepare({ ask }: Gateway): Promise<void> {
+  for (const as of ['a', 'b']) {
+    const [id, name] = [`${as}.pvc-1`, 'pvc-1'];
+    await ask('PUT /v1/nodes/n1', { as, body: {} });
+    await ask(`PUT /v1/volumes/${id}`, { as, body: volumeSpec(name) });
+    await ask(`PUT /v1/volumes/${id}/attachments/n1`, { as, body: bodies.attachVolume });
+    await ask(`PUT /v1/snapshots/${id}`, { as, body: { name, volumeId: id } });
+    const { status } = await ask(`PUT /v1/groups/${id}`, { as, body: { name, volumeIds: [id] } });
+    assert.equal(status, 201);
+  }
+}
