@@ -119,7 +119,7 @@ pools:
   fast: { backend: image, dir: /srv/fast, capacity: 2Ti, topology: { csi.fairlead.dev/zone: a } }
   files: { backend: dir, dir: /srv/files, nfs: { server: nas.example, path: /srv/files } }
 clusters:
-  east: { keys: east.jwks.json, pools: [fast, files] }
+  east: { keys: east.jwks.json, pools: [fast, files], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { bytes: 2Ti } } } }
   west: { keys: west.jwks.json, acceptAnyNode: true }
 operators: { keys: operators.jwks.json }
 \`\`\`

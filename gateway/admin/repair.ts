@@ -5,8 +5,9 @@ import type { Operations } from '../operations/operation.ts';
 import type { Recovery } from '../operations/recovery.ts';
 import { newSnapshotRecord } from '../snapshots/record.ts';
 import type { Sql } from '../store.ts';
-import { snapshotTable } from '../tables/snapshots.ts';
-import { volumeTable } from '../tables/volumes.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
+import { type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { emptyVolumeRecord } from '../volumes/record.ts';
 import { audit, type Audit, type AuditOptions } from './audit.ts';
 
@@ -15,6 +16,9 @@ export type RepairOptions = AuditOptions & {
   readonly operations: Operations;
   readonly recovery: Recovery;
 };
+
+/** A row that keeps an id until what has it at the storage is removed. */
+type Tombstone = VolumeRecord | SnapshotRecord;
 
 /** What a repair would do. What the storage has not been seen to have for `safetyAgeMs` is not touched. */
 export function plan({ findings, foreign }: Audit, safetyAgeMs: number): readonly RepairStep[] {
@@ -64,35 +68,46 @@ export async function reclaim(
 ): Promise<void> {
   const { pool, kind, id } = orphan;
   const { backend } = pools.get(pool);
-  const forget = async (sql: Sql): Promise<void> =>
-    void (await (kind === 'volume' ? volumeTable : snapshotTable).remove(sql, { id }));
-  await operations.run<object, void, void>({
+  async function forget(sql: Sql, tombstone: Tombstone): Promise<void> {
+    await moveReservation(sql, tombstone, undefined);
+    await (kind === 'volume' ? volumeTable : snapshotTable).remove(sql, { id });
+  }
+  await operations.run<Tombstone, void, void>({
     operation: 'delete',
     subject: undefined,
     claims: [{ kind, id }],
     async intend(sql) {
-      if (await bury(sql, orphan)) return { intent: {} };
+      const tombstone = await bury(sql, orphan);
+      if (tombstone) return { intent: tombstone };
       throw new Problem('ABORTED', `${kind} "${id}" is known now`);
     },
     act: async () => (kind === 'volume' ? backend.delete({ id }) : backend.snapshots?.delete({ id })),
-    succeed: forget,
-    async fail(sql, { problem }) {
-      if (problem.code === 'FAILED_PRECONDITION') await forget(sql);
+    succeed: (sql, { intent }) => forget(sql, intent),
+    async fail(sql, { intent, problem }) {
+      if (problem.code === 'FAILED_PRECONDITION') await forget(sql, intent);
     },
   });
 }
 
-/** Records the tombstone, whose nonce is empty: it is for whatever has the id. False when there is a row. */
-function bury(sql: Sql, { pool, kind, id }: Pick<Finding, 'pool' | 'kind' | 'id'>): Promise<boolean> {
+/** Records the tombstone, whose nonce is empty: it is for whatever has the id. Undefined when there is a row. */
+async function bury(
+  sql: Sql,
+  { pool, kind, id }: Pick<Finding, 'pool' | 'kind' | 'id'>,
+): Promise<Tombstone | undefined> {
   const known = { id, cluster: clusterOf(id) ?? '', name: id, pool };
-  const state = 'deleting';
-  if (kind === 'volume') {
-    const volume = emptyVolumeRecord({ ...known, spec: { capabilities: [] }, source: undefined });
-    return volumeTable.insert(sql, { ...volume, nonce: '', state });
-  }
-  const asked = { ...known, volumeId: '', parameters: {} };
-  const snapshot = newSnapshotRecord(asked, { pool, segments: undefined, sizeBytes: 0 });
-  return snapshotTable.insert(sql, { ...snapshot, nonce: '', state });
+  const dead = { nonce: '', state: 'deleting' } as const;
+  const volume = {
+    ...emptyVolumeRecord({ ...known, spec: { capabilities: [] }, source: undefined }),
+    ...dead,
+  };
+  const of = { ...known, volumeId: '', parameters: {} };
+  const snapshot = { ...newSnapshotRecord(of, { pool, segments: undefined, sizeBytes: 0 }), ...dead };
+  const isNew =
+    kind === 'volume' ? await volumeTable.insert(sql, volume) : await snapshotTable.insert(sql, snapshot);
+  if (!isNew) return undefined;
+  const tombstone = kind === 'volume' ? volume : snapshot;
+  await moveReservation(sql, undefined, tombstone);
+  return tombstone;
 }
 
 function decide(

@@ -7,6 +7,7 @@ import {
   type Segments,
 } from '../../src/api/topology.ts';
 import type { FoundPlugins } from './plugins.ts';
+import { byteCount } from './schemas.ts';
 
 /** A pool as the file has it: its backend, where it is, and the backend's own settings, checked. */
 export type PoolEntry = {
@@ -39,6 +40,24 @@ export const topologySchema = z
   .refine(hasDistinctKeys, 'has keys that differ in case alone')
   .describe('where it is: the keys and values of the nodes from which it is reached; without it: all nodes');
 
+const count = z.int().nonnegative().optional();
+const limits = {
+  bytes: byteCount.optional().describe('the most bytes of volumes and snapshots together, such as 10Ti'),
+  volumes: count.describe('the most volumes'),
+  snapshots: count.describe('the most snapshots, members of groups included'),
+};
+
+/** What a cluster may have; its `pools` must be among these. */
+export function quotaSchema(poolNames: readonly string[]) {
+  const poolName = z.string().refine(one => poolNames.includes(one), {
+    error: ({ input }) => `there is no pool "${String(input)}"`,
+  });
+  return z.strictObject({
+    ...limits,
+    pools: z.record(poolName, z.strictObject(limits)).optional().describe('the same for single pools'),
+  });
+}
+
 /** A cluster; its `pools` must be among these. */
 export function clusterSchema(poolNames: readonly string[]) {
   return z.strictObject({
@@ -53,6 +72,9 @@ export function clusterSchema(poolNames: readonly string[]) {
       .array(z.enum(poolNames, { error: ({ input }) => `there is no pool "${String(input)}"` }))
       .optional()
       .describe('the pools that it may use; without it: all'),
+    quota: quotaSchema(poolNames)
+      .optional()
+      .describe('the most that it may have: `bytes`, `volumes`, `snapshots`, and `pools.NAME` with the same'),
   });
 }
 

@@ -14,6 +14,7 @@ import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { requireQuota } from '../tenancy/quotas.ts';
 import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
 import { isWritable } from '../volumes/sources.ts';
@@ -39,7 +40,7 @@ export type Asked = Ref & {
 };
 /** With what is known before the transaction: the spaces of the pool, and what snapshots take if it says so. */
 type Planned = Asked & {
-  readonly cluster: string;
+  readonly cluster: Cluster;
   readonly pools: Pools;
   readonly requirement: Requirement;
   readonly spaces: readonly Space[] | undefined;
@@ -92,7 +93,7 @@ async function plan(
     const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
     if (bytes !== undefined) bytesOf.set(id, bytes);
   }
-  return { ...asked, cluster: cluster.name, pools, requirement, spaces, bytesOf };
+  return { ...asked, cluster, pools, requirement, spaces, bytesOf };
 }
 
 /** The volumes stay claimed until all is created, and are not deleted before that is ready. */
@@ -122,7 +123,8 @@ function parametersIn({ kind, parameters, pools }: Planned, pool: string): Recor
 
 /** Ids of members of a group are made of their nonce, so that none is another snapshot's. */
 async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRecord[]): Promise<Recorded> {
-  const { kind, id, cluster, name } = planned;
+  const { kind, id, name } = planned;
+  const cluster = planned.cluster.name;
   const pool = requireOnePool(planned, volumes);
   const parameters = parametersIn(planned, pool);
   const isGroup = kind === 'group';
@@ -142,7 +144,7 @@ async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRec
 /** RESOURCE_EXHAUSTED when it would not be where it is asked for, or there is no space for what it takes. */
 async function recordMember(
   sql: Sql,
-  { pools, requirement, spaces }: Planned,
+  { cluster, pools, requirement, spaces }: Planned,
   member: SnapshotRecord,
 ): Promise<void> {
   const { id, volumeId, segments, reservedBytes: bytes } = member;
@@ -154,6 +156,7 @@ async function recordMember(
   const topologies = segments && [segments];
   const where = { pool: pools.get(member.pool), spaces };
   await requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' });
+  await requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 });
   await moveReservation(sql, undefined, member);
   await snapshotTable.insert(sql, member);
 }

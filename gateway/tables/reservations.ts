@@ -2,19 +2,39 @@ import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlValue } from '../store.ts';
 import { integer, segmentsText, table, text } from './table.ts';
 
-/** What a volume or snapshot takes of its pool; undefined `segments`: it is in none, or not created yet. */
+/** A volume or snapshot (which has a `volumeId`), and what it takes of its pool; undefined `segments`: it is in none, or not created yet. */
 export type Reserved = {
   readonly pool: string;
   readonly segments: Segments | undefined;
   readonly cluster: string;
   readonly reservedBytes: number;
+  readonly volumeId?: string;
 };
+
+/** What a cluster has of something: how many bytes are reserved, and how many volumes and snapshots there are. */
+export type Usage = { readonly bytes: number; readonly volumes: number; readonly snapshots: number };
 
 /** What is reserved in all, of each pool. */
 export const reservationTable = table('reservations', {
   key: ['pool', 'segments', 'cluster'],
-  columns: { pool: text(), segments: text(), cluster: text(), bytes: integer() },
+  columns: {
+    pool: text(),
+    segments: text(),
+    cluster: text(),
+    bytes: integer(),
+    volumes: integer(),
+    snapshots: integer(),
+  },
+  indexes: ['reservations_by_cluster on reservations (cluster)'],
 });
+
+/** What gives the table of an older store its counts. */
+export const addCounts: readonly string[] = [
+  ...['volumes', 'snapshots'].map(
+    name => `alter table reservations add column ${name} bigint not null default 0`,
+  ),
+  'create index reservations_by_cluster on reservations (cluster)',
+];
 
 /**
  * Counts that what was reserved as `before` is reserved as `after` from now on; undefined is nothing. It belongs into the
@@ -26,9 +46,25 @@ export async function moveReservation(
   after: Reserved | undefined,
 ): Promise<void> {
   if (before && after && keyOf(before).join() === keyOf(after).join())
-    return add(sql, after, after.reservedBytes - before.reservedBytes);
-  if (before) await add(sql, before, -before.reservedBytes);
-  if (after) await add(sql, after, after.reservedBytes);
+    return add(sql, after, { bytes: after.reservedBytes - before.reservedBytes, count: 0 });
+  if (before) await add(sql, before, { bytes: -before.reservedBytes, count: -1 });
+  if (after) await add(sql, after, { bytes: after.reservedBytes, count: 1 });
+}
+
+/** What the cluster has in each pool in which it has something, snapshots and what can be restored included. */
+export async function readUsage(
+  sql: Reader,
+  cluster: string,
+): Promise<readonly (Usage & { readonly pool: string })[]> {
+  const sums = 'sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots';
+  const query = `select pool, ${sums} from reservations where cluster = ? group by pool order by pool`;
+  const rows = await sql.all(query, cluster);
+  return rows.map(({ pool, bytes, volumes, snapshots }) => ({
+    pool: String(pool),
+    bytes: Number(bytes),
+    volumes: Number(volumes),
+    snapshots: Number(snapshots),
+  }));
 }
 
 /** How many bytes are reserved in the pool by all clusters, in one topology or, without `segments`, in all. */
@@ -46,21 +82,29 @@ export async function sumReserved(
 export async function recountReservations(sql: Sql): Promise<void> {
   await sql.run('delete from reservations');
   await sql.run(
-    `insert into reservations (pool, segments, cluster, bytes)
-     select pool, coalesce(segments, ''), cluster, sum(reserved_bytes) from (
-       select pool, segments, cluster, reserved_bytes from volumes
-       union all select pool, segments, cluster, reserved_bytes from snapshots
+    `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots)
+     select pool, coalesce(segments, ''), cluster, sum(reserved_bytes), sum(volumes), sum(snapshots) from (
+       select pool, segments, cluster, reserved_bytes, 1 as volumes, 0 as snapshots from volumes
+       union all select pool, segments, cluster, reserved_bytes, 0 as volumes, 1 as snapshots from snapshots
      ) as reserved group by pool, coalesce(segments, ''), cluster`,
   );
 }
 
-async function add(sql: Sql, reserved: Reserved, bytes: number): Promise<void> {
-  if (bytes === 0) return;
+async function add(
+  sql: Sql,
+  reserved: Reserved,
+  { bytes, count }: { readonly bytes: number; readonly count: -1 | 0 | 1 },
+): Promise<void> {
+  if (bytes === 0 && count === 0) return;
+  const isSnapshot = reserved.volumeId !== undefined;
   await sql.run(
-    `insert into reservations (pool, segments, cluster, bytes) values (?, ?, ?, ?)
-     on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes`,
+    `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?)
+     on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes,
+       volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`,
     ...keyOf(reserved),
     bytes,
+    isSnapshot ? 0 : count,
+    isSnapshot ? count : 0,
   );
 }
 

@@ -5,12 +5,12 @@ import { clockTable } from './clock.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
 import { nodeTable } from './nodes.ts';
-import { recountReservations, reservationTable } from './reservations.ts';
+import { addCounts, recountReservations, reservationTable } from './reservations.ts';
 import { snapshotTable } from './snapshots.ts';
 import { volumeTable } from './volumes.ts';
 
 /** Which tables a store has; a release that changes them raises it, and changes those that it finds. */
-const version = 2;
+const version = 3;
 
 const tables = [
   volumeTable,
@@ -30,6 +30,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...['volumes', 'snapshots'].map(name => `alter table ${name} add column nonce text not null default ''`),
     ...clockTable.ddl,
   ],
+  3: addCounts,
 };
 
 /**

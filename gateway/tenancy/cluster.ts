@@ -1,3 +1,11 @@
+import type { Usage } from '../tables/reservations.ts';
+
+/** The most that a cluster may have in all, snapshots and what can be restored included; absent: no limit. */
+export type Limits = { readonly [What in keyof Usage]?: number | undefined };
+
+/** A cluster's limits, and those for single pools. */
+export type Quota = Limits & { readonly pools?: Readonly<Record<string, Limits>> | undefined };
+
 /** A cluster that may use the gateway. Only its token says which one sent a request. */
 export type Cluster = {
   readonly name: string;
@@ -5,6 +13,8 @@ export type Cluster = {
   readonly acceptAnyNode: boolean;
   /** The pools that it may use; absent: all. */
   readonly pools?: readonly string[] | undefined;
+  /** What it may have; absent: as much as there is. */
+  readonly quota?: Quota | undefined;
 };
 
 /** Whose turn it is: a cluster's, its readers included, or that of all operators. */

@@ -11,6 +11,7 @@ import { findAttachments } from '../tables/attachments.ts';
 import { findVolume, type Pending, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn } from '../tenancy/ownership.ts';
+import { requireQuota } from '../tenancy/quotas.ts';
 import { changeVolume, requireReadyVolume, toKnownVolume, toVolume } from './record.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
 import { readParameters } from './validate.ts';
@@ -90,6 +91,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
           if (sizeBytes >= requiredBytes) return undefined;
           const bytes = Math.max(heldBytes, chooseSize(asked, pool.backend.sizes));
           await requireSpace(sql, { pool, spaces }, { bytes, heldBytes, topologies: segments && [segments] });
+          await requireQuota(sql, cluster, { pool: name, bytes: bytes - heldBytes });
           return { asked, reservedBytes: bytes };
         },
         async act(volume) {

@@ -11,7 +11,9 @@ import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { requireQuota } from '../tenancy/quotas.ts';
 import { undoVolume } from './delete.ts';
 import { anywhere, choiceSteps, isOneOf, requirementSteps } from './placement.ts';
 import {
@@ -33,7 +35,11 @@ type Creating = {
 };
 /** A volume that is there; `created` when it was not there before. */
 type Created = { readonly record: VolumeRecord; readonly created: boolean };
-type Where = { readonly pool: Pool; readonly spaces: readonly Space[] | undefined };
+type Where = {
+  readonly cluster: Cluster;
+  readonly pool: Pool;
+  readonly spaces: readonly Space[] | undefined;
+};
 
 /** Creates the volume, or finds that it is there and fits. */
 export async function createVolume(options: ServiceOptions, asked: Asked): Promise<Created> {
@@ -54,7 +60,7 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
     // A volume that is copied must not change meanwhile.
     claims: spec.source?.kind === 'volume' ? [resource, toResource(spec.source)] : [resource],
-    intend: sql => intendCreate(sql, asNew, { pool, spaces }),
+    intend: sql => intendCreate(sql, asNew, { cluster, pool, spaces }),
     act: creating => create(pool.backend, creating),
     async succeed(sql, { intent: { record }, effect: { sizeBytes, context: own = {}, segments } }) {
       const context = { ...own, ...formatOptionsOf(record.spec.parameters ?? {}) };
@@ -106,6 +112,7 @@ async function intendCreate(
   const wanted = { requiredBytes: Math.max(requiredBytes, sizeOfSource(source)), limitBytes };
   const bytes = chooseSize(wanted, where.pool.backend.sizes);
   const space = await requireSpace(sql, where, { bytes, topologies });
+  await requireQuota(sql, where.cluster, { pool: where.pool.name, bytes, volumes: 1 });
   const segments = space?.segments;
   const reserved = { ...record, reservedBytes: bytes, segments };
   await moveReservation(sql, undefined, reserved);

@@ -22,6 +22,14 @@ test('a key file or a cluster that changes takes effect, and unchanged files are
   write('a.jwks.json', { keys: [a.publicJwk, other.publicJwk] });
   await served.readAgain();
   assert.deepEqual(kids(), [a.kid, other.kid]);
+  write('gateway.yaml', {
+    pools: { one: memory },
+    clusters: { a: { ...clusters.a, quota: { bytes: '1Gi' } } },
+  });
+  await served.readAgain();
+  assert.partialDeepStrictEqual(served.enrolment().owners.get(a.kid)?.caller, {
+    cluster: { quota: { bytes: 2 ** 30 } },
+  });
   write('gateway.yaml', { pools: { one: memory } });
   await served.readAgain();
   assert.deepEqual(kids(), []);

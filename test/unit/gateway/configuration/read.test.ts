@@ -13,7 +13,7 @@ pools:
   fast: { backend: image, dir: /srv/fast/, capacity: 10Gi, topology: { csi.fairlead.dev/zone: a } }
   files: { backend: dir, dir: /srv/files }
 clusters:
-  east: { keys: a.jwks.json, pools: [fast] }
+  east: { keys: a.jwks.json, pools: [fast], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { snapshots: 9 } } } }
   west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, readers: none.jwks.json }
 operators: { keys: none.jwks.json, readers: none.jwks.json }
 `;
@@ -26,7 +26,8 @@ test('a file lists pools, clusters and operators', async t => {
     fast: { backend: 'image', topology, settings: { dir: '/srv/fast', capacity: 10 * 2 ** 30 } },
     files: { backend: 'dir', topology: undefined, settings: { dir: '/srv/files' } },
   });
-  const east = { name: 'east', acceptAnyNode: false, pools: ['fast'] };
+  const quota = { bytes: 10 * 2 ** 40, volumes: 500, pools: { fast: { snapshots: 9 } } };
+  const east = { name: 'east', acceptAnyNode: false, pools: ['fast'], quota };
   const west = { name: 'west', acceptAnyNode: true };
   assert.deepEqual(Object.fromEntries(configuration.enrolment.owners), {
     [a.kid]: { caller: { role: 'controller', cluster: east }, issuer: 'east' },
@@ -46,7 +47,7 @@ test('all faults are reported at once, each with its line and its path', async t
   old: { backend: floppy }
   Bad_Name: { backend: memory }
 clusters:
-  east: { keys: a.jwks.json, pools: [fast, slow], quota: { volumes: 5 } }
+  east: { keys: a.jwks.json, pools: [fast, slow], quota: { volumes: -5, pools: { slow: {} } } }
 operators: {}
 extra: 1
 `;
@@ -58,7 +59,8 @@ extra: 1
     /^7: pools\.old\.backend: "floppy" is none of dir, image, memory.*: none is installed at/,
     /^8: pools\.Bad_Name: must have lower-case letters/,
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
-    /^10: clusters\.east\.quota: is not known$/,
+    /^10: clusters\.east\.quota\.pools\.slow: there is no pool "slow"$/,
+    /^10: clusters\.east\.quota\.volumes: too small/,
     /^11: operators\.keys: /,
     /^12: extra: is not known$/,
   ];

@@ -53,6 +53,9 @@ test('the store of an older release gets the columns and tables that are new, an
     await volumeTable.insert(sql, record);
     for (const name of ['volumes', 'snapshots']) await sql.run(`alter table ${name} drop column nonce`);
     await sql.run('drop table clock');
+    await sql.run('drop index reservations_by_cluster');
+    for (const name of ['volumes', 'snapshots'])
+      await sql.run(`alter table reservations drop column ${name}`);
     await sql.run('update schema_version set version = 1');
   });
   await migrate(engine);
