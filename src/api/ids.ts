@@ -5,6 +5,7 @@ export const maxIdBytes = 128;
 export const maxMapBytes = 4_096;
 
 const encoder = new TextEncoder();
+const asciiExpression = /^[\0-\x7f]*$/;
 const nul = '\\u0000';
 const lastControls = '\\u001F\\u007F-\\u009F';
 const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -32,10 +33,11 @@ export function clusterOf(id: string): string | undefined {
 
 /** How many bytes the text has in UTF-8. */
 export function byteLength(text: string): number {
-  return encoder.encode(text).length;
+  // Nearly all text, of which a body of topologies has much.
+  return asciiExpression.test(text) ? text.length : encoder.encode(text).length;
 }
 
 /** How many bytes the map's keys and values have together. */
 export function mapByteLength(map: Readonly<Record<string, string>>): number {
-  return byteLength(Object.entries(map).flat().join(''));
+  return Object.entries(map).reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(value), 0);
 }
