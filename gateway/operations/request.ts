@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { callerGone, Problem } from '../../src/api/problem.ts';
 import type { Caller } from '../tenancy/caller.ts';
 
 /** What is known, wherever it is worked on, of the request that is being served. */
@@ -24,4 +25,17 @@ export function withRequest<T>(request: CurrentRequest, work: () => T): T {
 /** The request that the caller of this works for; undefined for what the gateway does by itself, as when it recovers. */
 export function currentRequest(): CurrentRequest | undefined {
   return storage.getStore();
+}
+
+const late = new Problem('DEADLINE_EXCEEDED', 'the caller has given up');
+
+/**
+ * Comes before work begins, or goes on that nothing has come of yet: throws when its caller has gone away or given up. What
+ * nobody asked for is wanted.
+ */
+export function requireWanted(): void {
+  const request = currentRequest();
+  if (!request) return;
+  if (request.deadlineMs !== undefined && Date.now() >= request.deadlineMs) throw late;
+  if (request.isGone()) throw callerGone;
 }

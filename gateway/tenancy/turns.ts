@@ -1,4 +1,5 @@
 import { unavailableProblem } from '../../src/api/problem.ts';
+import { requireWanted } from '../operations/request.ts';
 import type { Tenant } from './cluster.ts';
 
 /** Shares the event loop between callers; see `createTurns`. */
@@ -15,6 +16,8 @@ const mostMs = 16;
 /** While others are there, requests of a caller with several begin in so much of the time, and in what it left of the last milliseconds. */
 const share = 1 / 2;
 const savedMs = 4;
+/** After a slice of long work a caller rests so many times as long while others are there: it leaves garbage to collect as well. */
+const longRest = 2;
 /** Who asked for something so lately is there, in milliseconds. */
 const recentMs = 100;
 
@@ -107,12 +110,13 @@ export function createTurns() {
     const who = nameOf(caller);
     come(who);
     await wait(who, mostMs);
+    requireWanted();
     const startMs = performance.now();
     try {
       return await piece();
     } finally {
       const endMs = performance.now();
-      restUntilMs.set(who, areSeveral(endMs) ? endMs + (endMs - startMs) : 0);
+      restUntilMs.set(who, areSeveral(endMs) ? endMs + longRest * (endMs - startMs) : 0);
     }
   }
 
@@ -123,8 +127,10 @@ export function createTurns() {
     async begin(caller: Tenant, costMs: number): Promise<void> {
       const who = nameOf(caller);
       come(who);
-      if (waiting.size > 0 || leftMs <= 0 || !isDue(who)) await wait(who, costMs);
-      else spend(who, costMs);
+      if (waiting.size > 0 || leftMs <= 0 || !isDue(who)) {
+        await wait(who, costMs);
+        requireWanted();
+      } else spend(who, costMs);
     },
 
     /** Takes the steps, as many in each turn as fit in a slice. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { withRequest, type CurrentRequest } from '../../../../gateway/operations/request.ts';
 import { createTurns, usualMs } from '../../../../gateway/tenancy/turns.ts';
+import type { Problem } from '../../../../src/api/problem.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { clusters } from '../../../harness/gateway-harness.ts';
 
@@ -44,6 +46,45 @@ test('a request begins though long work of its caller never ends', async () => {
   await turns.begin(a, usualMs.read);
   hasBegun = true;
   assert.equal(await work, 'done');
+});
+
+test('long work ends with its caller, and a request that waits for its turn does not begin', async () => {
+  const turns = createTurns();
+  const caller = { isGone: false };
+  let steps = 0;
+  const endless = function* (): Generator<void> {
+    for (; steps < 1_000_000; steps++) {
+      caller.isGone ||= steps > 10;
+      yield;
+    }
+  };
+  const request: CurrentRequest = {
+    requestId: 'one',
+    caller: { role: 'controller', cluster: a },
+    isGone: () => caller.isGone,
+  };
+  const begun = withRequest(request, () => [
+    turns.work(a, endless()),
+    ...Array.from({ length: 200 }, () => turns.begin(a, usualMs.change)),
+  ]);
+  const ended = await Promise.allSettled(begun);
+  assert.ok(steps < 1_000_000);
+  const codes = new Set(
+    ended.map(one => (one.status === 'rejected' ? (one.reason as Problem).code : 'begun')),
+  );
+  assert.deepEqual([...codes], ['CANCELLED']);
+});
+
+test('work whose deadline has passed does not begin', async () => {
+  const turns = createTurns();
+  const late: CurrentRequest = {
+    requestId: 'one',
+    caller: { role: 'controller', cluster: a },
+    deadlineMs: Date.now() - 1,
+    isGone: () => false,
+  };
+  const work = withRequest(late, () => turns.take(a, async () => 'begun'));
+  await assert.rejects(work, isProblem('DEADLINE_EXCEEDED'));
 });
 
 test('between two slices of long work the event loop goes on', async () => {
