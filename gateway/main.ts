@@ -75,7 +75,7 @@ export async function startGateway(
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
   const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
   opened.defer(() => configuration.close());
-  const { pools } = configuration;
+  const { pools, clusters } = configuration;
   await requireKnownPools(engine.reader, pools);
   const leaseMs = config['claim-lease'];
   const operations = createOperations({ engine, leaseMs, checkpoint });
@@ -88,7 +88,7 @@ export async function startGateway(
     keepDeletedMs: config['keep-deleted'],
   });
   const recovery = createRecovery({ engine, services, log, leaseMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns });
+  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];

@@ -4,17 +4,22 @@ import { Problem } from '../../src/api/problem.ts';
 import { readInPieces } from '../tables/paging.ts';
 import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { audit } from './audit.ts';
+import { createListings } from './listings.ts';
+import type { ListingOptions } from './state.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
+
+/** The rows that are for operators. */
+type AdminId = {
+  readonly [Id in keyof Rows]: Rows[Id]['route'] extends `${string} /v1/admin/${string}` ? Id : never;
+}[keyof Rows];
 
 /** What operators do, one member for each of their operations. */
 export type Admin = {
-  readonly [Id in 'audit' | 'repair' | 'listDeletedVolumes' | 'restoreVolume']: (
-    request: Request<Rows[Id]>,
-  ) => Promise<Output<Rows[Id]>>;
+  readonly [Id in AdminId]: (request: Request<Rows[Id]>) => Promise<Output<Rows[Id]>>;
 };
 
 /** What the work of operators needs. */
-export type AdminOptions = Omit<RepairOptions, 'stuckAfterMs'>;
+export type AdminOptions = Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
 
 /** Most entries in an answer, which is to stay below what a body may have. */
 const maxEntries = 10_000;
@@ -23,6 +28,7 @@ const maxEntries = 10_000;
 export function createAdmin(options: AdminOptions): Admin {
   const { reader, transaction } = options.engine;
   return {
+    ...createListings(options),
     async audit({ stuckAfterMs }) {
       const { findings } = await audit({ ...options, stuckAfterMs });
       return { findings: findings.slice(0, maxEntries), total: findings.length };

@@ -53,6 +53,8 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   return {
     pools,
     enrolment: () => current.enrolment,
+    /** The clusters as the file has them, by their names. */
+    clusters: () => current.file.clusters,
     /** What is wrong with the keys of clusters now, for a metric. */
     keyFaults: () => read.keyFaults,
     /**

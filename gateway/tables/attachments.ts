@@ -35,6 +35,18 @@ export function findAttachments(sql: Reader, volumeId: string): Promise<readonly
   return attachmentTable.select(sql, { volumeId }, 'order by node_id');
 }
 
+/** The attachments of volumes that follow one another by id, by these. */
+export async function findAttachmentsOf(
+  sql: Reader,
+  volumes: readonly { readonly id: string }[],
+): Promise<ReadonlyMap<string, readonly AttachmentRecord[]>> {
+  const [first, last] = [volumes[0], volumes.at(-1)];
+  if (!first || !last) return new Map();
+  const between = 'and volume_id between ? and ? order by volume_id, node_id';
+  const found = await attachmentTable.select(sql, {}, between, first.id, last.id);
+  return Map.groupBy(found, ({ volumeId }) => volumeId);
+}
+
 /** Which volumes are attached to the node, or being attached or detached, by id. */
 export async function listVolumesOnNode(
   sql: Reader,

@@ -5,8 +5,18 @@ import { maxBodyBytes } from '../../src/api/operations.ts';
 /** Which page of a list: at most `limit` entries after what `pageToken` names. */
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
 
+/** The lists of what all clusters have. */
+export type AnyListName =
+  | 'volumes'
+  | 'snapshots'
+  | 'attachments'
+  | 'nodes'
+  | 'pools'
+  | 'clusters'
+  | 'operations';
+
 /** The lists that have pages. A token of one is no token of another. */
-export type ListName = 'volumes' | 'snapshots' | 'health' | 'nodes';
+export type ListName = 'volumes' | 'snapshots' | 'health' | 'nodes' | `any-${AnyListName}`;
 
 /** A page ends before its text passes this many characters: written at once, it is the work of two milliseconds. */
 const pageTextCap = maxBodyBytes / 8;
@@ -14,13 +24,21 @@ const pageTextCap = maxBodyBytes / 8;
 /** How many rows are read at a time; they are the work of a few milliseconds. */
 const pieceSize = 50;
 
-/** The id after which the page begins; the first begins after none. ABORTED when this list of this cluster gave no such token. */
-export function fromPageToken(cluster: string, pageToken: string | undefined, list: ListName): string {
+/**
+ * The id after which the page begins; the first begins after none. ABORTED when this list of this cluster, or without one
+ * that of all, gave no such token.
+ */
+export function fromPageToken(
+  cluster: string | undefined,
+  pageToken: string | undefined,
+  list: ListName,
+): string {
   if (pageToken === undefined) return '';
   const prefix = toPageToken('', list);
   const afterId = pageToken.slice(prefix.length);
   // A node's id does not have its cluster's name in it.
-  if (!pageToken.startsWith(prefix) || (list !== 'nodes' && clusterOf(afterId) !== cluster))
+  const isOwn = cluster === undefined || list === 'nodes' || clusterOf(afterId) === cluster;
+  if (!pageToken.startsWith(prefix) || !isOwn)
     throw new Problem('ABORTED', 'the page token is not one that this list gave; begin anew');
   return afterId;
 }

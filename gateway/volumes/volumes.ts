@@ -3,7 +3,7 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { attachmentTable, findAttachments } from '../tables/attachments.ts';
+import { findAttachments, findAttachmentsOf } from '../tables/attachments.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -21,12 +21,8 @@ export function createVolumes(options: ServiceOptions) {
 
   async function showSome(query: Parameters<typeof listVolumes>[1]): Promise<readonly Volume[]> {
     const records = await listVolumes(engine.reader, query);
-    const [first, last] = [records[0], records.at(-1)];
-    if (!first || !last) return [];
-    const between = 'and volume_id between ? and ? order by volume_id, node_id';
-    const attachments = await attachmentTable.select(engine.reader, {}, between, first.id, last.id);
-    const byVolume = Map.groupBy(attachments, ({ volumeId }) => volumeId);
-    return records.map(record => toVolume(record, byVolume.get(record.id) ?? []));
+    const attachments = await findAttachmentsOf(engine.reader, records);
+    return records.map(record => toVolume(record, attachments.get(record.id) ?? []));
   }
 
   return {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
+export * from './admin/listings.ts';
+
 const milliseconds = z.int().nonnegative();
 const toStuckAfter = (given: z.ZodType<number, number>) =>
   given

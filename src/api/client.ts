@@ -75,6 +75,13 @@ const checks: {
   getGroup: ({ snapshots }, { groupId }) => snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
   listNodes: (page, asked) => pageFaults(page, page.nodes, asked),
   listDeletedVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
+  listAnyVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
+  listAnySnapshots: (page, asked) => pageFaults(page, page.snapshots, asked),
+  listAnyAttachments: (page, asked) => pageFaults(page, page.attachments, asked),
+  listAnyNodes: (page, asked) => pageFaults(page, page.nodes, asked),
+  listPools: (page, asked) => pageFaults(page, page.pools, asked),
+  listClusters: (page, asked) => pageFaults(page, page.clusters, asked),
+  listOperations: (page, asked) => pageFaults(page, page.operations, asked),
 };
 
 /** Makes a client; connections are opened when needed and kept. */

@@ -71,6 +71,14 @@ const page = z.object({
   pageToken: textOf('The `nextPageToken` of the page before.', 'volumes:east.pvc-1'),
 });
 
+/** A page of what all clusters have. */
+const listing = page.extend({
+  cluster: textOf('Only what this cluster has.', 'east'),
+  id: textOf('Only the one with this id.', 'east.pvc-1'),
+});
+
+const ofVolume = textOf('Only those of this volume.', 'east.pvc-1');
+
 const blockRange = z.object({
   base: textOf('An older snapshot of the same volume.', 'east.snap-0'),
   offset: fromQuery(z.int()).default(0).describe('Only blocks that end after this byte; without it all.'),
@@ -293,6 +301,61 @@ export const operations = {
     route: 'PUT /v1/admin/deleted-volumes/{volumeId}/restore',
     doc: 'Makes a soft-deleted volume ready again, as it was; one that is ready is fine.',
     answers: { 204: null },
+  },
+  listAnyVolumes: {
+    route: 'GET /v1/admin/volumes',
+    doc: 'One page of the volumes of all clusters with their attachments, in any state, by id.',
+    query: listing,
+    answers: { 200: admin.anyVolumePageSchema },
+    problems: ['ABORTED'],
+  },
+  getAnyVolumeHealth: {
+    route: 'GET /v1/admin/volumes/{volumeId}/health',
+    doc: 'What is wrong with the volume, as the storage says now.',
+    answers: { 200: volumes.healthSchema },
+    problems: ['UNIMPLEMENTED'],
+  },
+  listAnySnapshots: {
+    route: 'GET /v1/admin/snapshots',
+    doc: 'One page of the snapshots of all clusters, in any state, by id.',
+    query: listing.extend({ volumeId: ofVolume }),
+    answers: { 200: admin.anySnapshotPageSchema },
+    problems: ['ABORTED'],
+  },
+  listAnyAttachments: {
+    route: 'GET /v1/admin/attachments',
+    doc: 'One page of the attachments of all clusters, by volume, cluster and node.',
+    query: listing.extend({ volumeId: ofVolume, nodeId: textOf('Only those at this node.', 'node-1') }),
+    answers: { 200: admin.anyAttachmentPageSchema },
+    problems: ['ABORTED'],
+  },
+  listAnyNodes: {
+    route: 'GET /v1/admin/nodes',
+    doc: 'One page of the nodes that all clusters have reported, by cluster and node.',
+    query: listing,
+    answers: { 200: admin.anyNodePageSchema },
+    problems: ['ABORTED'],
+  },
+  listPools: {
+    route: 'GET /v1/admin/pools',
+    doc: 'The pools as they are now, by name; of a cluster those that it may use.',
+    query: listing,
+    answers: { 200: admin.poolPageSchema },
+    problems: ['ABORTED'],
+  },
+  listClusters: {
+    route: 'GET /v1/admin/clusters',
+    doc: 'The clusters that may call, and those that have something, by name.',
+    query: listing,
+    answers: { 200: admin.clusterPageSchema },
+    problems: ['ABORTED'],
+  },
+  listOperations: {
+    route: 'GET /v1/admin/operations',
+    doc: 'One page of what gateways work on now, by kind and id.',
+    query: listing,
+    answers: { 200: admin.operationPageSchema },
+    problems: ['ABORTED'],
   },
 } as const satisfies Readonly<Record<string, Operation>>;
 

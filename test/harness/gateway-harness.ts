@@ -185,7 +185,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     keepDeletedMs: options.keepDeletedMs ?? 0,
   });
   const recovery = createRecovery({ engine, services, log, leaseMs: options.leaseMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns });
+  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters: () => clusters });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');

@@ -185,6 +185,18 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   audit: { asked: {}, right: { findings: [], total: 0 } },
   repair: { asked: { body: {} }, right: { steps: [], total: 0 } },
   listDeletedVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
+  listAnyVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
+  getAnyVolumeHealth: {
+    asked: { volumeId },
+    right: { volumeId, entries: [] },
+    wrong: { 'volumeId is "a.other"': { volumeId: 'a.other' } },
+  },
+  listAnySnapshots: { asked: asPage, right: { snapshots: [] }, wrong: endless },
+  listAnyAttachments: { asked: asPage, right: { attachments: [] }, wrong: endless },
+  listAnyNodes: { asked: asPage, right: { nodes: [] }, wrong: endless },
+  listPools: { asked: asPage, right: { pools: [] }, wrong: endless },
+  listClusters: { asked: asPage, right: { clusters: [] }, wrong: endless },
+  listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
 };
 

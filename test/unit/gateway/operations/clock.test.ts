@@ -69,7 +69,7 @@ test('a repair right after a clock went ahead removes nothing that was found a m
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
   const gateway = await makeGateway(t, { backend: await openMemory() });
   const { backend, recovery, volumes } = gateway;
-  const admin = createAdmin(gateway);
+  const admin = createAdmin({ ...gateway, clusters: () => ({}) });
   await recovery.sweep();
   await volumes.create(a, id, volumeSpec('pvc-1'));
   await backend.create(newVolume('a.orphan'));

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPools } from '../../../../gateway/pools/pools.ts';
+import { createAdmin } from '../../../../gateway/admin/admin.ts';
+import { unavailableProblem } from '../../../../src/api/problem.ts';
+import {
+  assertProblem,
+  makeGateway,
+  mounted,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+
+type Entry = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** All entries of a list, page by page. */
+async function listAll({ ask }: Gateway, kind: string, query = ''): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  for (let pageToken: unknown = ''; pageToken !== undefined;) {
+    const asked = `${query}&pageToken=${encodeURIComponent(String(pageToken))}`;
+    const { status, body } = await ask(`GET /v1/admin/${kind}?${asked}`, { as: 'operator' });
+    assert.equal(status, 200, JSON.stringify(body));
+    found.push(...(body[kind] as Entry[]));
+    pageToken = body['nextPageToken'];
+  }
+  return found;
+}
+
+const idsOf = (entries: readonly Entry[]): readonly string[] => entries.map(({ id }) => id);
+
+/** Two clusters with a volume, a snapshot, a node and an attachment each. */
+async function fill({ ask }: Gateway): Promise<void> {
+  for (const as of ['a', 'b']) {
+    const volumeId = `${as}.pvc-1`;
+    await ask(`PUT /v1/volumes/${volumeId}`, { as, body: volumeSpec('pvc-1') });
+    await ask(`PUT /v1/snapshots/${as}.cut`, { as, body: { name: 'cut', volumeId } });
+    await ask('PUT /v1/nodes/n%2F1', { as, body: { maxVolumes: 3 } });
+    const body = { capability: mounted, readonly: false };
+    const { status } = await ask(`PUT /v1/volumes/${volumeId}/attachments/n%2F1`, { as, body });
+    assert.equal(status, 201);
+  }
+}
+
+const rows: readonly (readonly [kind: string, ids: readonly string[], more: object])[] = [
+  ['volumes', ['a.pvc-1', 'b.pvc-1'], { cluster: 'a', pool: 'main', reservedBytes: 2 ** 20, state: 'ready' }],
+  ['snapshots', ['a.cut', 'b.cut'], { cluster: 'a', pool: 'main', volumeId: 'a.pvc-1' }],
+  ['attachments', ['a.pvc-1/a/n/1', 'b.pvc-1/b/n/1'], { cluster: 'a', volumeId: 'a.pvc-1', nodeId: 'n/1' }],
+  ['nodes', ['a/n/1', 'b/n/1'], { cluster: 'a', nodeId: 'n/1', maxVolumes: 3, volumes: 1 }],
+  ['pools', ['main'], { state: 'open', volumes: 2, snapshots: 2, totalBytes: 2 ** 40 }],
+  ['clusters', ['a', 'any', 'b'], { isEnrolled: true, volumes: 1, snapshots: 1, nodes: 1, attachments: 1 }],
+];
+
+test('operators list what all clusters have, in pages of any size, of one cluster, or by an id', async t => {
+  const gateway = await makeGateway(t, { backend: await openMemory() });
+  await fill(gateway);
+  for (const [kind, ids, more] of rows) {
+    assert.deepEqual(idsOf(await listAll(gateway, kind)), ids, kind);
+    assert.deepEqual(idsOf(await listAll(gateway, kind, 'limit=1')), ids, kind);
+    const [first = ''] = ids;
+    const one = await listAll(gateway, kind, `id=${encodeURIComponent(first)}`);
+    assert.deepEqual(idsOf(one), [first]);
+    assert.partialDeepStrictEqual(one[0], more);
+    assert.deepEqual(await listAll(gateway, kind, 'id=c.none'), []);
+    if (kind === 'pools') continue;
+    const own = ids.filter(id => /^b\b/.test(id));
+    assert.deepEqual(idsOf(await listAll(gateway, kind, 'cluster=b')), own, kind);
+    assert.deepEqual(await listAll(gateway, kind, `cluster=c`), []);
+  }
+  assert.deepEqual(idsOf(await listAll(gateway, 'snapshots', 'volumeId=b.pvc-1')), ['b.cut']);
+  assert.deepEqual(idsOf(await listAll(gateway, 'attachments', 'nodeId=n/1&cluster=a')), ['a.pvc-1/a/n/1']);
+  const stray = await gateway.ask('GET /v1/admin/nodes?pageToken=any-volumes:a.x', { as: 'operator' });
+  assertProblem(stray, 409, 'ABORTED');
+});
+
+test('a volume in any state is listed, and what runs on it, with since when', async t => {
+  const gateway = await makeGateway(t, { keepDeletedMs: 60_000 });
+  const { ask, backend } = gateway;
+  for (const name of ['one', 'two']) await ask(`PUT /v1/volumes/a.${name}`, { body: volumeSpec(name) });
+  await ask('DELETE /v1/volumes/a.two');
+  const release = backend.hold('create');
+  const creating = ask('PUT /v1/volumes/b.three', { as: 'b', body: volumeSpec('three') });
+  await backend.entered('create');
+  const states = (await listAll(gateway, 'volumes')).map(({ id, state }) => [id, state]);
+  assert.deepEqual(states, [
+    ['a.one', 'ready'],
+    ['a.two', 'deleted'],
+    ['b.three', 'creating'],
+  ]);
+  const [running, ...others] = await listAll(gateway, 'operations');
+  assert.partialDeepStrictEqual(running, { id: 'volume/b.three', kind: 'volume', operation: 'create' });
+  assert.deepEqual(others, []);
+  assert.deepEqual(idsOf(await listAll(gateway, 'operations', 'cluster=b')), ['volume/b.three']);
+  assert.deepEqual(await listAll(gateway, 'operations', 'cluster=a'), []);
+  release();
+  await creating;
+  assert.deepEqual(await listAll(gateway, 'operations'), []);
+});
+
+test('operators ask for the health of any volume; one that is nowhere is NOT_FOUND', async t => {
+  const gateway = await makeGateway(t);
+  await gateway.ask('PUT /v1/volumes/a.one', { body: volumeSpec('one') });
+  const well = await gateway.ask('GET /v1/admin/volumes/a.one/health', { as: 'operator' });
+  assert.deepEqual(well.body, { volumeId: 'a.one', entries: [] });
+  const nowhere = await gateway.ask('GET /v1/admin/volumes/a.two/health', { as: 'operator' });
+  assertProblem(nowhere, 404, 'NOT_FOUND');
+});
+
+test('a pool that waits says why, one that does not answer is listed with that, and one that was removed is said to be', async t => {
+  const gateway = await makeGateway(t);
+  const full = await openMemory();
+  const broken = { ...full, capacity: () => Promise.reject(unavailableProblem('no answer')) };
+  const all = [
+    { name: 'open', backend: full },
+    { name: 'broken', backend: broken },
+    { name: 'removed', backend: full },
+  ];
+  const waiting = new Map([['far', unavailableProblem('it is down')]]);
+  const pools = createPools(
+    () => all,
+    () => all.slice(0, 2),
+    () => waiting,
+  );
+  const enrolled = { a: { pools: ['open'], quota: { volumes: 3 } }, b: {} };
+  const asked = { limit: 10, pageToken: undefined, cluster: undefined, id: undefined };
+  const { listPools, listClusters } = createAdmin({ ...gateway, pools, clusters: () => enrolled });
+  const { pools: found } = await listPools(asked);
+  assert.deepEqual(
+    found.map(({ id, state, waitingFor, fault }) => [id, state, waitingFor ?? fault]),
+    [
+      ['broken', 'open', 'no answer'],
+      ['far', 'waiting', 'it is down'],
+      ['open', 'open', undefined],
+      ['removed', 'removed', undefined],
+    ],
+  );
+  assert.deepEqual(idsOf((await listPools({ ...asked, cluster: 'a' })).pools), ['open']);
+  await gateway.ask('PUT /v1/nodes/n1', { as: 'any', body: {} });
+  const { clusters: known } = await listClusters(asked);
+  assert.deepEqual(
+    known.map(({ id, isEnrolled, pools: usable, quotas }) => [id, isEnrolled, usable, quotas]),
+    [
+      ['a', true, ['open'], [{ path: 'volumes', limit: 3, used: 0 }]],
+      ['any', false, undefined, []],
+      ['b', true, undefined, []],
+    ],
+  );
+});
