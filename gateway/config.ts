@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { isClusterName } from '../src/api/ids.ts';
-import { choice, durationMs, hostPort, text } from '../src/lib/parsers.ts';
+import { choice, durationMs, hostPort, longDurationMs, text } from '../src/lib/parsers.ts';
 import { logLevelSetting, type SettingsOf } from '../src/lib/settings.ts';
 
 /** Shorter claims end while their process is only slow, in milliseconds. */
@@ -56,6 +56,11 @@ export const gatewaySettings = {
     doc: 'how long a deleted volume keeps its data and what it reserves, so that it can be restored, while a gateway runs; 0s: not at all',
     parse: durationMs,
     default: '0s',
+  },
+  'keep-audit': {
+    doc: 'how long the log of who changed what is kept, such as 12h or 90d, while a gateway runs',
+    parse: longDurationMs,
+    default: '90d',
   },
   'public-docs': {
     doc: 'true serves /openapi.json and /docs, and nothing else, without a token',

@@ -87,7 +87,8 @@ export async function startGateway(
     turns,
     keepDeletedMs: config['keep-deleted'],
   });
-  const recovery = createRecovery({ engine, services, log, leaseMs });
+  const keepAuditMs = config['keep-audit'];
+  const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
   const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';

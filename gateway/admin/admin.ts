@@ -6,6 +6,7 @@ import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { audit } from './audit.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
+import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
 
 /** The rows that are for operators. */
@@ -26,9 +27,10 @@ const maxEntries = 10_000;
 
 /** Makes what operators do. Other gateways on the store may work meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
-  const { reader, transaction } = options.engine;
+  const { reader } = options.engine;
   return {
     ...createListings(options),
+
     async audit({ stuckAfterMs }) {
       const { findings } = await audit({ ...options, stuckAfterMs });
       return { findings: findings.slice(0, maxEntries), total: findings.length };
@@ -39,6 +41,7 @@ export function createAdmin(options: AdminOptions): Admin {
       const steps = dryRun ? planned : await repair(settings, planned);
       return { steps: steps.slice(0, maxEntries), total: steps.length };
     },
+    listAuditLog: request => listAuditLog(options, request),
     async listDeletedVolumes({ limit, pageToken = '' }) {
       // The first condition lets the index of what is unfinished be used.
       const page = "and state <> 'ready' and id > ? order by id limit ?";
@@ -52,13 +55,14 @@ export function createAdmin(options: AdminOptions): Admin {
       return { volumes, ...(found.length > limit && last && { nextPageToken: last.id }) };
     },
     async restoreVolume({ volumeId: id }) {
-      await transaction(async sql => {
+      await options.operations.change({ operation: 'restore', kind: 'volume', id }, async sql => {
         await sql.lock('volume', id);
         const volume = await volumeTable.find(sql, { id });
-        if (volume?.state === 'ready') return;
+        if (volume?.state === 'ready') return { result: undefined, isChanged: false };
         if (volume?.state !== 'deleted')
           throw new Problem('NOT_FOUND', `there is no soft-deleted volume "${id}"`);
         await volumeTable.update(sql, { id }, { state: 'ready', restorableUntilMs: undefined });
+        return { result: undefined, isChanged: true };
       });
     },
   };

@@ -67,6 +67,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     await operations.run<Detaching, void, void>({
       operation: 'detach',
       subject: { nodeId, begun },
+      about: nodeId,
       claims: [{ kind: 'volume', id: volumeId }],
       async intend(sql) {
         const volume = await findVolume(sql, volumeId);
@@ -98,6 +99,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     return {
       operation: 'settle',
       subject: { nodeId: late.nodeId },
+      about: late.nodeId,
       claims: [{ kind: 'volume', id }],
       async intend(sql) {
         const volume = await findVolume(sql, id);
@@ -144,6 +146,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       return operations.run<Attaching, Reach, Attached>({
         operation: 'attach',
         subject: { nodeId, capability, readonly },
+        about: nodeId,
         claims: [{ kind: 'volume', id: volumeId }],
         intend: sql => intendAttach(sql, cluster, asked),
         act: ({ volume, attachment: { attachmentId }, topology }) =>

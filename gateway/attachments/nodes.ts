@@ -7,17 +7,23 @@ import { type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.
 import { nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
+import type { Deed } from '../tenancy/audit-log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
 /** Makes the nodes that each cluster reports. */
-export function createNodes({ engine, turns }: Pick<ServiceOptions, 'engine' | 'turns'>) {
+export function createNodes({
+  engine,
+  operations,
+  turns,
+}: Pick<ServiceOptions, 'engine' | 'operations' | 'turns'>) {
   return {
     /** Records what the cluster reports of the node, instead of what it reported before. */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
       const node = { cluster, nodeId, spec };
-      const created = await engine.transaction(
-        async sql => !(await nodeTable.update(sql, node, { spec })) && nodeTable.insert(sql, node),
-      );
+      const created = await operations.change(deed('report', cluster, nodeId), async sql => {
+        const isNew = !(await nodeTable.update(sql, node, { spec })) && (await nodeTable.insert(sql, node));
+        return { result: isNew, isChanged: true };
+      });
       return { node: { id: nodeId, ...spec }, created };
     },
 
@@ -38,16 +44,20 @@ export function createNodes({ engine, turns }: Pick<ServiceOptions, 'engine' | '
 
     /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
     async delete({ name: cluster }: Cluster, nodeId: string): Promise<void> {
-      await engine.transaction(async sql => {
+      await operations.change(deed('delete', cluster, nodeId), async sql => {
         const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
         if (volumes.length > 0)
           throw preconditionProblem(
             `node "${nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
           );
-        await nodeTable.remove(sql, { cluster, nodeId });
+        return { result: undefined, isChanged: await nodeTable.remove(sql, { cluster, nodeId }) };
       });
     },
   };
+}
+
+function deed(operation: string, cluster: string, nodeId: string): Deed {
+  return { operation, kind: 'node', id: `${cluster}/${nodeId}` };
 }
 
 async function listNodes(

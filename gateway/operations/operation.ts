@@ -4,6 +4,7 @@ import { sameJson } from '../../src/lib/json.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
+import { createAuditLog } from '../tenancy/audit-log.ts';
 import { overloaded } from '../tenancy/turns.ts';
 
 /**
@@ -15,6 +16,8 @@ export interface Operation<Intent, Effect, Result> {
   readonly operation: string;
   /** What was asked, as plain data: the same operation with the same subject joins the one that runs. */
   readonly subject: unknown;
+  /** What else the log of what was done is to say, such as the node. */
+  readonly about?: string;
   /** What the operation is about, and then what else it needs for itself. */
   readonly claims: readonly [Resource, ...Resource[]];
   /** What it records stays only when all claims could be taken. */
@@ -81,6 +84,7 @@ export type Operations = ReturnType<typeof createOperations>;
 export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint }: OperationsOptions) {
   const owner = crypto.randomUUID();
   const running = new Map<string, Running>();
+  const audit = createAuditLog(engine);
 
   function countOf(cluster: string | undefined): number {
     let count = 0;
@@ -135,11 +139,12 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
   }
 
   async function perform<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
-    const { operation, claims } = asked;
+    const { operation, claims, about } = asked;
+    const audited = audit.begin({ operation, ...claims[0], about });
     const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
     reach('before-intent');
     const untilMs = Date.now() + leaseMs;
-    const intended = await engine.transaction(sql => intend(asked, sql));
+    const intended = await engine.transaction(sql => intend(asked, sql)).catch(audited.refused);
     if ('result' in intended) return intended.result;
     const { intent } = intended;
     reach('after-intent');
@@ -152,12 +157,23 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
       effect = await whileRenewed(claims, () => asked.act(intent));
     } catch (error) {
       const problem = asProblem(error);
-      await conclude(claims, sql => asked.fail(sql, { intent, problem }), settle);
+      await conclude(
+        claims,
+        async sql => {
+          await asked.fail(sql, { intent, problem });
+          await audited.ended(sql, problem.code);
+        },
+        settle,
+      );
       if (problemTable[problem.code].final) await undo().catch(cannotUndo);
       throw problem;
     }
     reach('after-commit');
-    const result = await conclude(claims, sql => asked.succeed(sql, { intent, effect }), settle);
+    const succeed = async (sql: Sql): Promise<R> => {
+      await audited.ended(sql, 'OK');
+      return asked.succeed(sql, { intent, effect });
+    };
+    const result = await conclude(claims, succeed, settle);
     reach('before-answer');
     return result;
   }
@@ -186,6 +202,8 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
       for (const one of used) running.set(one, own);
       return promise;
     },
+    /** Of what changes without any storage. */
+    change: audit.change,
     /** Resolves once nothing runs in this process. */
     async idle(): Promise<void> {
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));

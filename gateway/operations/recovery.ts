@@ -4,7 +4,9 @@ import type { Log } from '../../src/lib/log.ts';
 import type { Services } from '../services.ts';
 import type { Engine } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
+import { pruneAudit } from '../tables/tenancy/audit-log.ts';
 import { listUnfinished, type Resource } from '../tables/claims.ts';
+import { readTime } from '../tables/clock.ts';
 import { groupTable } from '../tables/groups.ts';
 import { findMembers, snapshotTable } from '../tables/snapshots.ts';
 import { volumeTable } from '../tables/volumes.ts';
@@ -19,6 +21,8 @@ export type RecoveryOptions = {
   readonly log: Log;
   /** As the operations have it. */
   readonly leaseMs?: number | undefined;
+  /** How long the log of what was done is kept, in milliseconds; absent: for ever. */
+  readonly keepAuditMs?: number | undefined;
 };
 
 /** What was begun: `create` asks again as the cluster would, `undo` leaves alone what is more than begun. */
@@ -30,7 +34,13 @@ const concurrency = 4;
 export type Recovery = ReturnType<typeof createRecovery>;
 
 /** Makes the recovery. It makes the same calls that a cluster would make again, so it follows the same rules. */
-export function createRecovery({ engine, services, log, leaseMs = defaultLeaseMs }: RecoveryOptions) {
+export function createRecovery({
+  engine,
+  services,
+  log,
+  leaseMs = defaultLeaseMs,
+  keepAuditMs = Infinity,
+}: RecoveryOptions) {
   const { look, skewMs } = createClock({ engine, log, leaseMs });
   const { volumes, changes, attachments, snapshots, groups } = services;
   const { reader } = engine;
@@ -108,6 +118,7 @@ export function createRecovery({ engine, services, log, leaseMs = defaultLeaseMs
     async sweep(): Promise<number> {
       const nowMs = Date.now();
       await look(nowMs);
+      if (keepAuditMs < Infinity) await pruneAudit(engine, (await readTime(reader)) - keepAuditMs);
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const) {
         const ids = await listUnfinished(reader, kind, nowMs);

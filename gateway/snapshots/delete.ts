@@ -63,6 +63,7 @@ export function undoRecorded(
   return {
     operation: 'delete',
     subject: { nonce },
+    about: 'what was begun',
     claims: [ref],
     async intend(sql) {
       const found = await findRecorded(sql, ref);

@@ -1,5 +1,6 @@
 import type { Engine } from '../store.ts';
 import { attachmentTable } from './attachments.ts';
+import { auditTable } from './tenancy/audit-log.ts';
 import { claimTable } from './claims.ts';
 import { clockTable } from './clock.ts';
 import { findingTable } from './findings.ts';
@@ -10,7 +11,7 @@ import { snapshotTable } from './snapshots.ts';
 import { volumeTable } from './volumes.ts';
 
 /** Which tables a store has; a release that changes them raises it, and changes those that it finds. */
-const version = 3;
+const version = 4;
 
 const tables = [
   volumeTable,
@@ -22,6 +23,7 @@ const tables = [
   clockTable,
   reservationTable,
   findingTable,
+  auditTable,
 ];
 
 /** What a release changed in the tables of the one before it, by the version that this leads to. */
@@ -31,6 +33,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...clockTable.ddl,
   ],
   3: addCounts,
+  4: auditTable.ddl,
 };
 
 /**

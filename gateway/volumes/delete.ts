@@ -57,6 +57,7 @@ export function undoVolume(
   return {
     operation: 'delete',
     subject: { nonce },
+    about: 'what was begun',
     claims: [{ kind: 'volume', id }],
     async intend(sql) {
       const found = await volumeTable.find(sql, { id });

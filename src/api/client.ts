@@ -74,6 +74,7 @@ const checks: {
   ],
   getGroup: ({ snapshots }, { groupId }) => snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
   listNodes: (page, asked) => pageFaults(page, page.nodes, asked),
+  listAuditLog: (page, asked) => pageFaults(page, page.entries, asked),
   listDeletedVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
   listAnyVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
   listAnySnapshots: (page, asked) => pageFaults(page, page.snapshots, asked),

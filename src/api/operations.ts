@@ -357,6 +357,13 @@ export const operations = {
     answers: { 200: admin.operationPageSchema },
     problems: ['ABORTED'],
   },
+  listAuditLog: {
+    route: 'GET /v1/admin/audit-log',
+    doc: 'One page of who changed what, and how that ended, the newest first.',
+    query: page.extend(admin.auditLogQuery),
+    answers: { 200: admin.auditLogPageSchema },
+    problems: ['ABORTED'],
+  },
 } as const satisfies Readonly<Record<string, Operation>>;
 
 /** The operations by their ids. */

@@ -34,6 +34,13 @@ export function durationMs(value: string): number {
   return ms;
 }
 
+/** A duration that no timer waits for: it may have days, as in 90d; given back in milliseconds. */
+export function longDurationMs(value: string): number {
+  const ms = readAmount(value, { ...unitMs, d: 86_400_000 });
+  if (Number.isSafeInteger(ms)) return ms;
+  throw new Error(`"${value}" is not a duration such as 30m, 12h or 90d`);
+}
+
 const unitBytes = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 
 /** A number of bytes such as 4096, 512Mi or 10Gi. */

@@ -142,6 +142,7 @@ export type GatewayOptions<B = Backend> = {
   readonly checkpoint?: (step: Step) => void;
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
+  readonly keepAuditMs?: number;
 };
 
 /** The clusters a, b, and any, which accepts any node. */
@@ -184,7 +185,8 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     turns,
     keepDeletedMs: options.keepDeletedMs ?? 0,
   });
-  const recovery = createRecovery({ engine, services, log, leaseMs: options.leaseMs });
+  const { leaseMs, keepAuditMs } = options;
+  const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
   const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters: () => clusters });
   const signers = await allSigners();
   const enrolment = await enrol(signers);

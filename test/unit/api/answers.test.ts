@@ -198,6 +198,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listClusters: { asked: asPage, right: { clusters: [] }, wrong: endless },
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
+  listAuditLog: { asked: asPage, right: { entries: [] }, wrong: endless },
 };
 
 /** What no operation answers when it is done, whatever else it is. */

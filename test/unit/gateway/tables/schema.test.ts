@@ -52,7 +52,7 @@ test('the store of an older release gets the columns and tables that are new, an
   await engine.transaction(async sql => {
     await volumeTable.insert(sql, record);
     for (const name of ['volumes', 'snapshots']) await sql.run(`alter table ${name} drop column nonce`);
-    await sql.run('drop table clock');
+    for (const name of ['clock', 'audit_log']) await sql.run(`drop table ${name}`);
     await sql.run('drop index reservations_by_cluster');
     for (const name of ['volumes', 'snapshots'])
       await sql.run(`alter table reservations drop column ${name}`);

@@ -1,0 +1,41 @@
+import type { AuditEntry } from '../../src/api/admin.ts';
+import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
+import type { Engine } from '../store.ts';
+import { auditIdAt, type AuditRecord, listAudit, timeOfAuditId } from '../tables/tenancy/audit-log.ts';
+import { fromPageToken, readPage } from '../tables/paging.ts';
+import type { Turns } from '../tenancy/turns.ts';
+
+/** Greater than any id. */
+const afterAll = 'g';
+
+/** A page of what was done, the newest first. */
+export async function listAuditLog(
+  { engine, turns }: { readonly engine: Engine; readonly turns: Turns },
+  { since = 0, until, cluster, resource, limit, pageToken }: Request<Rows['listAuditLog']>,
+): Promise<Output<Rows['listAuditLog']>> {
+  const fromId = auditIdAt(Math.max(0, since));
+  const newest = until === undefined ? afterAll : auditIdAt(Math.max(0, until));
+  const afterId = fromPageToken(undefined, pageToken, 'audit-log');
+  return readPage({ afterId, limit, list: 'audit-log' }, (after, count) =>
+    turns.take('operator', async () => {
+      const range = { cluster, resource, fromId, beforeId: after === '' ? newest : after };
+      return (await listAudit(engine.reader, range, count)).map(toEntry);
+    }),
+  );
+}
+
+function toEntry(record: AuditRecord): AuditEntry {
+  const { id, actor, subject, operation, kind, resource, about, code, requestId } = record;
+  return {
+    id,
+    at: new Date(timeOfAuditId(id)).toISOString(),
+    actor,
+    ...(subject !== undefined && { subject }),
+    operation,
+    kind,
+    resource,
+    ...(about !== undefined && { about }),
+    code,
+    ...(requestId !== undefined && { requestId }),
+  };
+}
