@@ -9,12 +9,13 @@ import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { type AttachmentRecord, attachmentTable, findAttachments } from '../tables/attachments.ts';
+import { nodeTable } from '../tables/nodes.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwn } from '../tenancy/ownership.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
 import { requireCapabilities } from '../volumes/validate.ts';
-import { requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
+import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
 
 /** Names one attachment of the asking cluster. */
 export type AttachmentKey = {
@@ -42,10 +43,14 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     asked: AttachmentRecord,
   ): Promise<Intended<Attaching, Attached>> {
     const { volumeId, nodeId } = asked;
-    const volume = await requireReadyVolume(sql, volumeId);
+    await lockNode(sql, asked);
+    const [volume, reported, attachments] = await Promise.all([
+      requireReadyVolume(sql, volumeId),
+      nodeTable.find(sql, asked),
+      findAttachments(sql, volumeId),
+    ]);
     requireCapabilities(pools.get(volume.pool), [asked.capability]);
-    const node = await requireNode(sql, cluster, nodeId);
-    const attachments = await findAttachments(sql, volumeId);
+    const node = requireNode(cluster, nodeId, reported?.spec);
     const before = attachments.find(other => other.cluster === asked.cluster && other.nodeId === nodeId);
     if (before && before.state !== 'detaching') requireSame(before, asked);
     if (before?.state === 'attached')
@@ -54,7 +59,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     // What is being attached was admitted; what is being detached has no more right to come back than any other.
     if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
     const attachment = before?.state === 'attaching' ? before : asked;
-    await attachmentTable.put(sql, attachment);
+    await attachmentTable.replace(sql, attachment);
     return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
   }
 
@@ -83,7 +88,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       },
       async fail(sql, { intent, problem }) {
         // The caller learns that it is still attached; after any other failure a retry goes on.
-        if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.put(sql, intent.before);
+        if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.replace(sql, intent.before);
       },
       settle: ({ volume, before }) => settle(volume, before),
     });
@@ -106,7 +111,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         const found = await attachmentTable.find(sql, late);
         // What is begun is finished by others.
         if (volume?.nonce !== nonce || (found && found.state !== 'attached')) return { result: undefined };
-        await attachmentTable.put(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
+        await attachmentTable.replace(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
         return { intent: { volume, found } };
       },
       async act({ volume, found }) {
@@ -114,7 +119,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         else await detachIn(volume, late.nodeId);
       },
       async succeed(sql, { intent: { found } }) {
-        if (found) await attachmentTable.put(sql, found);
+        if (found) await attachmentTable.replace(sql, found);
         else await attachmentTable.remove(sql, late);
       },
       // A sweep goes on with it.

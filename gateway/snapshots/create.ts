@@ -129,7 +129,7 @@ async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRec
   const parameters = parametersIn(planned, pool);
   const isGroup = kind === 'group';
   const group = { id, cluster, name, pool, parameters, state: 'creating', createdAtMs: Date.now() } as const;
-  if (isGroup) await groupTable.insert(sql, group);
+  if (isGroup) await groupTable.add(sql, group);
   const nonce = crypto.randomUUID();
   const members = volumes.map((volume, member): SnapshotRecord => {
     const memberId = isGroup ? memberIdOf(id, nonce, member) : id;
@@ -158,7 +158,7 @@ async function recordMember(
   await requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' });
   await requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 });
   await moveReservation(sql, undefined, member);
-  await snapshotTable.insert(sql, member);
+  await snapshotTable.add(sql, member);
 }
 
 /** The pool of all these volumes; FAILED_PRECONDITION when they are in several. */
@@ -197,7 +197,7 @@ async function recordAll(
     const state = ready ? 'ready' : 'processing';
     const after = { ...before, reservedBytes: created.sizeBytes, ...created, state } as const;
     await moveReservation(sql, before, after);
-    await snapshotTable.put(sql, after);
+    await snapshotTable.replace(sql, after);
     members.push(after);
   }
   const state = members.every(member => member.state === 'ready') ? 'ready' : 'processing';

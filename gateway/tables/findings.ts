@@ -42,7 +42,7 @@ export async function recordFindings<T extends FindingKey>(
     await transaction(async sql => {
       for (const change of changes.slice(done, done + changesPerCommit))
         if ('gone' in change) await findingTable.remove(sql, change.gone);
-        else await findingTable.insert(sql, change.one);
+        else await findingTable.add(sql, change.one);
     });
   return dated;
 

@@ -88,7 +88,7 @@ export function listVolumes(
 
 /** Makes an unfinished deletion of every soft-deleted volume whose time has passed. */
 export async function expireSoftDeleted(sql: Sql, nowMs: number): Promise<void> {
-  await sql.run(
+  await sql.write(
     // The first condition lets the index of what is unfinished be used.
     `update volumes set state = 'deleting', restorable_until_ms = null
      where state <> 'ready' and state = 'deleted' and restorable_until_ms <= ?`,

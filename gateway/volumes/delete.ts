@@ -36,7 +36,7 @@ export async function deleteVolume(
     },
     async succeed(sql, { intent }) {
       if (!canRestore(intent)) return removeVolume(sql, intent);
-      const restorableUntilMs = Date.now() + keepDeletedMs;
+      const restorableUntilMs = (await sql.now()) + keepDeletedMs;
       await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
     },
     async fail(sql, { intent: { state }, problem }) {
