@@ -30,7 +30,7 @@ import { createIdentity, type OwnIdentity } from './pools/identity.ts';
 import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { createServices } from './services.ts';
-import { openSqlite } from './stores/sqlite.ts';
+import { openStore } from './stores/index.ts';
 import { migrate } from './tables/schema.ts';
 import { createTurns } from './tenancy/turns.ts';
 
@@ -65,9 +65,9 @@ export async function startGateway(
   await using opened = new AsyncDisposableStack();
   const adopted = config['adopt-pools'] ?? [];
   // A start that is refused leaves no store behind that nothing is known in.
-  if (!existsSync(config.store))
+  if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
     await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
-  const engine = openSqlite(config.store);
+  const engine = await openStore(config.store);
   opened.defer(() => engine.close());
   const store = { id: await migrate(engine), reader: engine.reader, adopted };
   // Two gateways that nobody named must not take each other's volumes at one storage for orphans of their own.
@@ -130,7 +130,10 @@ export async function startGateway(
 }
 
 function identify(config: GatewayConfig, unnamed: string): OwnIdentity {
-  return createIdentity(config['gateway-name'] ?? unnamed, config['key-file'] ?? `${config.store}.keys.json`);
+  return createIdentity(
+    config['gateway-name'] ?? unnamed,
+    config['key-file'] ?? `${config.store.path}.keys.json`,
+  );
 }
 
 async function tryPools(

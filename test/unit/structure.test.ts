@@ -109,7 +109,7 @@ test('a plug-in imports no sibling', () => {
 });
 
 test('every plug-in is registered and has a test', () => {
-  const folders = ['gateway/backends', 'node-agent/connectors', 'node-agent/filesystems'];
+  const folders = ['gateway/backends', 'gateway/stores', 'node-agent/connectors', 'node-agent/filesystems'];
   for (const folder of folders) {
     const registry = readFileSync(`${folder}/index.ts`, 'utf8');
     const tests = globSync(`test/{unit,machine}/${folder}/**/*.test.ts`)
