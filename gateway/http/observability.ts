@@ -48,7 +48,7 @@ export async function startObservability({ listen, log, ...shown }: Observabilit
       ['fairlead_gateway_pool_reserved_bytes', 'What is reserved of a pool.', await Promise.all(reserved)],
       [
         'fairlead_gateway_key_faults',
-        'Faults in key files, for which tokens are refused.',
+        'Faults in key files, for which tokens are refused, and issuers whose keys cannot be read.',
         keyFaults().length,
       ],
       [
