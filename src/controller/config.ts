@@ -36,7 +36,7 @@ export const controllerSettings = {
     optional: true,
   },
   'health-listen': {
-    doc: 'host:port to serve /healthz on, over HTTP: 200 while the CSI socket answers, whether or not the gateway does; without it none is served',
+    doc: 'host:port to serve /healthz (200 while the CSI socket answers, whether or not the gateway does) and /metrics on, over HTTP and to anybody; without it none is served',
     parse: hostPort,
     optional: true,
   },

@@ -10,6 +10,7 @@ import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
 import { createGroupController } from './group-controller.ts';
 import { startHealth } from './health.ts';
+import { createMetrics } from './metrics.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
 import { createTokenSource, readKey } from './tokens.ts';
 import { createStorage } from './vendor.ts';
@@ -25,7 +26,8 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     lifetimeMs: config['token-lifetime'],
   });
   await using opened = new AsyncDisposableStack();
-  const http = createClient({ url: config.gateway, token });
+  const metrics = createMetrics();
+  const http = createClient({ url: config.gateway, token, observe: metrics.observeCall });
   opened.defer(() => http.close());
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];
@@ -42,12 +44,20 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   const options = { client, capabilities, cluster: config.cluster, advertised };
   const services: Service[] = [
     { definition: csi.Identity, handlers: identity },
-    { definition: csi.Controller, handlers: createController(options) },
+    { definition: csi.Controller, handlers: createController(options), level: 'info' },
   ];
   if (advertised.includes('group-snapshots'))
-    services.push({ definition: csi.GroupController, handlers: createGroupController(options) });
+    services.push({
+      definition: csi.GroupController,
+      handlers: createGroupController(options),
+      level: 'info',
+    });
   if (advertised.includes('changed-blocks'))
-    services.push({ definition: csi.SnapshotMetadata, handlers: createSnapshotMetadata(options) });
+    services.push({
+      definition: csi.SnapshotMetadata,
+      handlers: createSnapshotMetadata(options),
+      level: 'info',
+    });
   const { kubernetes } = config;
   if (kubernetes !== undefined) {
     const { reportNodes } = await import('./kubernetes/nodes.ts');
@@ -61,9 +71,14 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     });
     opened.defer(() => reporting.close());
   }
-  const server = await serve({ socketPath: config.endpoint, services, log });
+  const server = await serve({
+    socketPath: config.endpoint,
+    services,
+    log,
+    observe: metrics.observeRpc,
+  });
   opened.defer(() => server.close());
-  const health = await startHealth(config, log);
+  const health = await startHealth(config, metrics, log);
   opened.defer(() => health?.close());
   const open = opened.move();
   const controller = `unix://${config.endpoint}`;

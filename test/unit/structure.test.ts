@@ -50,7 +50,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 const nouns = new Set(
   `src gateway node-agent
    lib linux api csi controller kubernetes dev cli verify requirements checks kit model reports
-   http volumes snapshots attachments operations tenancy configuration pools admin tables entries
+   http volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
    backends exports stores connectors filesystems carriers
    format host state plugin`.split(/\s+/),
 );

@@ -14,6 +14,7 @@ import {
 } from '../../../src/api/operations.ts';
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { PoolContext } from '../../backend.ts';
+import { currentRequest } from '../../operations/request.ts';
 import type { RestSettings } from '../rest.ts';
 import { createTokenSource } from './tokens.ts';
 
@@ -45,7 +46,12 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
       const timeoutMs = 202 in operations[id].answers ? workTimeout : queryTimeout;
       try {
         const call = client[id] as unknown as (...args: readonly unknown[]) => Promise<never>;
-        return await call(input, { deadlineMs: Date.now() + timeoutMs });
+        const { requestId, traceparent } = currentRequest() ?? {};
+        return await call(input, {
+          deadlineMs: Date.now() + timeoutMs,
+          ...(requestId !== undefined && { requestId }),
+          traceparent,
+        });
       } catch (error) {
         throw toProblem(asProblem(error), pool.name, id);
       }
