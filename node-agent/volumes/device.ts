@@ -32,6 +32,10 @@ export function deviceMembers(volume: DeviceVolume) {
       .map(other => other.attachment);
   return {
     ownsDevice: (number: string) => owns(volume, number),
+    async releaseAfterUse() {
+      const connection = connector.releaseAfterUse && (await findConnection(volume));
+      if (connection) await connector.releaseAfterUse?.(connection, agent.host);
+    },
     disconnect: () =>
       inPhase(agent, 'disconnect', async () => {
         await connector.disconnect(attachment, agent.host, others);
