@@ -148,5 +148,6 @@ async function answerAccepted(c: Context<Env>, shown: Promise<unknown> | undefin
   const resource = await shown?.catch((error: unknown) => {
     if (asProblem(error).code !== 'NOT_FOUND') throw error;
   });
-  return resource ? c.json(resource, 202) : c.body(null, 202);
+  const headers = { 'retry-after': '1' };
+  return resource ? c.json(resource, 202, headers) : c.body(null, 202, headers);
 }
