@@ -46,6 +46,8 @@ export interface Backend {
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
   /** Returns once the node can no longer read or write. A volume that is not attached is fine. */
   detach(volume: VolumeRef, nodeId: string): Promise<void>;
+  /** Of a storage that must know its nodes: the node has left its cluster, with no volume attached; an unknown one is fine. */
+  forgetNode?(node: { readonly cluster: string; readonly nodeId: string }): Promise<void>;
   /** What a new volume may be filled from; absent means that volumes always start empty. */
   readonly sources?: readonly VolumeSource['kind'][];
   /**

@@ -14,8 +14,9 @@ import type { Cluster } from '../tenancy/cluster.ts';
 export function createNodes({
   engine,
   operations,
+  pools,
   turns,
-}: Pick<ServiceOptions, 'engine' | 'operations' | 'turns'>) {
+}: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'turns'>) {
   return {
     /** Records what the cluster reports of the node, instead of what it reported before. */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
@@ -44,15 +45,16 @@ export function createNodes({
       return { nodes: entries, ...rest };
     },
 
-    /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
+    /**
+     * FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. It stays until each storage that
+     * must know its nodes has forgotten it: the same call asks again those that did not answer.
+     */
     async delete({ name: cluster }: Cluster, nodeId: string): Promise<void> {
+      await requireUnused(engine.reader, { cluster, nodeId });
+      for (const { backend } of pools.all()) await backend.forgetNode?.({ cluster, nodeId });
       await operations.change(deed('delete', cluster, nodeId), async sql => {
         await lockNode(sql, { cluster, nodeId });
-        const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
-        if (volumes.length > 0)
-          throw preconditionProblem(
-            `node "${nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
-          );
+        await requireUnused(sql, { cluster, nodeId });
         const known = await nodeTable.find(sql, { cluster, nodeId });
         await nodeTable.remove(sql, { cluster, nodeId });
         return { result: undefined, isChanged: known !== undefined };
@@ -71,6 +73,17 @@ export function lockNode(
   { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
 ): Promise<void> {
   return sql.lock('node', `${cluster} ${nodeId}`);
+}
+
+async function requireUnused(
+  sql: Reader,
+  node: { readonly cluster: string; readonly nodeId: string },
+): Promise<void> {
+  const volumes = await listVolumesOnNode(sql, node);
+  if (volumes.length > 0)
+    throw preconditionProblem(
+      `node "${node.nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
+    );
 }
 
 async function listNodes(
