@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { createClient } from '../../../src/api/client.ts';
@@ -16,7 +15,7 @@ import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src
 import type { PoolContext } from '../../backend.ts';
 import { currentRequest } from '../../operations/request.ts';
 import type { RestSettings } from '../rest.ts';
-import { createTokenSource } from './tokens.ts';
+import { createTokenSource, readNamed } from './tokens.ts';
 
 type Guard = NonNullable<HttpOptions['guard']>;
 type Reply = Awaited<ReturnType<Parameters<Guard>[0]>>;
@@ -98,7 +97,7 @@ function isUnanswered(reply: unknown): boolean {
 async function readTls(files: RestSettings['tls'] = {}, directory = '.'): Promise<TlsFiles> {
   const read = Object.entries(files).map(async ([name, file]) => [
     name,
-    file && (await readFile(resolve(directory, file))),
+    file && (await readNamed(resolve(directory, file))),
   ]);
   return Object.fromEntries(await Promise.all(read)) as TlsFiles;
 }
