@@ -31,8 +31,10 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   opened.defer(() => http.close());
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];
-  const capabilities = createCapabilitySource(http, log, storage => {
-    for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
+  const capabilities = createCapabilitySource(http, log, {
+    learned(storage) {
+      for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
+    },
   });
   opened.defer(() => capabilities.close());
   const client = createStorage(http, capabilities);
