@@ -29,7 +29,8 @@ export const findingSchema = z
 
 const total = z.int().describe('How many there are, also where not all are shown.');
 
-const unaskedSchema = z
+/** A pool whose storage could not be asked. */
+export const unaskedSchema = z
   .object({ pool: poolName, detail: text('the storage API cannot be reached').describe('Why, for people.') })
   .meta({ id: 'Unasked', description: 'A pool whose storage could not be asked what it has.' });
 
