@@ -65,12 +65,13 @@ export function openDisk(dir: string, capacityBytes: number) {
     throw new Problem('RESOURCE_EXHAUSTED', `less than ${sizeBytes} bytes are left`);
   }
 
+  const documents = { pathOf, freeBytes, list, find, require, put };
   for (const kind of ['volume', 'snapshot'] as const)
     for (const file of globSync('*.img.new', { cwd: makeDirectory(join(dir, kind)) }))
       settle({ kind, id: file.replace('.img.new', '') });
   return {
     limits: { minimumVolumeBytes: stepBytes, maximumVolumeBytes: capacityBytes, stepBytes },
-    ...{ pathOf, freeBytes, list, find, require, put },
+    ...documents,
 
     /** The same that is there already, 200; or a new one, 201: zeros, or a copy with zeros behind it. */
     async create(name: Name, asked: object, { origin, ...size }: Size & { origin?: Name | undefined }) {

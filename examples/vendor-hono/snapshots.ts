@@ -6,9 +6,10 @@ import { requireKnown } from './volumes.ts';
 type Spec = { name: string; volumeId: string; parameters?: Texts };
 type Asked = { snapshotId: string; body: Spec };
 
+const nameOf = (id: string): Name => ({ kind: 'snapshot', id });
+
 /** The operations on snapshots, which are copies of their own. */
 export function createSnapshots(disk: Disk) {
-  const nameOf = (id: string): Name => ({ kind: 'snapshot', id });
   return {
     listSnapshots({ volumeId, ...page }: Page & { volumeId?: string }): Answer {
       const all = disk.list('snapshot').map(show);

@@ -25,7 +25,10 @@ export function createVendor(
   const { paths, components }: { paths: Paths; components: { schemas: Schemas } } = JSON.parse(text);
   const app = new Hono();
   const change = createQueue();
-  app.use((c, next) => authenticate(c.req.header('authorization')).then(next));
+  app.use(async (c, next) => {
+    await authenticate(c.req.header('authorization'));
+    await next();
+  });
   for (const [path, { parameters = [], ...rows }] of Object.entries(paths))
     for (const [method, row] of Object.entries(rows)) {
       const read = createReader(row, parameters, components.schemas);

@@ -16,17 +16,17 @@ const modes = ['WRITER', 'READER_ONLY', 'SINGLE_WRITER', 'MULTI_WRITER'].map(mod
 const features = ['capacity', 'expand', 'modify', 'snapshots', 'restore', 'clone'];
 const ways = { accessModes: modes, accessTypes: ['mount', 'block'], protocols: ['loop'] };
 const known = { accessMode: modes, volume: ['department'], mutable: ['label'], snapshot: [] as string[] };
-const parameters = {
+const schemas = {
   volume: toSchema('volume'),
   mutable: toSchema('mutable'),
   snapshot: toSchema('snapshot'),
 };
-const offers = { version: '1.0.0', features, ...ways, zeroed: true, parameters };
+const offers = { version: '1.0.0', features, ...ways, zeroed: true, parameters: schemas };
+const nameOf = (id: string): Name => ({ kind: 'volume', id });
 
 /** The operations on volumes, and what says what the storage can do. */
 export function createVolumes(disk: Disk) {
   const { limits, pathOf } = disk;
-  const nameOf = (id: string): Name => ({ kind: 'volume', id });
   const require = (id: string): Document => disk.require(nameOf(id));
   const findAttached = (id: string): Document['attached'] => disk.find(nameOf(id))?.attached;
 
