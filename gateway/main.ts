@@ -100,7 +100,7 @@ export async function startGateway(
   });
   const keepAuditMs = config['keep-audit'];
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters });
+  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters, ...services });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];

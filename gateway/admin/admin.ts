@@ -6,6 +6,7 @@ import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { audit, type Audit } from './audit.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
+import { createTenancy, type TenancyOptions } from './tenancy.ts';
 import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
 
@@ -20,7 +21,7 @@ export type Admin = {
 };
 
 /** What the work of operators needs. */
-export type AdminOptions = Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
+export type AdminOptions = TenancyOptions & Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
 
 /** Most entries in an answer, which is to stay below what a body may have. */
 const maxEntries = 10_000;
@@ -30,6 +31,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { reader } = options.engine;
   return {
     ...createListings(options),
+    ...createTenancy(options),
 
     async audit({ stuckAfterMs }) {
       const { findings, unasked } = await audit({ ...options, stuckAfterMs });

@@ -3,7 +3,7 @@ import { invalidProblem, preconditionProblem, Problem } from '../../src/api/prob
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
-import { type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
+import { type AttachmentRecord, listVolumesOnNode, nodeName } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
@@ -155,5 +155,6 @@ export function requireShareable(other: AttachmentRecord, asked: AttachmentRecor
     modes.every(mode => mode.startsWith('MULTI_NODE_')) &&
     (writers.every(({ capability }) => capability.accessMode === 'MULTI_NODE_MULTI_WRITER') ||
       (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER')));
-  if (!shareable) throw preconditionProblem(`volume "${volumeId}" is attached to node "${other.nodeId}"`);
+  if (!shareable)
+    throw preconditionProblem(`volume "${volumeId}" is attached to node ${nodeName(other, asked)}`);
 }

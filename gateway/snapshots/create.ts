@@ -13,7 +13,8 @@ import { moveReservation } from '../tables/reservations.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { requireOwner } from '../tenancy/access.ts';
+import { requireOwnNew } from '../tenancy/ownership.ts';
 import { requireQuota } from '../tenancy/quotas.ts';
 import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
@@ -58,7 +59,7 @@ export async function createRecorded(
   const { kind, id, volumeIds } = asked;
   const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
   requireOwnNew(cluster, asked);
-  for (const source of sources) requireOwn(cluster, source);
+  for (const { id: volumeId } of sources) await requireOwner(options.engine.reader, cluster, volumeId);
   const planned = await plan(options, cluster, asked);
   return options.operations.run<Creating, readonly CreatedSnapshot[], Created>({
     operation: 'snapshot',

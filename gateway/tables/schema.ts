@@ -1,6 +1,7 @@
 import type { Engine, Sql } from '../store.ts';
 import { attachmentTable } from './attachments.ts';
 import { auditTable } from './tenancy/audit-log.ts';
+import { grantTable } from './tenancy/grants.ts';
 import { claimTable } from './claims.ts';
 import { clockTable } from './clock.ts';
 import { findingTable } from './findings.ts';
@@ -8,10 +9,10 @@ import { groupTable } from './groups.ts';
 import { nodeTable } from './nodes.ts';
 import { addCounts, recountReservations, reservationTable } from './reservations.ts';
 import { snapshotTable } from './snapshots.ts';
-import { volumeTable } from './volumes.ts';
+import { addSharing, volumeTable } from './volumes.ts';
 
 /** Which tables a store has; a release that changes them raises it, and says in `changes` how. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** All tables whose rows make up the store, each after those that it refers to. */
 export const tables = [
@@ -25,6 +26,7 @@ export const tables = [
   reservationTable,
   findingTable,
   auditTable,
+  grantTable,
 ];
 
 /** What a release changed in the tables of the one before it, by the version that this leads to. */
@@ -35,6 +37,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
   ],
   3: addCounts,
   4: auditTable.ddl,
+  5: [...addSharing, ...grantTable.ddl],
 };
 
 /**

@@ -12,6 +12,7 @@ import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import { requireOwner } from '../tenancy/access.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { requireQuota } from '../tenancy/quotas.ts';
 import { undoVolume } from './delete.ts';
@@ -46,7 +47,9 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
   const { cluster, id, spec } = asked;
   const resource: Resource = { kind: 'volume', id };
   requireOwnNew(cluster, resource);
-  if (spec.source) requireOwn(cluster, toResource(spec.source));
+  if (spec.source?.kind === 'snapshot') requireOwn(cluster, toResource(spec.source));
+  if (spec.source?.kind === 'volume')
+    await requireOwner(options.engine.reader, cluster, spec.source.volumeId);
   const placing = spec.topology && requirementSteps(spec.topology);
   const requirement = placing ? await options.turns.work(cluster, placing) : anywhere;
   const choice = await choosePoolFor(options, asked);

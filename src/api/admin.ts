@@ -3,6 +3,7 @@ import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
 export * from './admin/audit-log.ts';
 export * from './admin/listings.ts';
+export * from './admin/tenancy.ts';
 
 const milliseconds = z.int().nonnegative();
 const toStuckAfter = (given: z.ZodType<number, number>) =>

@@ -189,7 +189,15 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   });
   const { leaseMs, keepAuditMs } = options;
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters: () => clusters });
+  const admin = createAdmin({
+    engine,
+    pools,
+    operations,
+    recovery,
+    turns,
+    ...services,
+    clusters: () => clusters,
+  });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');

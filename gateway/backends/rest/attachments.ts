@@ -10,9 +10,16 @@ import { findIds, requireId, type Storage } from './storage.ts';
 export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'detach' | 'forgetNode'> {
   const { vendor, names, offer } = storage;
   return {
-    async attach(volume, { nodeId: nearNodeId, capability, readonly, topology }) {
+    async attach(volume, access) {
+      const {
+        nodeId: nearNodeId,
+        cluster = clusterOf(volume.id) ?? '',
+        capability,
+        readonly,
+        topology,
+      } = access;
       const volumeId = await requireId(storage, volume);
-      const nodeId = names.nodeIdOf(clusterOf(volume.id) ?? '', nearNodeId);
+      const nodeId = names.nodeIdOf(cluster, nearNodeId);
       const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
       const found = await attach().catch(async (error: unknown) => {
         if (!hasFeature(offer, 'nodes') || !isOfNode(error)) throw error;
@@ -22,8 +29,8 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
       await requireWhole(found, volume, volumeId);
       return toReach(found, volume);
     },
-    async detach(volume, nearNodeId) {
-      const nodeId = names.nodeIdOf(clusterOf(volume.id) ?? '', nearNodeId);
+    async detach(volume, nearNodeId, cluster = clusterOf(volume.id) ?? '') {
+      const nodeId = names.nodeIdOf(cluster, nearNodeId);
       for (const volumeId of await findIds(storage, volume))
         await vendor.ask('detachVolume', { volumeId, nodeId });
     },
