@@ -12,19 +12,13 @@ import { createGroupController } from './group-controller.ts';
 import { startHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
-import { createTokenSource, readKey } from './tokens.ts';
+import { createTokenSource, readKey, readTokenFile, type TokenSource } from './tokens.ts';
 import { createStorage } from './vendor.ts';
 
 /** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */
 export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
   if (config['allow-http'] === 'false') requirePrivate(config.gateway);
-  await readKey(config['key-file']);
-  const token = createTokenSource({
-    keyFile: config['key-file'],
-    issuer: config.issuer ?? config.cluster,
-    audience: config.audience,
-    lifetimeMs: config['token-lifetime'],
-  });
+  const token = await openTokens(config);
   await using opened = new AsyncDisposableStack();
   const metrics = createMetrics();
   const http = createClient({ url: config.gateway, token, observe: metrics.observeCall });
@@ -88,4 +82,23 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     ready: { controller, ...(health && { health: health.address }) },
     close: () => open.disposeAsync(),
   };
+}
+
+/** What proves who calls; rejects when that cannot be used from the start. */
+async function openTokens(config: ControllerConfig): Promise<TokenSource> {
+  const { 'key-file': keyFile, 'token-file': tokenFile } = config;
+  if ((keyFile === undefined) === (tokenFile === undefined))
+    throw new Error('one of --key-file and --token-file is needed, and not both');
+  if (keyFile === undefined) {
+    const token = readTokenFile(tokenFile ?? '');
+    await token(false);
+    return token;
+  }
+  await readKey(keyFile);
+  return createTokenSource({
+    keyFile,
+    issuer: config.issuer ?? config.cluster,
+    audience: config.audience,
+    lifetimeMs: config['token-lifetime'],
+  });
 }
