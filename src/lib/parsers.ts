@@ -56,13 +56,16 @@ function readAmount(value: string, units: Readonly<Record<string, number>>): num
   return Object.hasOwn(units, unit) ? Number(digits) * (units[unit] ?? Number.NaN) : Number.NaN;
 }
 
-/** One of a few words. */
-export function choice<const T extends string>(...words: readonly T[]): (value: string) => T {
-  return value => {
+/** One of a few words, which the parser names. */
+export function choice<const T extends string>(
+  ...words: readonly T[]
+): ((value: string) => T) & { readonly words: readonly T[] } {
+  const read = (value: string): T => {
     const found = words.find(word => word === value);
     if (found === undefined) throw new Error(`"${value}" is not one of ${words.join(', ')}`);
     return found;
   };
+  return Object.assign(read, { words });
 }
 
 /** A list with commas, or with one on each line, where what is listed has commas in it; empty lines say nothing. */

@@ -19,6 +19,10 @@ export type Setting<T> = {
   readonly file?: boolean;
   /** The flag may stand alone: then it means `true`. */
   readonly isSwitch?: boolean;
+  /** A second flag of one letter. */
+  readonly short?: string;
+  /** As an operand it takes all that follow. */
+  readonly isList?: boolean;
 };
 
 /** A program's settings, keyed by flag name without its dashes. */
@@ -48,19 +52,34 @@ export const allowHttpSetting = {
 
 const prefix = 'FAIRLEAD_';
 
+/** Where settings come from, the first before the last. */
+export type Sources = {
+  readonly argv: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** The settings that may stand without their flags, in this order. */
+  readonly operands?: readonly string[] | undefined;
+  /** What else is set, by flag name; it is told what flags and variables say. What it throws is a fault. */
+  readonly fallback?: ((given: (name: string) => string | undefined) => Fallback) | undefined;
+};
+
+type Fallback = Readonly<Record<string, string | undefined>>;
+
 /** Reads all settings from the command line and the environment; reports all faults, one for each setting. */
 export function readSettings<T extends SettingsTable>(
   table: T,
-  { argv, env }: { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv },
+  { argv, env, operands = [], fallback }: Sources,
 ) {
   const faults: string[] = [];
   const known = flagsOf(table);
-  const flags = readFlags(known, argv, faults);
-  const variables = readVariables(known, env, faults);
+  const flags = readFlags(known, argv, { operands, faults });
+  // What is set for all commands of a shell is not for each of them.
+  const variables = readVariables(known, env, fallback ? [] : faults);
   const values: Record<string, unknown> = {};
+  const given = (name: string): string | undefined => readText(name, flags) ?? readText(name, variables);
+  const others = orFault(() => fallback?.(given), faults) ?? {};
   for (const [name, setting] of Object.entries(table)) {
     try {
-      const text = readText(name, flags) ?? readText(name, variables) ?? setting.default;
+      const text = given(name) ?? others[name] ?? setting.default;
       if (text !== undefined) values[name] = setting.parse(text);
       else if (!setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
@@ -74,11 +93,11 @@ export function readSettings<T extends SettingsTable>(
 /** The table as text for `--help`: flag, variable, default, and what it does. */
 export function describeSettings(table: SettingsTable): string {
   return Object.entries(table)
-    .map(([name, { doc, variable, default: fallback, optional, file }]) => {
+    .map(([name, { doc, variable, default: fallback, optional, file, short }]) => {
       const variables = [variableOf(name), ...(variable ? [variable] : [])].join(', ');
       const state = fallback === undefined ? (optional ? 'optional' : 'required') : `default ${fallback}`;
       const also = file ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
-      return `  --${name}\n      ${doc}\n      (${variables}; ${state}${also})`;
+      return `  ${short === undefined ? '' : `-${short}, `}--${name}\n      ${doc}\n      (${variables}; ${state}${also})`;
     })
     .join('\n');
 }
@@ -86,7 +105,7 @@ export function describeSettings(table: SettingsTable): string {
 /** What was given for each flag, as often as it was given; undefined for a flag without its value. */
 type Given = ReadonlyMap<string, readonly (string | undefined)[]>;
 
-type Flags = ReadonlyMap<string, Pick<Setting<unknown>, 'isSwitch' | 'variable'>>;
+type Flags = ReadonlyMap<string, Pick<Setting<unknown>, 'isSwitch' | 'variable' | 'short' | 'isList'>>;
 
 /** Every flag of a table, those for files among them. */
 function flagsOf(table: SettingsTable): Flags {
@@ -95,11 +114,27 @@ function flagsOf(table: SettingsTable): Flags {
   return new Map([...settings, ...files]);
 }
 
-function readFlags(known: Flags, argv: readonly string[], faults: string[]): Given {
+/** What does not fit is a fault, and undefined. */
+function orFault<T>(read: () => T, faults: string[]): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    faults.push((error as Error).message);
+    return undefined;
+  }
+}
+
+function readFlags(
+  known: Flags,
+  argv: readonly string[],
+  { operands, faults }: { readonly operands: readonly string[]; readonly faults: string[] },
+): Given {
   const given = new Map<string, (string | undefined)[]>();
-  const options = known
-    .entries()
-    .map(([flag, { isSwitch }]) => [flag, { type: isSwitch ? 'boolean' : 'string' }] as const);
+  const left = [...operands];
+  const options = known.entries().map(([flag, { isSwitch, short }]) => {
+    const type = isSwitch ? 'boolean' : 'string';
+    return [flag, { type, ...(short !== undefined && { short }) }] as const;
+  });
   const { tokens } = parseArgs({
     args: [...argv],
     options: Object.fromEntries(options),
@@ -108,7 +143,7 @@ function readFlags(known: Flags, argv: readonly string[], faults: string[]): Giv
     allowPositionals: true,
   });
   for (const token of tokens) {
-    if (token.kind === 'positional') faults.push(`unexpected argument "${token.value}"`);
+    if (token.kind === 'positional') addOperand(token.value);
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
     const setting = known.get(name);
@@ -118,6 +153,16 @@ function readFlags(known: Flags, argv: readonly string[], faults: string[]): Giv
     else given.set(name, [...(given.get(name) ?? []), own ?? (setting.isSwitch ? 'true' : undefined)]);
   }
   return given;
+
+  function addOperand(value: string): void {
+    const [name] = left;
+    if (name === undefined) return void faults.push(`unexpected argument "${value}"`);
+    const isList = known.get(name)?.isList;
+    if (!isList) left.shift();
+    // A list has one value on each line.
+    const all = [...(isList ? (given.get(name) ?? []) : []), value];
+    given.set(name, isList ? [`${all.join('\n')}\n`] : [...(given.get(name) ?? []), ...all]);
+  }
 }
 
 function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): Given {
@@ -147,11 +192,11 @@ function variableOf(name: string): string {
   return prefix + name.toUpperCase().replaceAll('-', '_');
 }
 
-/** The word that a mistyped one is likely to mean, as ` (did you mean "x"?)`; empty when none is near. */
+/** The word that a mistyped or shortened one is likely to mean, as ` (did you mean "x"?)`; empty when none is near. */
 export function suggest(typed: string, words: Iterable<string>): string {
   let best = { word: '', distance: Math.min(3, Math.ceil(typed.length / 2)) };
   for (const word of words) {
-    const distance = editDistance(typed, word);
+    const distance = typed.length > 1 && word.startsWith(typed) ? 0.5 : editDistance(typed, word);
     if (distance < best.distance) best = { word, distance };
   }
   return best.word === '' ? '' : ` (did you mean "${best.word}"?)`;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { choice, durationMs, text } from '../../../src/lib/parsers.ts';
+import { choice, durationMs, list, text } from '../../../src/lib/parsers.ts';
 import { describeSettings, readSettings } from '../../../src/lib/settings.ts';
 
 const table = {
@@ -95,4 +95,44 @@ test('help has flag, variable, default and meaning of every setting, and never t
   assert.match(help, /FAIRLEAD_WAIT; default 5s/);
   assert.match(help, /--store-key-file, FAIRLEAD_STORE_KEY_FILE/);
   assert.doesNotMatch(help, /--note-file/);
+});
+
+const withOperands = {
+  kind: { doc: 'a kind', parse: text },
+  names: { doc: 'names', parse: list(text), optional: true, isList: true },
+  long: { doc: 'more', parse: choice('true', 'false'), default: 'false', isSwitch: true, short: 'l' },
+  output: { doc: 'how', parse: choice('json', 'yaml'), default: 'json', short: 'o' },
+} as const;
+
+const readLine = (line: string) =>
+  readSettings(withOperands, { argv: line.split(' '), env: {}, operands: ['kind', 'names'] });
+
+test('operands stand for settings without their flags, in their order, and the last takes all that follow', () => {
+  const all = { kind: 'a', names: ['b', 'c,d'], long: 'true', output: 'yaml' };
+  assert.deepEqual(readLine('a -l b -o yaml c,d').values, all);
+  assert.deepEqual(readLine('-lo yaml a b c,d').values, all);
+  assert.deepEqual(readLine('a').values, { kind: 'a', long: 'false', output: 'json' });
+  assert.deepEqual(readLine('a --kind b').faults, ['--kind: is given twice']);
+});
+
+const fallback = (found: (name: string) => string | undefined) => ({
+  kind: `after ${found('output')}`,
+  output: 'yaml',
+});
+
+test('what else is set is taken after flags and variables, which it is told; then a strange variable is no fault', () => {
+  const readAfter = (argv: readonly string[], variables: NodeJS.ProcessEnv = {}) =>
+    readSettings(withOperands, { argv, env: variables, fallback });
+  assert.partialDeepStrictEqual(readAfter([]).values, { kind: 'after undefined', output: 'yaml' });
+  const others = { FAIRLEAD_OUTPUT: 'json', FAIRLEAD_STRANGE: '1' };
+  assert.partialDeepStrictEqual(readAfter([], others).values, { kind: 'after json', output: 'json' });
+  assert.partialDeepStrictEqual(readAfter(['--kind=b'], others).values, { kind: 'b', output: 'json' });
+  const broken = readSettings(withOperands, {
+    argv: ['--kind=b'],
+    env: {},
+    fallback: () => {
+      throw new Error('cannot be read');
+    },
+  });
+  assert.deepEqual(broken.faults, ['cannot be read']);
 });
