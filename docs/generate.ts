@@ -7,7 +7,6 @@ import { gatewaySettings } from '../gateway/config.ts';
 import { clusterSchema, operatorsSchema, topologySchema } from '../gateway/configuration/file.ts';
 import { nodeSettings } from '../node-agent/config.ts';
 import { problemTable } from '../src/api/problem.ts';
-import { adminCommands } from '../src/cli/admin.ts';
 import { enrollSettings } from '../src/cli/enroll.ts';
 import { initCommands } from '../src/cli/init.ts';
 import { verifySettings } from '../src/cli/verify/settings.ts';
@@ -15,12 +14,13 @@ import { controllerSettings } from '../src/controller/config.ts';
 import { devSettings } from '../src/dev/config.ts';
 import type { SettingsTable } from '../src/lib/settings.ts';
 import { chartFiles } from './chart.ts';
+import { cli } from './cli.ts';
 import { type Schema, toMembers } from './members.ts';
 import { vendorApi } from './vendor-api.ts';
 
 const usage = `Usage: node docs/generate.ts [--check]
 
-Writes errors.md, config.md, chart.md, and what vendor-api.md lists, from the tables in the source, and the chart's values;
+Writes errors.md, config.md, cli.md, chart.md, and what vendor-api.md lists, from the tables in the source, and the chart's values;
 --check fails when one is stale.
 `;
 
@@ -30,6 +30,7 @@ else
   for (const [name, text] of Object.entries({
     'errors.md': errors(),
     'config.md': config(),
+    'cli.md': await cli(toTable),
     'vendor-api.md': vendorApi(),
     ...chartFiles(),
   }))
@@ -72,9 +73,6 @@ function config(): string {
     gateway: gatewaySettings,
     controller: controllerSettings,
     node: nodeSettings,
-    ...Object.fromEntries(
-      Object.entries(adminCommands).map(([name, { settings }]) => [`admin ${name}`, settings]),
-    ),
     enroll: enrollSettings,
     'init vendor': initCommands.vendor.settings,
     verify: verifySettings,
@@ -120,7 +118,7 @@ pools:
   files: { backend: dir, dir: /srv/files, nfs: { server: nas.example, path: /srv/files } }
 clusters:
   east: { keys: east.jwks.json, pools: [fast, files], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { bytes: 2Ti } } } }
-  west: { serviceAccount: { issuer: https://k8s.west.example, subject: system:serviceaccount:fairlead:fairlead-controller, keys: discovery } }
+  west: { keys: west.jwks.json, acceptAnyNode: true }
 operators: { keys: operators.jwks.json }
 \`\`\`
 
@@ -135,12 +133,13 @@ function toTable(table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, setting]) => {
     const state =
       setting.default === undefined ? (setting.optional ? 'optional' : 'required') : `\`${setting.default}\``;
+    const short = setting.short === undefined ? '' : `\`-${setting.short}\`, `;
     const also = [
       ...(setting.variable === undefined ? [] : [`\`${setting.variable}\``]),
       ...(setting.file ? [`\`--${name}-file\``] : []),
     ];
     const others = also.length > 0 ? ` (also ${also.join(', ')})` : '';
-    return `| \`--${name}\` | ${state} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')}${others} |`;
+    return `| ${short}\`--${name}\` | ${state} | ${setting.doc.replaceAll('|', '\\|').replaceAll('<', '&lt;')}${others} |`;
   });
   return `| setting | default | what it does |\n|---|---|---|\n${rows.join('\n')}`;
 }

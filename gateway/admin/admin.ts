@@ -1,12 +1,11 @@
-import type { DeletedVolume, Unasked } from '../../src/api/admin.ts';
+import type { DeletedVolume } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { readInPieces } from '../tables/paging.ts';
 import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
-import { audit, type Audit } from './audit.ts';
+import { audit } from './audit.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
-import { createTenancy, type TenancyOptions } from './tenancy.ts';
 import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
 
@@ -21,7 +20,7 @@ export type Admin = {
 };
 
 /** What the work of operators needs. */
-export type AdminOptions = TenancyOptions & Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
+export type AdminOptions = Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
 
 /** Most entries in an answer, which is to stay below what a body may have. */
 const maxEntries = 10_000;
@@ -31,18 +30,16 @@ export function createAdmin(options: AdminOptions): Admin {
   const { reader } = options.engine;
   return {
     ...createListings(options),
-    ...createTenancy(options),
 
     async audit({ stuckAfterMs }) {
-      const { findings, unasked } = await audit({ ...options, stuckAfterMs });
-      return { findings: findings.slice(0, maxEntries), total: findings.length, ...show(unasked) };
+      const { findings } = await audit({ ...options, stuckAfterMs });
+      return { findings: findings.slice(0, maxEntries), total: findings.length };
     },
     async repair({ body: { dryRun, stuckAfterMs, safetyAgeMs } }) {
       const settings = { ...options, stuckAfterMs };
-      const found = await audit(settings);
-      const planned = plan(found, safetyAgeMs);
+      const planned = plan(await audit(settings), safetyAgeMs);
       const steps = dryRun ? planned : await repair(settings, planned);
-      return { steps: steps.slice(0, maxEntries), total: steps.length, ...show(found.unasked) };
+      return { steps: steps.slice(0, maxEntries), total: steps.length };
     },
     listAuditLog: request => listAuditLog(options, request),
     async listDeletedVolumes({ limit, pageToken = '' }) {
@@ -69,10 +66,6 @@ export function createAdmin(options: AdminOptions): Admin {
       });
     },
   };
-}
-
-function show(unasked: Audit['unasked']): { readonly unasked?: Unasked[] } {
-  return unasked.length > 0 ? { unasked: [...unasked] } : {};
 }
 
 function toDeletedVolume({ id, pool, sizeBytes, restorableUntilMs = 0 }: VolumeRecord): DeletedVolume {

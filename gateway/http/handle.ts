@@ -17,7 +17,7 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
-import { logRequest, routeProblem, type Env } from './respond.ts';
+import { logProblem, routeProblem, type Env } from './respond.ts';
 
 /**
  * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks
@@ -59,10 +59,7 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
     if (!operation.answers[202]) return answer(c, operation, await work);
     const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));
     if (outcome) return answer(c, operation, outcome.value);
-    work.catch((error: unknown) => {
-      const problem = asProblem(error);
-      logRequest(c, log, { problem, code: problem.code });
-    });
+    work.catch((error: unknown) => logProblem(c, asProblem(error), log));
     return await answerAccepted(c, show && show(request));
   };
 }
@@ -148,6 +145,5 @@ async function answerAccepted(c: Context<Env>, shown: Promise<unknown> | undefin
   const resource = await shown?.catch((error: unknown) => {
     if (asProblem(error).code !== 'NOT_FOUND') throw error;
   });
-  const headers = { 'retry-after': '1' };
-  return resource ? c.json(resource, 202, headers) : c.body(null, 202, headers);
+  return resource ? c.json(resource, 202) : c.body(null, 202);
 }

@@ -1,24 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
-import type { Finding, Unasked } from '../api/admin.ts';
-import { createClient, type StorageClient } from '../api/client.ts';
+import type { Finding } from '../api/admin.ts';
+import type { StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
-import { createTokenSource } from '../controller/tokens.ts';
-import { choice, durationMs, httpUrl, requirePrivate, text } from '../lib/parsers.ts';
-import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
+import { choice, durationMs, text } from '../lib/parsers.ts';
+import type { SettingsOf } from '../lib/settings.ts';
+import { connectionSettings, gatewayCommand } from './connection.ts';
+import { renderTable } from './output/table.ts';
+import { toAge } from './output/values.ts';
 
 const yesOrNo = choice('true', 'false');
 
-/** How every admin command reaches the gateway. */
+/** How every admin command reaches the gateway, and what it prints. */
 const shared = {
-  gateway: { doc: 'address of the storage API, such as https://storage.example', parse: httpUrl },
-  'allow-http': allowHttpSetting,
-  'key-file': {
-    doc: "file with an operator's private key (a JWK with kid, Ed25519 or P-256)",
-    parse: (value: string) => resolve(text(value)),
-  },
-  audience: { doc: "the tokens' audience, as set at the gateway", parse: text, default: 'fairlead' },
-  timeout: { doc: 'how long the gateway may take', parse: durationMs, default: '10m' },
+  ...connectionSettings,
+  timeout: { ...connectionSettings.timeout, default: '10m' },
   json: { doc: 'prints JSON in place of a table', parse: yesOrNo, default: 'false', isSwitch: true },
 } as const;
 
@@ -36,9 +30,8 @@ export const adminCommands = {
     settings: { ...shared, ...stuckAfter },
     async ask(client, call, { 'stuck-after': stuckAfterMs }) {
       const data = await client.audit({ stuckAfterMs }, call);
-      const { findings, total, unasked = [] } = data;
-      const table = [toTable(findings.map(toRow), total), ...unasked.map(toLine)].join('\n');
-      return { data, table, status: total + unasked.length > 0 ? 2 : 0 };
+      const { findings, total } = data;
+      return { data, table: toTable(findings.map(toRow), total), status: total > 0 ? 2 : 0 };
     },
   }),
   repair: command({
@@ -56,7 +49,7 @@ export const adminCommands = {
     async ask(client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
       const body = { dryRun: yes === 'false', stuckAfterMs, safetyAgeMs };
       const data = await client.repair({ body }, call);
-      const { steps, total, unasked = [] } = data;
+      const { steps, total } = data;
       const rows = steps.map(step => ({
         ...toRow(step),
         action: step.action,
@@ -64,8 +57,7 @@ export const adminCommands = {
         note: step.note,
       }));
       const isLeft = steps.some(({ outcome }) => outcome !== 'done') || total > steps.length;
-      const table = [toTable(rows, total), ...unasked.map(toLine)].join('\n');
-      return { data, table, status: isLeft || unasked.length > 0 ? 2 : 0 };
+      return { data, table: toTable(rows, total), status: isLeft ? 2 : 0 };
     },
   }),
   deleted: command({
@@ -91,6 +83,7 @@ export const adminCommands = {
   restore: command({
     doc: 'makes a deleted volume ready again',
     settings: { ...shared, volume: { doc: "the volume's id", parse: text } },
+    operands: ['volume'],
     async ask(client, call, { volume: volumeId }) {
       await client.restoreVolume({ volumeId }, call);
       return { data: { volumeId }, table: `volume "${volumeId}" is ready again` };
@@ -98,72 +91,31 @@ export const adminCommands = {
   }),
 };
 
-type Command<T extends SettingsTable> = {
+type Admin<T extends typeof shared> = {
   readonly doc: string;
   readonly settings: T;
+  /** The settings that may stand without their flags, in this order. */
+  readonly operands?: readonly string[];
   readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
 };
 
-function command<T extends typeof shared>({ doc, settings, ask }: Command<T>) {
-  return {
-    doc,
-    settings,
-    async run(values: SettingsOf<T>) {
-      const given: SettingsOf<typeof shared> = values;
-      const { gateway: url, 'key-file': keyFile, audience, timeout, json } = given;
-      if (given['allow-http'] === 'false') requirePrivate(url);
-      const token = createTokenSource({ keyFile, issuer: 'operators', audience, lifetimeMs: 60_000 });
-      const client = createClient({ url, token });
-      const requestId = randomUUID().slice(-12);
-      try {
-        const call = { deadlineMs: Date.now() + timeout, requestId };
-        const { data, table, status = 0 } = await ask(client, call, values);
-        process.stdout.write(`${json === 'true' ? JSON.stringify(data, null, 2) : table}\n`);
-        return status;
-      } catch (error) {
-        // The gateway's log has it, too.
-        process.stderr.write(`x-request-id: ${requestId}\n`);
-        throw error;
-      } finally {
-        await client.close();
-      }
-    },
-  };
+function command<T extends typeof shared>({ ask, ...more }: Admin<T>) {
+  return gatewayCommand<T>(more, async ({ client, call, io }, values) => {
+    const { json }: SettingsOf<typeof shared> = values;
+    const { data, table, status = 0 } = await ask(client, call(), values);
+    io.out(`${json === 'true' ? JSON.stringify(data, null, 2) : table}\n`);
+    return status;
+  });
 }
 
 function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
   return { problem, pool, kind, id, age: toAge(ageMs), found: detail };
 }
 
-/** What is said of a pool whose storage could not be asked. */
-function toLine({ pool, detail }: Unasked): string {
-  return `pool "${pool}" could not be asked: ${detail}`;
-}
-
 /** Rows as columns for people, with their keys as heads; `total` counts those too that did not fit into the answer. */
 export function toTable(rows: readonly Readonly<Record<string, string>>[], total: number): string {
   const [first] = rows;
   if (!first) return 'nothing was found';
-  const lines = [Object.keys(first), ...rows.map(row => Object.values(row))];
-  const widths = Object.keys(first).map((_, column) =>
-    Math.max(...lines.map(line => line[column]?.length ?? 0)),
-  );
-  const table = lines.map(line =>
-    line
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return [...table, ...(total > rows.length ? [`and ${total - rows.length} more`] : [])].join('\n');
-}
-
-/** A duration in its largest unit, such as 3h. */
-function toAge(ms: number): string {
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['m', 60_000],
-  ] as const;
-  const [unit, unitMs] = units.find(([, least]) => ms >= least) ?? ['s', 1_000];
-  return `${Math.floor(ms / unitMs)}${unit}`;
+  const table = renderTable(Object.keys(first), rows.map(Object.values)).trimEnd();
+  return total > rows.length ? `${table}\nand ${total - rows.length} more` : table;
 }

@@ -30,7 +30,7 @@ export const enrollSettings = {
 /** Makes a cluster's key pair, and what its Helm release and the gateway need of it. */
 export const enrollCommand = {
   settings: enrollSettings,
-  operand: 'cluster',
+  operands: ['cluster'],
   run: enroll,
 };
 

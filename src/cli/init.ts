@@ -22,7 +22,7 @@ export const initCommands = {
   vendor: {
     doc: "a storage vendor's server that runs, with the conformance kit as its test",
     settings: vendorSettings,
-    operand: 'dir',
+    operands: ['dir'],
     run: writeVendor,
   },
 } as const;

@@ -16,7 +16,7 @@ type Settings = SettingsOf<typeof verifySettings>;
 /** Proves a vendor's server; status 1 when a MUST does not hold, something is left behind, or the run was interrupted. */
 export const verifyCommand = {
   settings: verifySettings,
-  operand: 'url',
+  operands: ['url'],
   async run(settings: Settings): Promise<number> {
     const started = settings.start === undefined ? undefined : await startVendor(settings.start);
     try {
@@ -33,8 +33,7 @@ async function runOn(settings: Settings, started: VendorProcess | undefined): Pr
   if (settings['allow-http'] === 'false')
     for (const address of [url.href, settings['oauth-url'] ?? url.href]) requirePrivate(address);
   const { seed = newSeed(), restart, start } = settings;
-  // A shell command may hold secrets, and lines of a run lie open where it was built.
-  const command = `fairlead verify ${start === undefined ? url.href : "--start '…'"}`;
+  const command = `fairlead verify ${start === undefined ? url.href : `--start '${start}'`}`;
   print(`${command} --seed ${seed}`);
   const ends = listenForSignals();
   const report = await verify({

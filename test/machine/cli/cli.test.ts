@@ -2,16 +2,23 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commands as table } from '../../../src/cli/commands.ts';
 import { version } from '../../../src/lib/version.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { temporaryDir } from '../../harness/csi-serving.ts';
 import { cli } from '../../harness/dev.ts';
 
-const commands = ['gateway', 'controller', 'node', 'admin', 'enroll', 'init', 'verify', 'dev', 'demo'];
+const commands = Object.keys(table);
 const withSettings = [
   'gateway',
   'controller',
   'node',
+  'get volumes',
+  'describe volume',
+  'explain',
+  'top',
+  'config set-context',
+  'completion bash',
   'admin audit',
   'admin restore',
   'enroll',

@@ -168,9 +168,9 @@ test('durations are counted in the bucket that they belong to', t => {
   const { observeRpc, render } = createMetrics();
   for (const durationMs of [5, 6, 120_000, 120_001]) {
     nowMs = 0;
-    const { end } = observeRpc('Probe');
+    const ended = observeRpc('Probe');
     nowMs = durationMs;
-    end('OK');
+    ended('OK');
   }
   const lines = render([]).split('\n');
   const buckets = lines.filter(line => line.startsWith('fairlead_node_rpc_duration_seconds_bucket'));

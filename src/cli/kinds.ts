@@ -1,0 +1,268 @@
+import type {
+  AnyAttachment,
+  AnyNode,
+  AnySnapshot,
+  AnyVolume,
+  AuditEntry,
+  ClusterState,
+  PoolState,
+  RunningOperation,
+} from '../api/admin.ts';
+import type { Call } from '../api/http.ts';
+import type { StorageClient } from '../api/client.ts';
+import { formatSegments, type Segments } from '../api/topology.ts';
+import { toAge, toSize } from './output/values.ts';
+
+/** What is listed: plain data with an id of its own. */
+export type Entry = { readonly id: string };
+
+/** What is asked of a list. */
+export type Query = Readonly<
+  Partial<Record<'cluster' | 'id' | 'volumeId' | 'nodeId' | 'resource' | 'since' | 'until', string>>
+> & { readonly limit?: number };
+
+type Value = string | number | undefined;
+
+/** A column of a table. Rows are sorted by its values, which `show` makes readable. */
+export type Column<E extends Entry = Entry> = {
+  readonly head: string;
+  of(entry: E, nowMs: number): Value;
+  show?(value: number): string;
+  /** Only in the wide table. */
+  readonly isWide?: boolean;
+};
+
+/** What operators list, by its name. */
+export type Kind<E extends Entry = Entry> = {
+  readonly one: string;
+  readonly doc: string;
+  readonly columns: readonly Column<E>[];
+  /** What was: the newest comes first, nothing is ever changed, and all of it is more than anybody reads. */
+  readonly isLog?: boolean;
+  /** What finds a thing by its name, in the cluster when one is chosen; with an `id` there is one at most. */
+  ask(name: string, cluster?: string): Query;
+  page(client: StorageClient, query: Query & { readonly pageToken: string }, call: Call): Promise<Page<E>>;
+};
+
+type Page<E> = { readonly entries: readonly E[]; readonly nextPageToken?: string | undefined };
+
+/** Keeps the type of a kind's entries while it is written. */
+function kind<E extends Entry>(row: Kind<E>): Kind<E> {
+  return row;
+}
+
+const age = {
+  head: 'age',
+  of: ({ createdAt }: { createdAt: string }, nowMs: number) => nowMs - Date.parse(createdAt),
+  show: toAge,
+};
+const size = (head: string, of: (entry: never) => number | undefined) => ({ head, of, show: toSize });
+const wide = <C extends object>(column: C) => ({ ...column, isWide: true });
+const list = (words: readonly string[] = []): string => words.join(',');
+const places = (topologies: readonly Segments[] | undefined): string => list(topologies?.map(formatSegments));
+
+const volumes = kind<AnyVolume>({
+  one: 'volume',
+  doc: 'volumes in any state, the soft-deleted included',
+  ask: ofCluster('.'),
+  page: async (client, query, call) => toPage(await client.listAnyVolumes(query, call), 'volumes'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'state', of: ({ state, pending = [] }) => [state, ...pending].join('+') },
+    { head: 'pool', of: ({ pool }) => pool },
+    size('size', ({ sizeBytes }: AnyVolume) => sizeBytes),
+    { head: 'attached', of: ({ attachments }) => list(attachments.map(({ nodeId }) => nodeId)) },
+    age,
+    wide({ head: 'cluster', of: ({ cluster }: AnyVolume) => cluster }),
+    wide(size('reserved', ({ reservedBytes }: AnyVolume) => reservedBytes)),
+    wide({
+      head: 'modes',
+      of: ({ capabilities }: AnyVolume) =>
+        list([...new Set(capabilities.map(({ accessType, accessMode }) => `${accessType}:${accessMode}`))]),
+    }),
+    wide({ head: 'topology', of: ({ topology }: AnyVolume) => places(topology) }),
+    wide({ head: 'restorable', of: ({ restorableUntil }: AnyVolume) => restorableUntil }),
+  ],
+});
+
+const snapshots = kind<AnySnapshot>({
+  one: 'snapshot',
+  doc: 'snapshots in any state, members of groups included',
+  ask: ofCluster('.'),
+  page: async (client, query, call) => toPage(await client.listAnySnapshots(query, call), 'snapshots'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'volume', of: ({ volumeId }) => volumeId },
+    { head: 'state', of: ({ state }) => state },
+    { head: 'pool', of: ({ pool }) => pool },
+    size('size', ({ sizeBytes }: AnySnapshot) => sizeBytes),
+    age,
+    wide({ head: 'cluster', of: ({ cluster }: AnySnapshot) => cluster }),
+    wide({ head: 'group', of: ({ groupId }: AnySnapshot) => groupId }),
+    wide(size('reserved', ({ reservedBytes }: AnySnapshot) => reservedBytes)),
+    wide({ head: 'topology', of: ({ topology }: AnySnapshot) => places(topology) }),
+  ],
+});
+
+const attachments = kind<AnyAttachment>({
+  one: 'attachment',
+  doc: 'what is attached where; a name is that of a volume, or volume/cluster/node',
+  ask: (name, cluster) =>
+    name.includes('/') ? { id: name } : { volumeId: ofCluster('.')(name, cluster).id ?? name },
+  page: async (client, query, call) => toPage(await client.listAnyAttachments(query, call), 'attachments'),
+  columns: [
+    { head: 'volume', of: ({ volumeId }) => volumeId },
+    { head: 'node', of: ({ nodeId }) => nodeId },
+    { head: 'cluster', of: ({ cluster }) => cluster },
+    { head: 'state', of: ({ state }) => state },
+    { head: 'writes', of: ({ readonly }) => (readonly ? 'no' : 'yes') },
+    { head: 'protocol', of: ({ protocol }) => protocol },
+    wide({ head: 'mode', of: ({ capability }: AnyAttachment) => capability.accessMode }),
+    wide({ head: 'type', of: ({ capability }: AnyAttachment) => capability.fsType ?? capability.accessType }),
+    wide(size('size', ({ sizeBytes }: AnyAttachment) => sizeBytes)),
+  ],
+});
+
+const nodes = kind<AnyNode>({
+  one: 'node',
+  doc: 'nodes that clusters have reported; a name is cluster/node',
+  ask: ofCluster('/'),
+  page: async (client, query, call) => toPage(await client.listAnyNodes(query, call), 'nodes'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'volumes', of: ({ volumes: attached }) => attached },
+    { head: 'most', of: ({ maxVolumes }) => maxVolumes },
+    { head: 'topology', of: ({ topology }) => (topology ? formatSegments(topology) : '') },
+    wide({ head: 'cluster', of: ({ cluster }: AnyNode) => cluster }),
+    wide({ head: 'node', of: ({ nodeId }: AnyNode) => nodeId }),
+  ],
+});
+
+const pools = kind<PoolState>({
+  one: 'pool',
+  doc: 'pools, how full they are, and why they wait',
+  ask: id => ({ id }),
+  page: async (client, query, call) => toPage(await client.listPools(query, call), 'pools'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'backend', of: ({ backend }) => backend },
+    { head: 'state', of: ({ state }) => state },
+    size('total', ({ totalBytes }: PoolState) => totalBytes),
+    size('reserved', ({ reservedBytes }: PoolState) => reservedBytes),
+    { head: 'used', of: usedOf, show: percent => `${percent}%` },
+    { head: 'volumes', of: ({ volumes: count }) => count },
+    { head: 'fault', of: ({ waitingFor, fault }) => waitingFor ?? fault },
+    wide({ head: 'snapshots', of: ({ snapshots: count }: PoolState) => count }),
+    wide({ head: 'features', of: ({ features }: PoolState) => list(features) }),
+    wide({ head: 'topology', of: ({ topologies }: PoolState) => places(topologies) }),
+  ],
+});
+
+const clusters = kind<ClusterState>({
+  one: 'cluster',
+  doc: 'clusters, and what they have',
+  ask: id => ({ id }),
+  page: async (client, query, call) => toPage(await client.listClusters(query, call), 'clusters'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'enrolled', of: ({ isEnrolled }) => (isEnrolled ? 'yes' : 'no') },
+    { head: 'pools', of: ({ pools: usable }) => (usable ? list(usable) : 'all') },
+    { head: 'volumes', of: ({ volumes: count }) => count },
+    size('reserved', ({ use }: ClusterState) => use.reduce((sum, one) => sum + one.reservedBytes, 0)),
+    { head: 'nodes', of: ({ nodes: count }) => count },
+    { head: 'attachments', of: ({ attachments: count }) => count },
+    { head: 'quota', of: ({ quotas }) => list(quotas.map(toQuota)) },
+    wide({ head: 'snapshots', of: ({ snapshots: count }: ClusterState) => count }),
+    wide({
+      head: 'use',
+      of: ({ use }: ClusterState) => list(use.map(one => `${one.pool}:${toSize(one.reservedBytes)}`)),
+    }),
+  ],
+});
+
+const operations = kind<RunningOperation>({
+  one: 'operation',
+  doc: 'what gateways work on now; a name is that of a volume, or kind/id',
+  ask: (name, cluster) =>
+    name.includes('/') ? { id: name } : { id: `volume/${ofCluster('.')(name, cluster).id}` },
+  page: async (client, query, call) => toPage(await client.listOperations(query, call), 'operations'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'operation', of: ({ operation }) => operation },
+    { head: 'for', of: ({ since }, nowMs) => nowMs - Date.parse(since), show: toAge },
+    { head: 'holder', of: ({ holder }) => holder.slice(0, 8) },
+    wide({ head: 'since', of: ({ since }: RunningOperation) => since }),
+    wide({ head: 'until', of: ({ until }: RunningOperation) => until }),
+  ],
+});
+
+const audit = kind<AuditEntry>({
+  one: 'entry',
+  doc: 'who changed what, and how that ended, the newest 100 first, or as many as --limit says; a name is that of what was changed',
+  isLog: true,
+  ask: (name, cluster) => ({ resource: ofCluster('.')(name, cluster).id ?? name }),
+  async page(client, query, call) {
+    const { entries, nextPageToken } = await client.listAuditLog(query, call);
+    return { entries, nextPageToken };
+  },
+  columns: [
+    { head: 'at', of: ({ at }) => at },
+    { head: 'actor', of: ({ actor }) => actor },
+    { head: 'operation', of: ({ operation }) => operation },
+    { head: 'resource', of: ({ resource }) => resource },
+    { head: 'about', of: ({ about }) => about },
+    { head: 'code', of: ({ code }) => code },
+    wide({ head: 'kind', of: ({ kind: of }: AuditEntry) => of }),
+    wide({ head: 'subject', of: ({ subject }: AuditEntry) => subject }),
+    wide({ head: 'request', of: ({ requestId }: AuditEntry) => requestId }),
+  ],
+});
+
+/** The name of a kind. */
+export type KindName =
+  | 'volumes'
+  | 'snapshots'
+  | 'attachments'
+  | 'nodes'
+  | 'pools'
+  | 'clusters'
+  | 'operations'
+  | 'audit';
+
+/** All that operators list. */
+export const kinds: Readonly<Record<KindName, Kind>> = {
+  volumes,
+  snapshots,
+  attachments,
+  nodes,
+  pools,
+  clusters,
+  operations,
+  audit,
+};
+
+/** A quota as `bytes:1Gi/10Gi`. */
+export function toQuota({ path, used, limit }: ClusterState['quotas'][number]): string {
+  const show = path.endsWith('bytes') ? toSize : String;
+  return `${path}:${show(used)}/${show(limit)}`;
+}
+
+/** How much of a pool is reserved, in percent. */
+export function usedOf({ totalBytes, reservedBytes }: Pick<PoolState, 'totalBytes' | 'reservedBytes'>) {
+  return totalBytes ? Math.round((100 * reservedBytes) / totalBytes) : undefined;
+}
+
+/** An id has its cluster's name in front; where a cluster is chosen, that can be left out. */
+function ofCluster(separator: string): Kind['ask'] {
+  return (name, cluster) => {
+    const isWhole = cluster === undefined || name.startsWith(`${cluster}${separator}`);
+    return { id: isWhole ? name : `${cluster}${separator}${name}` };
+  };
+}
+
+function toPage<N extends string, E extends Entry>(
+  answer: { readonly [K in N]: readonly E[] } & { readonly nextPageToken?: string | undefined },
+  name: N,
+): Page<E> {
+  return { entries: answer[name], nextPageToken: answer.nextPageToken };
+}

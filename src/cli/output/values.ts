@@ -1,0 +1,19 @@
+const unitsMs = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** A duration in its largest unit, such as 3h. */
+export function toAge(ms: number): string {
+  const [unit, unitMs] = unitsMs.find(([, least]) => ms >= least) ?? ['s', 1_000];
+  return `${Math.max(0, Math.floor(ms / unitMs))}${unit}`;
+}
+
+/** A number of bytes in its largest binary unit, with at most one decimal, such as 1.5Gi. */
+export function toSize(bytes: number): string {
+  const units = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
+  const power = bytes < 1_024 ? 0 : Math.min(5, Math.floor(Math.log2(bytes) / 10));
+  return `${Math.floor((bytes / 1_024 ** power) * 10) / 10}${units[power]}`;
+}

@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commands } from '../../src/cli/commands.ts';
+import { runCommand } from '../../src/cli/run.ts';
+import type { ServedGateway } from './served-gateway.ts';
+
+/** What a command wrote, and its exit status. */
+export type CliResult = { readonly status: number; readonly stdout: string; readonly stderr: string };
+
+/** `isTerminal`: somebody looks on. `until` ends a command that goes on and on, once it holds for what it wrote. */
+export type CliOptions = {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly isTerminal?: boolean;
+  readonly until?: (stdout: string, stderr: string) => boolean;
+};
+
+/** Runs the command line in this process, the words of a line each being an argument. */
+export async function runCli(line: string, options: CliOptions = {}): Promise<CliResult> {
+  const { env = {}, isTerminal = false, until } = options;
+  const written = { stdout: '', stderr: '' };
+  const end = new AbortController();
+  const write = (stream: keyof typeof written) => (text: string) => {
+    written[stream] += text;
+    if (until?.(written.stdout, written.stderr)) end.abort(new Error('seen'));
+  };
+  const io = {
+    out: write('stdout'),
+    err: write('stderr'),
+    env,
+    isTerminal,
+    style: (format: string, text: string) => (isTerminal ? `<${format}>${text}</>` : text),
+    signal: end.signal,
+  };
+  const argv = line.split(' ').filter(word => word !== '');
+  const status = await runCommand(argv, { path: 'fairlead', commands }, io);
+  return { status: status ?? 0, ...written };
+}
+
+/** The command line of an operator of a gateway, whose settings are in variables; none of the user's files count. */
+export function operatorCli({
+  url,
+  directory,
+  signers,
+}: ServedGateway): (line: string, options?: CliOptions) => Promise<CliResult> {
+  const keyFile = join(directory, 'operators.jwk.json');
+  writeFileSync(keyFile, JSON.stringify(signers.operators.privateJwk));
+  const env = { FAIRLEAD_GATEWAY: url.href, FAIRLEAD_KEY_FILE: keyFile, XDG_CONFIG_HOME: directory };
+  return (line, options = {}) => runCli(line, { ...options, env: { ...env, ...options.env } });
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { parse } from 'yaml';
+import { createClient } from '../../../src/api/client.ts';
+import { operatorCli, runCli } from '../../harness/cli.ts';
+import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
+import { serveGateway } from '../../harness/served-gateway.ts';
+
+/** A gateway with two volumes of cluster a, of which one has a snapshot and is attached, and one of cluster b. */
+async function startFilled(t: TestContext) {
+  const gateway = await serveGateway(t);
+  const clientOf = (name: 'a' | 'b') => {
+    const client = createClient({ url: gateway.url.href, token: () => gateway.signers[name].sign() });
+    t.after(() => client.close());
+    return client;
+  };
+  const call = { deadlineMs: Date.now() + 60_000 };
+  const [a, b] = [clientOf('a'), clientOf('b')];
+  const [volumeId, nodeId] = ['a.one', 'n1'];
+  await a.createVolume({ volumeId, body: volumeSpec('one') }, call);
+  await a.createVolume({ volumeId: 'a.two', body: volumeSpec('two', { requiredBytes: 2 ** 21 }) }, call);
+  await b.createVolume({ volumeId: 'b.one', body: volumeSpec('one', { requiredBytes: 2 ** 22 }) }, call);
+  await a.createSnapshot({ snapshotId: 'a.cut', body: { name: 'cut', volumeId } }, call);
+  await a.putNode({ nodeId, body: { maxVolumes: 3 } }, call);
+  await a.attachVolume({ volumeId, nodeId, body: { capability: mounted, readonly: false } }, call);
+  return { fairlead: operatorCli(gateway), a, call };
+}
+
+const lists: readonly (readonly [line: string, stdout: string])[] = [
+  ['get volumes -o name', 'a.one\na.two\nb.one\n'],
+  ['get volumes -o name --limit 2', 'a.one\na.two\n'],
+  ['get volumes -o name --cluster b', 'b.one\n'],
+  ['get volumes -o name --cluster b -A', 'a.one\na.two\nb.one\n'],
+  ['get volume -o name --cluster a two a.one', 'a.two\na.one\n'],
+  ['get volumes --sort-by -size -o name', 'b.one\na.two\na.one\n'],
+  ['get volumes --sort-by size --no-headers -o name', 'a.one\na.two\nb.one\n'],
+  ['get snapshots -o name', 'a.cut\n'],
+  ['get attachments -o name', 'a.one/a/n1\n'],
+  ['get attachments a.one -o name', 'a.one/a/n1\n'],
+  ['get nodes --cluster a n1 -o name', 'a/n1\n'],
+  ['get nodes', 'id    volumes  most  topology\na/n1  1        3\n'],
+  ['get nodes --no-headers', 'a/n1  1  3\n'],
+  ['get clusters -o name', 'a\nb\n'],
+  ['get operations -o name', ''],
+  ['get operations -o json', '{\n  "operations": []\n}\n'],
+  [
+    'get pools',
+    'id   backend  state  total  reserved  used  volumes  fault\none  memory   open   1Ti    7Mi       0%    3\n',
+  ],
+];
+test('operators see what a gateway has', async t => {
+  const { fairlead, a, call } = await startFilled(t);
+  for (const [line, stdout] of lists)
+    await t.test(`fairlead ${line}`, async () => {
+      const result = await fairlead(line);
+      assert.deepEqual([result.stdout, result.status], [stdout, 0], result.stderr);
+    });
+
+  for (const kind of ['volumes', 'snapshots', 'attachments', 'nodes', 'pools', 'clusters', 'audit'])
+    await t.test(
+      `${kind} are the same in JSON and YAML, and have more columns in the wide table`,
+      async () => {
+        const written = async (output: string): Promise<string> =>
+          (await fairlead(`get ${kind} -o ${output}`)).stdout;
+        const json = JSON.parse(await written('json')) as Readonly<Record<string, readonly { id: string }[]>>;
+        assert.deepEqual(Object.keys(json), [kind]);
+        assert.deepEqual(parse(await written('yaml')), json);
+        const [narrow, wide] = [await written('table'), await written('wide')].map(text => text.split('\n'));
+        assert.ok((wide?.[0]?.length ?? 0) > (narrow?.[0]?.length ?? 0));
+        assert.equal(narrow?.length, (json[kind]?.length ?? 0) + 2);
+      },
+    );
+
+  await t.test(
+    'what is named alone is the thing itself; what is not there is named, with status 2',
+    async () => {
+      const { stdout } = await fairlead('get volume a.one -o json');
+      assert.partialDeepStrictEqual(JSON.parse(stdout), { id: 'a.one', attachments: [{ nodeId: 'n1' }] });
+      const { status, ...some } = await fairlead('get volumes a.one a.none b.none -o name');
+      assert.deepEqual([status, some.stdout], [2, 'a.one\n']);
+      assert.equal(some.stderr, 'there is no volume "a.none"\nthere is no volume "b.none"\n');
+      const none = await fairlead('get volume a.none -o json');
+      assert.deepEqual([none.status, none.stdout], [2, '']);
+    },
+  );
+
+  await t.test('the log tells who did what, the newest first, since when it is asked', async () => {
+    const { stdout } = await fairlead('get audit a.one --no-headers');
+    const deeds = stdout.trimEnd().split('\n');
+    assert.deepEqual(
+      deeds.map(deed => deed.split(/ +/).slice(1)),
+      [
+        ['a', 'attach', 'a.one', 'n1', 'OK'],
+        ['a', 'create', 'a.one', 'OK'],
+      ],
+    );
+    assert.equal((await fairlead('get audit --since 1h --limit 1 -o json')).status, 0);
+    const { status, stderr } = await fairlead('get audit --until 20h');
+    assert.deepEqual([status, stderr], [0, 'no entries were found\n']);
+  });
+
+  await t.test('a description has what belongs to a thing', async () => {
+    const { status, stdout } = await fairlead('describe volume one --cluster a');
+    assert.equal(status, 0);
+    const parts = [
+      /^id: +a\.one$/m,
+      /^health: +nothing is known to be wrong$/m,
+      /^attachments:\n.*\n +a\.one +n1 /m,
+      /^snapshots:\n.*\n +a\.cut /m,
+      /^operations:\n +none$/m,
+      /^audit:\n.*\n.* attach +a\.one +n1 +OK$/m,
+    ];
+    for (const part of parts) assert.match(stdout, part);
+    const json = JSON.parse((await fairlead('describe volume a.one -o json')).stdout) as object;
+    assert.partialDeepStrictEqual(json, { volume: { id: 'a.one' }, health: { entries: [] } });
+    for (const line of ['snapshot a.cut', 'attachment a.one', 'node a/n1', 'pool one', 'cluster a'])
+      assert.equal((await fairlead(`describe ${line}`)).status, 0, line);
+    const none = await fairlead('describe node a/n2');
+    assert.deepEqual([none.status, none.stdout, none.stderr], [2, '', 'there is no node "a/n2"\n']);
+  });
+
+  await t.test(
+    'what is attached and ready waits for nothing; what is nowhere is explained, with status 2',
+    async () => {
+      const well = await fairlead('explain a.one');
+      assert.equal(well.status, 0);
+      assert.match(
+        well.stdout,
+        /^volume "a\.one" waits for nothing: it is ready\n.* node "n1" of cluster "a"\n/,
+      );
+      const stranger = await fairlead('explain c.none');
+      assert.deepEqual([stranger.status, stranger.stderr], [2, '']);
+      assert.match(stranger.stdout, /no cluster "c" is enrolled\n {4}fairlead enroll c /);
+    },
+  );
+
+  await t.test('what runs is shown once without a terminal, and redrawn in one', async () => {
+    const plain = await fairlead('top');
+    assert.equal(plain.status, 0);
+    assert.match(plain.stdout, /^operations \(0\)\nnone\n\npools \(1\)\n/m);
+    assert.equal(plain.stdout.includes('\u001B'), false);
+    let looks = 0;
+    const until = (): boolean => ++looks === 2;
+    const live = await fairlead('top --every 1ms', { isTerminal: true, until });
+    assert.equal(live.stdout.split('\u001B[H').length, 3);
+  });
+
+  await t.test('who watches sees what is added, changed and removed, each as a line', async () => {
+    const body = volumeSpec('new');
+    const steps: readonly (readonly [RegExp, () => Promise<unknown>])[] = [
+      [/^added +b\.one/m, () => a.createVolume({ volumeId: 'a.new', body }, call)],
+      [
+        /^added +a\.new/m,
+        () => a.expandVolume({ volumeId: 'a.new', body: { requiredBytes: 2 ** 21 } }, call),
+      ],
+      [/^changed +a\.new +ready +one +2Mi/m, () => a.deleteVolume({ volumeId: 'a.new' }, call)],
+    ];
+    const left = [...steps];
+    const until = (stdout: string): boolean => {
+      if (left[0]?.[0].test(stdout)) void left.shift()?.[1]();
+      return /^removed +a\.new/m.test(stdout);
+    };
+    const { status, stdout } = await fairlead('get volumes --watch --watch-every 5ms', { until });
+    assert.equal(status, 0);
+    assert.match(stdout, /^event +id +state /);
+    assert.deepEqual(left, []);
+  });
+
+  await t.test('in a terminal, states that ask for a look are in colours, and nothing else', async () => {
+    const { stdout } = await fairlead('get volumes', { isTerminal: true });
+    assert.match(stdout, /^<bold>id<\/>/);
+    assert.doesNotMatch(stdout, /<yellow>/);
+  });
+});
+
+const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
+  ['get', /^$/],
+  ['get vol', /^fairlead get: unknown command "vol" \(did you mean "volumes"\?\); there are volumes, /],
+  ['got volumes', /^fairlead: unknown command "got" \(did you mean "get"\?\)/],
+  ['get volumes -x', /^fairlead get volumes: unknown flag -x\n$/],
+  [
+    'get volumes --sort size',
+    /unknown flag --sort \(did you mean "sort-by"\?\)\n.*unexpected|unknown flag --sort /,
+  ],
+  ['get volumes -o xml', /--output: "xml" is not one of table, wide, json, yaml, name\n$/],
+  [
+    'get volumes --key-file /none --sort-by siz',
+    /--sort-by: there is no column "siz" \(did you mean "size"\?\); there are id, /,
+  ],
+  ['get audit --since yesterday', /--since: "yesterday" is neither a time nor a duration such as 1h\n$/],
+  ['get volumes --limit 0', /--limit: "0" is not a whole number from 1 /],
+  ['describe volume', /--name is required \(or FAIRLEAD_NAME\)/],
+  ['describe volume a.one a.two', /unexpected argument "a\.two"\n$/],
+  ['get volumes --key-file /none --token-file /none', /--key-file and --token-file are both given\n$/],
+  ['get volumes --key-file /none', /^x-request-id: .*\n.*key file "\/none" cannot be read \(ENOENT\)\n$/],
+  ['get volumes', /--key-file or --token-file is required, or a context that has one\n$/],
+  ['get volumes --gateway http://192.0.2.1', /use https, or --allow-http\n$/],
+  ['get volumes --context none', /there is no context "none"; there is none\n/],
+];
+
+for (const [line, stderr] of bad)
+  test(`fairlead ${line} is refused with one clear line and status 1`, async () => {
+    const env = {
+      FAIRLEAD_GATEWAY: 'http://127.0.0.1:1',
+      XDG_CONFIG_HOME: '/nonexistent',
+      FAIRLEAD_OTHER: 'x',
+    };
+    const result = await runCli(line, { env });
+    assert.equal(result.status, 1);
+    assert.match(result.stderr, stderr);
+    if (line !== 'get') assert.equal(result.stdout, '');
+  });

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCli, type CliResult } from '../../harness/cli.ts';
+import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { serveGateway } from '../../harness/served-gateway.ts';
+
+test('a context has what the gateway needs, a variable wins over it, and a flag over both', async t => {
+  const { url, directory, signers } = await serveGateway(t);
+  const at = (name: string): string => join(directory, name);
+  writeFileSync(at('key'), JSON.stringify(signers.operators.privateJwk));
+  writeFileSync(at('token'), `${await signers.operators.sign({ iss: 'operators' })}\n`);
+  writeFileSync(at('bad-token'), 'a.b.c');
+  const fairlead = (line: string, env: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
+    runCli(line, { env: { XDG_CONFIG_HOME: directory, ...env } });
+  const set = await fairlead(`config set-context prod --gateway ${url.href} --key-file ${at('key')}`);
+  assert.deepEqual([set.status, set.stdout, set.stderr], [0, '', 'context "prod" is set\n']);
+  const file = join(directory, 'fairlead', 'contexts.json');
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal(readFileSync(file, 'utf8').includes(String(signers.operators.privateJwk.d)), false);
+  assert.equal((await fairlead('get clusters -o name')).stdout, 'a\nb\n');
+
+  await fairlead(`config set-context token --gateway ${url.href} --token-file ${at('token')} --cluster b`);
+  assert.equal((await fairlead('config current-context')).stdout, 'prod\n');
+  assert.equal((await fairlead('get clusters -o name --context token')).stdout, 'b\n');
+  assert.equal((await fairlead('get clusters -o name', { FAIRLEAD_CONTEXT: 'token' })).stdout, 'b\n');
+  const both = { FAIRLEAD_CONTEXT: 'token', FAIRLEAD_CLUSTER: 'a' };
+  assert.equal((await fairlead('get clusters -o name', both)).stdout, 'a\n');
+  assert.equal((await fairlead('get clusters -o name --cluster b', both)).stdout, 'b\n');
+  // A token that is given is not joined by the context's key.
+  const refused = await fairlead(`get clusters --token-file ${at('bad-token')}`);
+  assert.deepEqual([refused.status, refused.stdout], [1, '']);
+  assert.match(refused.stderr, /^x-request-id: \w+\nfairlead get clusters: /);
+
+  await fairlead('config use-context token');
+  const listed = await fairlead('config get-contexts');
+  assert.match(listed.stdout, /^current +name +gateway +credentials +cluster\n +prod .*\n\* +token .* b\n$/);
+  assert.equal((await fairlead('config get-contexts -o name')).stdout, 'prod\ntoken\n');
+  await fairlead('config delete-context token');
+  const { status, stderr } = await fairlead('config use-context prd');
+  assert.deepEqual(
+    [status, stderr],
+    [1, 'fairlead config use-context: there is no context "prd" (did you mean "prod"?); there are prod\n'],
+  );
+  assert.match((await fairlead('get pools')).stderr, /--gateway is required/);
+});
+
+test('a key in place of a token leaves the token out, and a file that holds no contexts is said to', async t => {
+  const directory = temporaryDirectory(t);
+  const env = { XDG_CONFIG_HOME: directory };
+  await runCli('config set-context one --token-file /t', { env });
+  await runCli('config set-context one --key-file /k', { env });
+  const { contexts } = JSON.parse((await runCli('config get-contexts -o json', { env })).stdout) as {
+    contexts: object;
+  };
+  assert.deepEqual(contexts, { one: { 'key-file': '/k' } });
+  writeFileSync(join(directory, 'fairlead', 'contexts.json'), 'nonsense');
+  const { status, stderr } = await runCli('config get-contexts', { env });
+  assert.deepEqual(
+    [status, stderr.replace(directory, '')],
+    [1, 'fairlead config get-contexts: "/fairlead/contexts.json" does not hold contexts\n'],
+  );
+});
