@@ -2,10 +2,19 @@ import { constants, existsSync, lstatSync, readdirSync, readFileSync } from 'nod
 import { appendFile, mkdir, open, realpath, rename, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { exec } from '../../src/lib/exec.ts';
+import { environmentWith, exec } from '../../src/lib/exec.ts';
 import type { Host, PathKind } from '../host.ts';
 import { openWithoutLinks, throughOpened } from './opened.ts';
 import { createMountReader } from '../../src/lib/linux/mountinfo.ts';
+
+/**
+ * By what a command finds itself and its libraries, and nothing else: in a cluster with many services there are hundreds of
+ * variables, which each start of a command would copy.
+ */
+const environment = environmentWith({
+  PATH: process.env['PATH'],
+  LD_LIBRARY_PATH: process.env['LD_LIBRARY_PATH'],
+});
 
 /** The machine that this process runs on; `timeoutMs` bounds each command. */
 export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Host {
@@ -23,6 +32,7 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
         {
           timeoutMs: own,
           mute,
+          environment,
           ...(input !== undefined && { stdin: input }),
           ...(opened.length > 0 && { descriptors: opened.map(({ descriptor }) => descriptor) }),
         },

@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { withinTime } from './concurrency.ts';
@@ -18,13 +18,15 @@ export type ExecResult = {
 
 /**
  * `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). Standard output of a
- * `mute` command goes nowhere. The command is given `descriptors` of this process, from 3 on.
+ * `mute` command goes nowhere. The command is given `descriptors` of this process, from 3 on, and an `environment` that is
+ * made once, by `environmentWith`; by default all of this process's.
  */
 export type ExecOptions = {
   readonly timeoutMs: number;
   readonly stdin?: string;
   readonly mute?: boolean;
   readonly descriptors?: readonly number[];
+  readonly environment?: NodeJS.ProcessEnv;
 };
 
 /** How long a killed group may take to end before it is left behind, in milliseconds. */
@@ -35,12 +37,8 @@ const outputCap = 64 * 1024;
 /** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
 const descriptorsOfStart = 8;
 
-/**
- * What commands inherit: this process's environment as it was at the start, since each reading of it costs as much as a
- * call. Programs read their output, so no locale applies; and the newer system calls of `mount` would mount on a link
- * such as /proc/self/fd/N itself.
- */
-const environment = { ...process.env, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };
+/** What commands inherit as it was at the start, since each reading of it costs as much as a call. */
+const inherited = environmentWith(process.env);
 
 /** Once there were too few descriptors for a command, it is looked for each that there are enough. */
 let wasShort = false;
@@ -59,14 +57,12 @@ export function countAbandoned(): number {
 export async function exec(
   command: string,
   args: readonly string[],
-  { timeoutMs, stdin, mute = false, descriptors = [] }: ExecOptions,
+  { timeoutMs, stdin, mute = false, descriptors = [], environment = inherited }: ExecOptions,
 ): Promise<ExecResult> {
-  const child = await start(command, args, [
-    stdin === undefined ? 'ignore' : 'pipe',
-    mute ? 'ignore' : 'pipe',
-    'pipe',
-    ...descriptors,
-  ]);
+  const child = await start(command, args, {
+    env: environment,
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', mute ? 'ignore' : 'pipe', 'pipe', ...descriptors],
+  });
   if (typeof child === 'string') {
     const stderr = `could not be started: ${child}`;
     return { status: undefined, stdout: '', stderr, timedOut: false, fault: child };
@@ -86,17 +82,25 @@ export async function exec(
   };
 }
 
+/**
+ * These variables for commands. Programs read their output, so no locale applies; and the newer system calls of `mount`
+ * would mount on a link such as /proc/self/fd/N itself.
+ */
+export function environmentWith(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...variables, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };
+}
+
 /** A process that runs, in a session and a process group of its own; or the system's name of the error. */
 async function start(
   command: string,
   args: readonly string[],
-  stdio: ('ignore' | 'pipe' | number)[],
+  options: Pick<SpawnOptions, 'env' | 'stdio'>,
 ): Promise<Child | string> {
   // The first command loads it: an agent that only waits needs less memory.
   const { spawn } = process.getBuiltinModule('node:child_process');
   try {
     if (wasShort) requireDescriptors();
-    const child = spawn(command, args, { detached: true, env: environment, stdio });
+    const child = spawn(command, args, { ...options, detached: true });
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
     return child as Child;
   } catch (error) {

@@ -22,6 +22,13 @@ test('of many commands at once each lets others have their turn before the next 
   assert.ok(results.every(({ status }) => status === 0));
 });
 
+test('a command is given what it is found by, no locale, and nothing else of the environment', async () => {
+  const { stdout } = await createMachine({ timeoutMs: 30_000 }).run('/usr/bin/env', []);
+  const names = stdout.split('\n').flatMap(line => /^[^=]+(?==)/.exec(line) ?? []);
+  const expected = ['LC_ALL', 'LIBMOUNT_FORCE_MOUNT2', 'PATH'];
+  assert.deepEqual(names.filter(name => name !== 'LD_LIBRARY_PATH').toSorted(), expected);
+});
+
 function countChildren(): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
   return children.split(' ').filter(Boolean).length;
