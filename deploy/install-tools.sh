@@ -21,6 +21,8 @@ need filefrag e2fsprogs
 need mkfs.xfs xfsprogs
 need mkfs.btrfs btrfs-progs
 need getfattr attr
+# Debian keeps the server's programs out of the path.
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
 
 [ -n "$packages" ] || exit 0
 if [ "${1:-}" = --check ]; then
@@ -37,6 +39,14 @@ if ! command -v apt-get >/dev/null 2>&1; then
   exit 1
 fi
 echo "installing packages:$packages" >&2
+case " $packages " in
+*" postgresql "*)
+  # Tests start servers of their own: none is to run on this machine for it.
+  mkdir -p /etc/postgresql-common
+  [ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  ;;
+esac
 apt-get update -qq >&2
 # shellcheck disable=SC2086
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >&2

@@ -118,7 +118,7 @@ pools:
   files: { backend: dir, dir: /srv/files, nfs: { server: nas.example, path: /srv/files } }
 clusters:
   east: { keys: east.jwks.json, pools: [fast, files], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { bytes: 2Ti } } } }
-  west: { keys: west.jwks.json, acceptAnyNode: true }
+  west: { serviceAccount: { issuer: https://k8s.west.example, subject: system:serviceaccount:fairlead:fairlead-controller, keys: discovery } }
 operators: { keys: operators.jwks.json }
 \`\`\`
 

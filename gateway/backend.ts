@@ -44,8 +44,10 @@ export interface Backend {
   delete(volume: VolumeRef): Promise<void>;
   /** Lets the node reach the volume; returns once it can. */
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
-  /** Returns once the node can no longer read or write. A volume that is not attached is fine. */
-  detach(volume: VolumeRef, nodeId: string): Promise<void>;
+  /** Returns once the node, of that cluster, can no longer read or write. A volume that is not attached is fine. */
+  detach(volume: VolumeRef, nodeId: string, cluster?: string): Promise<void>;
+  /** Of a storage that must know its nodes: the node has left its cluster, with no volume attached; an unknown one is fine. */
+  forgetNode?(node: { readonly cluster: string; readonly nodeId: string }): Promise<void>;
   /** What a new volume may be filled from; absent means that volumes always start empty. */
   readonly sources?: readonly VolumeSource['kind'][];
   /**
@@ -220,6 +222,8 @@ export type KnownVolume = VolumeRef & {
 /** Which node wants to use a volume, and how. */
 export type NodeAccess = {
   readonly nodeId: string;
+  /** Whose node it is: nodes of two clusters may have the same id, and both reach a volume that is shared. */
+  readonly cluster?: string;
   readonly attachmentId: string;
   readonly capability: Capability;
   readonly readonly: boolean;

@@ -6,6 +6,9 @@ import { logLevelSetting, type SettingsOf } from '../src/lib/settings.ts';
 /** Shorter claims end while their process is only slow, in milliseconds. */
 const leastLeaseMs = 200;
 
+/** A store: its kind, and the path of its SQLite file, or of the file that holds its connection URL. */
+export type StoreSetting = { readonly kind: 'sqlite' | 'postgres'; readonly path: string };
+
 /** All settings of the gateway's process; what it serves is in the configuration file. */
 export const gatewaySettings = {
   config: {
@@ -13,8 +16,8 @@ export const gatewaySettings = {
     parse: path,
   },
   store: {
-    doc: 'where everything is remembered: the path of a SQLite file, or sqlite:<path>',
-    parse: storePath,
+    doc: 'where everything is remembered: the path of a SQLite file, or sqlite:<path>, or postgres:<path of a file that holds the connection URL>',
+    parse: storeSetting,
   },
   'adopt-pools': {
     doc: "pools, such as fast,files, that become the store's own at this start, though they are marked as another's or hold what it does not know",
@@ -43,7 +46,7 @@ export const gatewaySettings = {
     optional: true,
   },
   'key-file': {
-    doc: "JWKS file with the private keys that sign tokens for the storage behind pools over REST, the first of them; made when it is missing and one is needed; without it: the store's path with .keys.json",
+    doc: 'JWKS file with the private keys that sign tokens for the storage behind pools over REST, the first of them; made when it is missing and one is needed; without it: the path of `store` with .keys.json',
     parse: path,
     optional: true,
   },
@@ -93,9 +96,13 @@ function lease(value: string): number {
   return ms;
 }
 
-function storePath(value: string): string {
-  const [, scheme = 'sqlite', rest = value] = /^([a-z][a-z0-9+]*):(.*)$/.exec(value) ?? [];
-  if (scheme !== 'sqlite')
-    throw new Error(`"${scheme}" is not a kind of store that is known: there is sqlite`);
-  return path(rest);
+/** Reads which kind of store it is, and the path of the SQLite file or of the file that holds the connection URL. */
+export function storeSetting(value: string): StoreSetting {
+  const [, kind = 'sqlite', rest = value] = /^([a-z][a-z0-9+]*):(.*)$/.exec(value) ?? [];
+  if (kind === 'sqlite') return { kind, path: path(rest) };
+  if (kind !== 'postgres')
+    throw new Error(`"${kind}" is not a kind of store that is known: there are sqlite and postgres`);
+  if (rest.startsWith('//'))
+    throw new Error('postgres: is followed by the path of a file that holds the connection URL');
+  return { kind, path: path(rest) };
 }

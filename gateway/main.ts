@@ -9,6 +9,7 @@ import type { Running } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
+import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
@@ -16,7 +17,6 @@ import type { Plugins } from './configuration/plugins.ts';
 import { createApp } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
 import { openCertificate, type Certificate } from './http/certificate.ts';
-import { startObservability } from './http/observability.ts';
 import {
   leaveUnread,
   limitConnections,
@@ -24,13 +24,16 @@ import {
   requestLimits,
   whileOpen,
 } from './http/connections.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { observeBackend, observeEngine } from './observability/observe.ts';
+import { startObservability } from './observability/pages.ts';
 import { createOperations, type Step } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import { createIdentity, type OwnIdentity } from './pools/identity.ts';
 import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { createServices } from './services.ts';
-import { openSqlite } from './stores/sqlite.ts';
+import { openStore } from './stores/index.ts';
 import { migrate } from './tables/schema.ts';
 import { createTurns } from './tenancy/turns.ts';
 
@@ -65,15 +68,23 @@ export async function startGateway(
   await using opened = new AsyncDisposableStack();
   const adopted = config['adopt-pools'] ?? [];
   // A start that is refused leaves no store behind that nothing is known in.
-  if (!existsSync(config.store))
+  if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
     await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
-  const engine = openSqlite(config.store);
+  const metrics = createMetrics();
+  const engine = observeEngine(await openStore(config.store), metrics.observeStore);
   opened.defer(() => engine.close());
   const store = { id: await migrate(engine), reader: engine.reader, adopted };
   // Two gateways that nobody named must not take each other's volumes at one storage for orphans of their own.
   const identity = identify(config, `gateway-${store.id.slice(0, 8)}`);
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
-  const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
+  const wrap = ({ name, backend }: Pool): Backend => observeBackend(backend, metrics.observeBackend(name));
+  const configuration = await openConfiguration(config.config, {
+    plugins,
+    log,
+    identity,
+    requireOwned,
+    wrap,
+  });
   opened.defer(() => configuration.close());
   const { pools, clusters } = configuration;
   await requireKnownPools(engine.reader, pools);
@@ -89,15 +100,13 @@ export async function startGateway(
   });
   const keepAuditMs = config['keep-audit'];
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters });
+  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters, ...services });
   const authenticate = createAuthenticate(configuration.enrolment, config.audience);
   const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];
-  const pages =
-    metricsListen &&
-    (await startObservability({ listen: metricsListen, engine, ...configuration, ...recovery, log }));
+  const shown = { engine, ...configuration, ...recovery, metrics, log };
+  const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
   opened.defer(() => pages?.close());
-  const observe = pages?.observe;
   const app = createApp({
     pools,
     ...services,
@@ -108,7 +117,7 @@ export async function startGateway(
     log,
     publicDocs,
     keySet: identity.keySet,
-    observe,
+    observer: metrics,
   });
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
@@ -130,7 +139,10 @@ export async function startGateway(
 }
 
 function identify(config: GatewayConfig, unnamed: string): OwnIdentity {
-  return createIdentity(config['gateway-name'] ?? unnamed, config['key-file'] ?? `${config.store}.keys.json`);
+  return createIdentity(
+    config['gateway-name'] ?? unnamed,
+    config['key-file'] ?? `${config.store.path}.keys.json`,
+  );
 }
 
 async function tryPools(

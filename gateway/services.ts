@@ -1,6 +1,7 @@
 import { createAttachments } from './attachments/attachments.ts';
 import { createNodes } from './attachments/nodes.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
+import { createSharing } from './tenancy/sharing.ts';
 import { createBlocks } from './snapshots/changed-blocks.ts';
 import { createGroups, createSnapshots } from './snapshots/snapshots.ts';
 import { createChanges } from './volumes/changes.ts';
@@ -23,5 +24,6 @@ export function createServices(options: ServiceOptions) {
     blocks: createBlocks(options),
     attachments: createAttachments(options),
     nodes: createNodes(options),
+    sharing: createSharing(options),
   };
 }

@@ -9,8 +9,19 @@ export interface Sql {
   all(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   /** Runs a statement and returns how many rows it changed. */
   run(sql: string, ...values: readonly SqlValue[]): Promise<number>;
-  /** Lets no other transaction that locks the same decide before this one has ended. Locks come first, in one order. */
+  /**
+   * Runs a statement whose count nobody asks for, perhaps only together with the next one or with the commit. When it fails,
+   * so does the transaction.
+   */
+  write(sql: string, ...values: readonly SqlValue[]): Promise<void>;
+  /**
+   * Lets no other transaction that locks the same decide before this one has ended; what is read after it is what those
+   * before have left. It comes first in each transaction that decides, in the order group, snapshot, volume, node, pool,
+   * cluster; those that are asked for with no statement between them are put into this order here.
+   */
   lock(kind: string, id: string): Promise<void>;
+  /** What time it is, in milliseconds since the epoch, by the one clock of all gateways on this store. */
+  now(): Promise<number>;
 }
 
 /** Reads what is committed, or inside a transaction what that transaction sees. */

@@ -35,6 +35,11 @@ export interface DeviceConnector<P extends Protocol> {
    * where that can change; then the connection is recorded.
    */
   release?(connection: Connection, host: Host): Promise<void>;
+  /**
+   * Has the device that this volume was connected as go with its last user, so that it may still be in use. Present where
+   * the kernel can do that; a device that does not go even so is left to `disconnect`.
+   */
+  releaseAfterUse?(connection: Connection, host: Host): Promise<void>;
   /** True when what the device with this number says of itself is what is left of this volume. */
   isLeftover?(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }

@@ -13,6 +13,8 @@ import {
   unprivileged,
 } from './pod.ts';
 
+const keySet = z.looseObject({ keys: z.array(z.looseObject({})) });
+
 /** Where the gateway is, or that it runs in this cluster. */
 export const gateway = group('the gateway: where it is, or that it runs here', {
   url: text('its address, such as https://storage.example:7700; empty: that of the gateway of this release'),
@@ -27,9 +29,17 @@ export const gateway = group('the gateway: where it is, or that it runs here', {
     .default({})
     .describe('its pools, as in gateway.yaml'),
   clusters: z
-    .record(z.string(), z.looseObject({ keySet: z.looseObject({ keys: z.array(z.looseObject({})) }) }))
+    .record(
+      z.string(),
+      z.looseObject({
+        keySet: keySet.optional(),
+        serviceAccount: z.looseObject({ keySet: keySet.optional() }).optional(),
+      }),
+    )
     .default({})
-    .describe('who may call, as in gateway.yaml, with `keySet`, the public keys, in place of `keys`'),
+    .describe(
+      'who may call, as in gateway.yaml, with `keySet`, the public keys, in place of `keys`, also in `serviceAccount`',
+    ),
   operators: asIs('the public keys (JWKS) of operators'),
   keepDeleted: duration('how long a deleted volume can be restored', '0s'),
   port: count('its port', 7700),

@@ -83,6 +83,15 @@ const cluster = group('how the controller is known to the gateway; `fairlead enr
   secretKey: text("the key's name in it", 'key.jwk.json'),
   issuer: text("the tokens' issuer; empty: the cluster's name"),
   tokenLifetime: duration('how long a token is good for', '5m'),
+  serviceAccountToken: group("tokens of the controller's service account in place of a key", {
+    enabled: flag('whether Kubernetes gives the tokens, with `gateway.audience`: no Secret is needed', false),
+    lifetimeSeconds: z
+      .int()
+      .min(600)
+      .max(86_400)
+      .default(3_600)
+      .describe('how long one is good for; kubelet renews it before'),
+  }),
 });
 
 const controller = group('the controller with the CSI sidecars', {

@@ -23,7 +23,9 @@ export function openCeph(url: string, login: object, pool: string) {
     const accept = 'application/vnd.ceph.api.v1.0+json';
     const authorization = token && { authorization: `Bearer ${token}` };
     const headers = { accept, 'content-type': 'application/json', ...authorization };
-    const rest = { signal: AbortSignal.timeout(30_000), ...(sent && { body: JSON.stringify(sent) }) };
+    const body = sent ? JSON.stringify(sent) : null;
+    // Whoever is redirected to gets neither the password nor the token.
+    const rest = { body, redirect: 'error', signal: AbortSignal.timeout(30_000) } as const;
     const response = await fetch(new URL(`api/${path}`, url), { method, headers, ...rest });
     return { status: response.status, body: await response.json().catch(() => undefined) };
   }

@@ -1,15 +1,7 @@
-const statuses = {
-  INVALID_ARGUMENT: 400,
-  UNAUTHENTICATED: 401,
-  NOT_FOUND: 404,
-  ABORTED: 409,
-  ALREADY_EXISTS: 409,
-  FAILED_PRECONDITION: 409,
-  OUT_OF_RANGE: 416,
-  UNIMPLEMENTED: 501,
-  UNAVAILABLE: 503,
-  RESOURCE_EXHAUSTED: 507,
-} as const;
+const ofRequests = { INVALID_ARGUMENT: 400, UNAUTHENTICATED: 401, NOT_FOUND: 404, OUT_OF_RANGE: 416 };
+const ofConflicts = { ABORTED: 409, ALREADY_EXISTS: 409, FAILED_PRECONDITION: 409 };
+const ofServers = { UNIMPLEMENTED: 501, UNAVAILABLE: 503, RESOURCE_EXHAUSTED: 507 };
+const statuses = { ...ofRequests, ...ofConflicts, ...ofServers };
 
 /** What is wrong with a request. Whatever else is thrown is UNAVAILABLE: the work may be half done. */
 export class Problem extends Error {

@@ -1,41 +1,40 @@
-import type { Disk } from './disk.ts';
+import type { Disk, Document, Name, Texts } from './disk.ts';
 import { toPage, type Page } from './page.ts';
-import { Problem } from './problem.ts';
 import type { Answer } from './vendor.ts';
-import { requireKnown, toSource, type Volume } from './volumes.ts';
+import { requireKnown } from './volumes.ts';
 
-type Asked = {
-  snapshotId: string;
-  body: { name: string; volumeId: string; parameters?: Record<string, string> };
-};
-type Snapshot = { id: string; name: string; volumeId: string; sizeBytes: number };
+type Spec = { name: string; volumeId: string; parameters?: Texts };
+type Asked = { snapshotId: string; body: Spec };
+
+const nameOf = (id: string): Name => ({ kind: 'snapshot', id });
 
 /** The operations on snapshots, which are copies of their own. */
 export function createSnapshots(disk: Disk) {
   return {
     listSnapshots({ volumeId, ...page }: Page & { volumeId?: string }): Answer {
-      const all = disk.list<Snapshot>('snapshot').filter(one => one.volumeId === (volumeId ?? one.volumeId));
-      return toPage('snapshots', all, page);
+      const all = disk.list('snapshot').map(show);
+      return toPage(
+        'snapshots',
+        all.filter(one => one.volumeId === (volumeId ?? one.volumeId)),
+        page,
+      );
     },
-    getSnapshot: ({ snapshotId }: Asked): Answer => [200, disk.require('snapshot', snapshotId)],
+    getSnapshot: ({ snapshotId }: Asked): Answer => [200, show(disk.require(nameOf(snapshotId)))],
 
-    createSnapshot({ snapshotId: id, body: { name, volumeId, parameters } }: Asked): Answer {
-      const found = disk.find<Snapshot>('snapshot', id);
-      if (found && found.name === name && found.volumeId === volumeId) return [200, found];
-      if (found) throw new Problem('ALREADY_EXISTS', `snapshot "${id}" is there, and is another`);
-      requireKnown('snapshot', parameters);
-      const volume = disk.require<Volume>('volume', volumeId);
-      const { sizeBytes } = volume;
-      if (sizeBytes > disk.freeBytes())
-        throw new Problem('RESOURCE_EXHAUSTED', `no ${sizeBytes} bytes are left`);
-      const createdAt = new Date().toISOString();
-      disk.fill(disk.pathOf('snapshot', id), sizeBytes, toSource(disk, 'volume', volume));
-      return [201, disk.put('snapshot', { id, name, volumeId, state: 'ready', sizeBytes, createdAt })];
+    async createSnapshot({ snapshotId, body: { name, volumeId, parameters = {} } }: Asked): Promise<Answer> {
+      requireKnown('snapshot', Object.keys(parameters));
+      const origin: Name = { kind: 'volume', id: volumeId };
+      const [status, snapshot] = await disk.create(nameOf(snapshotId), { name, volumeId }, { origin });
+      return [status, show(snapshot)];
     },
 
     deleteSnapshot({ snapshotId }: Asked): Answer {
-      disk.remove('snapshot', snapshotId);
+      disk.remove(nameOf(snapshotId));
       return [204];
     },
   };
+}
+
+function show({ id, asked, sizeBytes, createdAt }: Document) {
+  return { id, ...(asked as Spec), state: 'ready', sizeBytes, createdAt };
 }

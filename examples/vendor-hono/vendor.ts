@@ -9,39 +9,35 @@ export type Answer = readonly [status: 200 | 201 | 202 | 204, document?: object]
 export type Operations = Readonly<Record<string, (asked: never) => Answer | Promise<Answer>>>;
 
 type Schema = z.core.JSONSchema.BaseSchema;
-type Parameter = { name: string; in: string; schema: Schema };
+type Schemas = Record<string, Schema>;
+type Parameter = { name: string; in: string; required?: boolean; schema: Schema };
 type Body = { content: Record<string, { schema: Schema }> };
 type Row = { operationId: string; parameters?: Parameter[]; requestBody?: Body };
-type Document = {
-  paths: Record<string, Record<string, Row>>;
-  components: { schemas: Record<string, Schema> };
-};
-type Authenticate = (authorization: string | undefined) => Promise<void>;
-
-const none: Answer = [204];
+type Paths = Record<string, { parameters?: Parameter[] } & Record<'get' | 'put' | 'post' | 'delete', Row>>;
 
 /** Serves the operations of the OpenAPI document: checks what is asked against it, and makes one change at a time. */
-export function createVendor(operations: Operations, given: object, authenticate: Authenticate): Hono {
-  const text = JSON.stringify(given).replaceAll('#/components/schemas/', '#/$defs/');
-  const { paths, components }: Document = JSON.parse(text);
+export function createVendor(
+  operations: Operations,
+  document: object,
+  authenticate: (authorization?: string) => Promise<void>,
+): Hono {
+  const text = JSON.stringify(document).replaceAll('#/components/schemas/', '#/$defs/');
+  const { paths, components }: { paths: Paths; components: { schemas: Schemas } } = JSON.parse(text);
   const app = new Hono();
-  let last: Promise<unknown> = Promise.resolve();
+  const change = createQueue();
   app.use(async (c, next) => {
     await authenticate(c.req.header('authorization'));
     await next();
   });
-  for (const [path, { parameters: shared, ...rows }] of Object.entries(paths))
+  for (const [path, { parameters = [], ...rows }] of Object.entries(paths))
     for (const [method, row] of Object.entries(rows)) {
-      const parameters = [shared ?? [], row.parameters ?? []].flat() as unknown as readonly Parameter[];
-      const read = createReader(parameters, row.requestBody, components.schemas);
+      const read = createReader(row, parameters, components.schemas);
       const run = operations[row.operationId] as ((asked: unknown) => Promise<Answer>) | undefined;
-      const isChange = method === 'put' || method === 'delete';
       app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ':$1'), async c => {
         if (!run) throw new Problem('UNIMPLEMENTED', `${row.operationId} is not offered`);
         const asked = await read(c);
-        const work = isChange ? last.then(() => (asked ? run(asked) : none)) : run(asked);
-        if (isChange) last = work.catch(() => {});
-        const [status, found] = await (isChange ? Promise.race([work, late(c)]) : work);
+        const isChange = method === 'put' || method === 'delete';
+        const [status, found] = isChange ? await change(c, asked, () => run(asked)) : await run(asked);
         const headers = status === 202 ? { 'retry-after': '1' } : {};
         return found ? Response.json(found, { status, headers }) : new Response(null, { status, headers });
       });
@@ -55,36 +51,49 @@ export function createVendor(operations: Operations, given: object, authenticate
   return app;
 }
 
-/** Reads what is asked for; nothing where it is the deletion of what can be no id. */
-function createReader(all: readonly Parameter[], body: Body | undefined, $defs: Record<string, Schema>) {
-  const parameters = all.filter(one => one.in !== 'header');
-  const ids = parameters.filter(one => one.in === 'path').map(({ name }) => name);
-  const bodySchema = body?.content['application/json']?.schema;
-  const properties = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
-  if (bodySchema) properties['body'] = bodySchema;
-  const required = bodySchema ? [...ids, 'body'] : ids;
+/** Reads what is asked for as the document has it. */
+function createReader({ parameters = [], requestBody }: Row, shared: Parameter[], $defs: Schemas) {
+  const schema = requestBody?.content['application/json']?.schema;
+  const texts = [...shared, ...parameters].filter(one => one.in !== 'header');
+  const all = schema ? [...texts, { name: 'body', required: true, schema }] : texts;
+  const properties = Object.fromEntries(all.map(one => [one.name, one.schema]));
+  const required = all.filter(one => one.required).map(one => one.name);
   const zod = z.fromJSONSchema({ type: 'object', properties, required, $defs });
   return async (c: Context): Promise<unknown> => {
-    const texts: Record<string, string> = { ...c.req.query(), ...c.req.param() };
-    const given = parameters.map(({ name, schema: { type } }) => {
-      const isNumber = type === 'integer' && /^-?\d+$/.test(texts[name] ?? '');
-      return [name, isNumber ? Number(texts[name]) : texts[name] || undefined];
+    const given: Record<string, string> = { ...c.req.query(), ...c.req.param() };
+    const values = texts.map(({ name, schema: { type } }) => {
+      const isNumber = type === 'integer' && /^-?\d+$/.test(given[name] ?? '');
+      return [name, isNumber ? Number(given[name]) : given[name] || undefined];
     });
-    const json: unknown = bodySchema && (await c.req.json().catch(() => undefined));
-    const { data, error } = zod.safeParse({ ...Object.fromEntries(given), body: json });
-    if (!error) return data;
-    const isId = ids.includes(String(error.issues[0]?.path[0]));
-    if (isId && c.req.method === 'DELETE') return undefined;
-    throw new Problem(
-      isId && c.req.method === 'GET' ? 'NOT_FOUND' : 'INVALID_ARGUMENT',
-      z.prettifyError(error),
-    );
+    const body: unknown = schema && (await c.req.json().catch(() => undefined));
+    const { data, error } = zod.safeParse({ ...Object.fromEntries(values), body });
+    if (error) throw new Problem('INVALID_ARGUMENT', z.prettifyError(error));
+    return data;
   };
 }
 
-/** Work that is not done once the caller does not want to wait any longer goes on; the same request joins it. */
-function late(c: Context): Promise<Answer> {
-  const seconds = /\bwait=(\d{1,3})\b/.exec(c.req.header('prefer') ?? '')?.[1] ?? 30;
-  // Without any wait a storage that must be asked first could never be said to be done.
-  return setTimeout(Math.min(Math.max(Number(seconds), 1), 60) * 1_000, [202], { ref: false });
+/**
+ * Runs one change after the other. What takes longer than its caller waits is answered 202 and goes on; the same request joins
+ * it, or learns how it ended, for a minute. Nothing is begun anew until somebody knows how it ended.
+ */
+function createQueue() {
+  const jobs = new Map<string, { request: string; work: Promise<Answer> }>();
+  let last: Promise<unknown> = Promise.resolve();
+  return async (c: Context, asked: unknown, run: () => Promise<Answer>): Promise<Answer> => {
+    const resource = c.req.path.split('/', 4).join('/');
+    const request = JSON.stringify([c.req.method, c.req.path, asked]);
+    const known = jobs.get(resource);
+    const job = known?.request === request ? known : { request, work: last.then(run) };
+    const forget = () => jobs.get(resource) === job && jobs.delete(resource);
+    const ended = job.work.then(Boolean, () => true);
+    if (job !== known) {
+      jobs.set(resource, job);
+      last = ended;
+      void ended.then(() => setTimeout(60_000, undefined, { ref: false })).then(forget);
+    }
+    const seconds = Number(/\bwait=(\d{1,3})\b/.exec(c.req.header('prefer') ?? '')?.[1] ?? 30);
+    if (!(await Promise.race([ended, setTimeout(seconds * 1_000, false, { ref: false })]))) return [202];
+    forget();
+    return job.work;
+  };
 }

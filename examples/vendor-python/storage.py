@@ -35,14 +35,17 @@ class Storage:
             "create table if not exists documents (kind text, id text, value text, primary key (kind, id))"
         )
         self.limits = {"minimumVolumeBytes": STEP, "maximumVolumeBytes": capacity, "stepBytes": STEP}
-        self.remove_strays()
+        self.unsettled = set(self.directory.glob("*/*.img.new"))
+        self.settle()
 
-    def remove_strays(self):
-        """A file without a document was never reported, or its document is deleted."""
-        for kind in ("volume", "snapshot"):
-            for path in (self.directory / kind).iterdir():
-                if self.find(kind, path.stem) is None:
-                    path.unlink()
+    def settle(self):
+        """A file that is made or deleted is called .new meanwhile: with a document it gets its name, without one it goes."""
+        while self.unsettled:
+            made = self.unsettled.pop()
+            if self.find(made.parent.name, made.name.removesuffix(".img.new")):
+                made.rename(made.with_suffix(""))
+            else:
+                made.unlink(missing_ok=True)
 
     def run(self, operation, asked):
         """Does all of an operation or nothing; what it has changed is on disk when this returns."""
@@ -55,6 +58,8 @@ class Storage:
             except BaseException:
                 self.db.execute("rollback")
                 raise
+            finally:
+                self.settle()
 
     # What the storage can do
 
@@ -279,13 +284,13 @@ class Storage:
         return size
 
     def fill(self, path, size, source=None):
-        """Makes a file of zeros, or a copy with zeros behind it; it gets its name when it is whole."""
-        made = path.with_suffix(".new")
+        """Makes a file of zeros, or a copy with zeros behind it; it gets its name when its document is on disk."""
+        made = path.with_suffix(".img.new")
         made.unlink(missing_ok=True)
+        self.unsettled.add(made)
         if source:
             self.copy(*source, made)
         resize(made, size)
-        made.rename(path)
         sync(path.parent)
 
     def copy(self, kind, origin, made):
@@ -321,9 +326,11 @@ class Storage:
         self.db.execute("insert or replace into documents values (?, ?, ?)", row)
 
     def remove(self, kind, name):
-        """If the deletion is not committed after all, it is asked for again."""
+        """Its file goes when that is committed."""
         self.db.execute("delete from documents where kind = ? and id = ?", (kind, name))
-        self.path(kind, name).unlink(missing_ok=True)
+        path = self.path(kind, name)
+        if path.exists():
+            self.unsettled.add(path.rename(path.with_suffix(".img.new")))
 
 
 def schema_of(names):

@@ -1,11 +1,12 @@
-import type { DeletedVolume } from '../../src/api/admin.ts';
+import type { DeletedVolume, Unasked } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { readInPieces } from '../tables/paging.ts';
 import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
-import { audit } from './audit.ts';
+import { audit, type Audit } from './audit.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
+import { createTenancy, type TenancyOptions } from './tenancy.ts';
 import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
 
@@ -20,7 +21,7 @@ export type Admin = {
 };
 
 /** What the work of operators needs. */
-export type AdminOptions = Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
+export type AdminOptions = TenancyOptions & Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
 
 /** Most entries in an answer, which is to stay below what a body may have. */
 const maxEntries = 10_000;
@@ -30,16 +31,18 @@ export function createAdmin(options: AdminOptions): Admin {
   const { reader } = options.engine;
   return {
     ...createListings(options),
+    ...createTenancy(options),
 
     async audit({ stuckAfterMs }) {
-      const { findings } = await audit({ ...options, stuckAfterMs });
-      return { findings: findings.slice(0, maxEntries), total: findings.length };
+      const { findings, unasked } = await audit({ ...options, stuckAfterMs });
+      return { findings: findings.slice(0, maxEntries), total: findings.length, ...show(unasked) };
     },
     async repair({ body: { dryRun, stuckAfterMs, safetyAgeMs } }) {
       const settings = { ...options, stuckAfterMs };
-      const planned = plan(await audit(settings), safetyAgeMs);
+      const found = await audit(settings);
+      const planned = plan(found, safetyAgeMs);
       const steps = dryRun ? planned : await repair(settings, planned);
-      return { steps: steps.slice(0, maxEntries), total: steps.length };
+      return { steps: steps.slice(0, maxEntries), total: steps.length, ...show(found.unasked) };
     },
     listAuditLog: request => listAuditLog(options, request),
     async listDeletedVolumes({ limit, pageToken = '' }) {
@@ -66,6 +69,10 @@ export function createAdmin(options: AdminOptions): Admin {
       });
     },
   };
+}
+
+function show(unasked: Audit['unasked']): { readonly unasked?: Unasked[] } {
+  return unasked.length > 0 ? { unasked: [...unasked] } : {};
 }
 
 function toDeletedVolume({ id, pool, sizeBytes, restorableUntilMs = 0 }: VolumeRecord): DeletedVolume {

@@ -1,4 +1,5 @@
-import type { Finding } from '../../src/api/admin.ts';
+import type { Finding, Unasked } from '../../src/api/admin.ts';
+import { asProblem } from '../../src/api/problem.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
 import { readTime } from '../tables/clock.ts';
@@ -8,8 +9,15 @@ import { readInPieces } from '../tables/paging.ts';
 import type { Engine } from '../store.ts';
 import type { Turns } from '../tenancy/turns.ts';
 
-/** All findings. `foreign` are the pools whose storage has something of which nothing is in the store. */
-export type Audit = { readonly findings: readonly Finding[]; readonly foreign: ReadonlySet<string> };
+/**
+ * All findings, and the pools whose storage could not be asked, of which only the store was looked at. `foreign` are the
+ * pools whose storage has something of which nothing is in the store.
+ */
+export type Audit = {
+  readonly findings: readonly Finding[];
+  readonly unasked: readonly Unasked[];
+  readonly foreign: ReadonlySet<string>;
+};
 
 /** What an audit compares; what is unfinished for less than `stuckAfterMs` is not stuck. */
 export type AuditOptions = {
@@ -41,10 +49,21 @@ export async function audit(options: AuditOptions): Promise<Audit> {
   const { engine, pools, turns, stuckAfterMs } = options;
   const seen: Seen[] = [];
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
+  const unasked = new Map(
+    pools
+      .waiting()
+      .entries()
+      .map(([pool, { detail }]) => [pool, detail]),
+  );
   for (const kind of ['volume', 'snapshot'] as const) {
     const before = await readStore(options, kind);
     const there: There = new Map();
-    for (const { name, backend } of pools.all()) there.set(name, await readThere(backend, kind, turns));
+    for (const { name, backend } of pools.all().filter(pool => !unasked.has(pool.name)))
+      try {
+        there.set(name, await readThere(backend, kind, turns));
+      } catch (error) {
+        unasked.set(name, asProblem(error).detail);
+      }
     const after = await readStore(options, kind);
     await turns.work('operator', compare({ kind, before, there, after }));
   }
@@ -63,13 +82,14 @@ export async function audit(options: AuditOptions): Promise<Audit> {
     }
   }
   const nowMs = await readTime(engine.reader);
-  const noted = await recordFindings(options, seen, nowMs);
+  const noted = await recordFindings(options, seen, { nowMs, unasked });
   const findings = noted.map(({ pool, kind, id, problem, detail, sinceMs, firstSeenMs }): Finding => {
     const ageMs = Math.max(0, nowMs - Math.min(sinceMs ?? firstSeenMs, firstSeenMs));
     return { pool, kind, id, problem, ageMs, detail };
   });
   return {
     findings: findings.filter(({ problem, ageMs }) => problem !== 'stuck' || ageMs >= stuckAfterMs),
+    unasked: [...unasked].map(([pool, detail]) => ({ pool, detail })),
     foreign: unknownIn.difference(knownIn),
   };
 }

@@ -21,7 +21,10 @@ export type RepairOptions = AuditOptions & {
 type Tombstone = VolumeRecord | SnapshotRecord;
 
 /** What a repair would do. What the storage has not been seen to have for `safetyAgeMs` is not touched. */
-export function plan({ findings, foreign }: Audit, safetyAgeMs: number): readonly RepairStep[] {
+export function plan(
+  { findings, foreign }: Omit<Audit, 'unasked'>,
+  safetyAgeMs: number,
+): readonly RepairStep[] {
   return findings.map(finding => ({
     ...finding,
     ...decide(finding, { isForeign: foreign.has(finding.pool), safetyAgeMs }),

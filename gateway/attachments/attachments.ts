@@ -1,5 +1,4 @@
 import type { Attachment, Reach } from '../../src/api/attachment.ts';
-import { clusterOf } from '../../src/api/ids.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { Segments } from '../../src/api/topology.ts';
@@ -9,12 +8,13 @@ import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { type AttachmentRecord, attachmentTable, findAttachments } from '../tables/attachments.ts';
+import { nodeTable } from '../tables/nodes.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwn } from '../tenancy/ownership.ts';
-import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
-import { requireCapabilities } from '../volumes/validate.ts';
-import { requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
+import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
+import { requireReadyVolume, toKnownVolume, toVolumeRef } from '../volumes/record.ts';
+import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
+import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
 
 /** Names one attachment of the asking cluster. */
 export type AttachmentKey = {
@@ -42,10 +42,16 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     asked: AttachmentRecord,
   ): Promise<Intended<Attaching, Attached>> {
     const { volumeId, nodeId } = asked;
-    const volume = await requireReadyVolume(sql, volumeId);
+    await lockNode(sql, asked);
+    const [volume, reported, attachments, grant] = await Promise.all([
+      requireReadyVolume(sql, volumeId),
+      nodeTable.find(sql, asked),
+      findAttachments(sql, volumeId),
+      requireAccess(sql, cluster, volumeId),
+    ]);
     requireCapabilities(pools.get(volume.pool), [asked.capability]);
-    const node = await requireNode(sql, cluster, nodeId);
-    const attachments = await findAttachments(sql, volumeId);
+    if (grant) requireGranted(grant, asked.readonly);
+    const node = requireNode(cluster, nodeId, reported?.spec);
     const before = attachments.find(other => other.cluster === asked.cluster && other.nodeId === nodeId);
     if (before && before.state !== 'detaching') requireSame(before, asked);
     if (before?.state === 'attached')
@@ -54,7 +60,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     // What is being attached was admitted; what is being detached has no more right to come back than any other.
     if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
     const attachment = before?.state === 'attaching' ? before : asked;
-    await attachmentTable.put(sql, attachment);
+    await attachmentTable.replace(sql, attachment);
     return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
   }
 
@@ -66,7 +72,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     const key = { cluster, volumeId, nodeId };
     await operations.run<Detaching, void, void>({
       operation: 'detach',
-      subject: { nodeId, begun },
+      subject: { cluster, nodeId, begun },
       about: nodeId,
       claims: [{ kind: 'volume', id: volumeId }],
       async intend(sql) {
@@ -77,13 +83,13 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         await attachmentTable.update(sql, key, { state: 'detaching' });
         return { intent: { volume, before } };
       },
-      act: ({ volume }) => detachIn(volume, nodeId),
+      act: ({ volume, before }) => detachIn(volume, before),
       async succeed(sql) {
         await attachmentTable.remove(sql, key);
       },
       async fail(sql, { intent, problem }) {
         // The caller learns that it is still attached; after any other failure a retry goes on.
-        if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.put(sql, intent.before);
+        if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.replace(sql, intent.before);
       },
       settle: ({ volume, before }) => settle(volume, before),
     });
@@ -91,8 +97,8 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
 
   const attachIn = (volume: VolumeRecord, access: NodeAccess): Promise<Reach> =>
     pools.get(volume.pool).backend.attach(toKnownVolume(volume), access);
-  const detachIn = ({ id, nonce, pool }: VolumeRecord, nodeId: string): Promise<void> =>
-    pools.get(pool).backend.detach({ id, nonce }, nodeId);
+  const detachIn = (volume: VolumeRecord, { nodeId, cluster }: AttachmentRecord): Promise<void> =>
+    pools.get(volume.pool).backend.detach(toVolumeRef(volume), nodeId, cluster);
 
   /** What was done too late may have let the node in, or shut it out: it is let in if, and only if, that is recorded. */
   function settle({ id, nonce }: VolumeRecord, late: AttachmentRecord): Operation<Settling, void, void> {
@@ -106,15 +112,15 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         const found = await attachmentTable.find(sql, late);
         // What is begun is finished by others.
         if (volume?.nonce !== nonce || (found && found.state !== 'attached')) return { result: undefined };
-        await attachmentTable.put(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
+        await attachmentTable.replace(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
         return { intent: { volume, found } };
       },
       async act({ volume, found }) {
         if (found) await attachIn(volume, found);
-        else await detachIn(volume, late.nodeId);
+        else await detachIn(volume, late);
       },
       async succeed(sql, { intent: { found } }) {
-        if (found) await attachmentTable.put(sql, found);
+        if (found) await attachmentTable.replace(sql, found);
         else await attachmentTable.remove(sql, late);
       },
       // A sweep goes on with it.
@@ -130,8 +136,8 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     ): Promise<Attached> {
       const { cluster, volumeId, nodeId } = key;
       requireNodeId(nodeId);
-      requireOwn(cluster, { kind: 'volume', id: volumeId });
-      const readonly = asReadonly || capability.accessMode.endsWith('_READER_ONLY');
+      await requireAccess(engine.reader, cluster, volumeId);
+      const readonly = asReadonly || isForReaders(capability);
       const asked: AttachmentRecord = {
         volumeId,
         cluster: cluster.name,
@@ -145,12 +151,19 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       };
       return operations.run<Attaching, Reach, Attached>({
         operation: 'attach',
-        subject: { nodeId, capability, readonly },
+        subject: { cluster: cluster.name, nodeId, capability, readonly },
         about: nodeId,
         claims: [{ kind: 'volume', id: volumeId }],
         intend: sql => intendAttach(sql, cluster, asked),
         act: ({ volume, attachment: { attachmentId }, topology }) =>
-          attachIn(volume, { nodeId, attachmentId, capability, readonly, ...(topology && { topology }) }),
+          attachIn(volume, {
+            nodeId,
+            cluster: cluster.name,
+            attachmentId,
+            capability,
+            readonly,
+            ...(topology && { topology }),
+          }),
         async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
           const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
           if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
@@ -170,17 +183,17 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       detachFrom(key, attachmentId),
 
     async get({ cluster, volumeId, nodeId }: AttachmentKey): Promise<AttachmentResource> {
-      requireOwn(cluster, { kind: 'volume', id: volumeId });
+      await requireAccess(engine.reader, cluster, volumeId);
       const volume = await findVolume(engine.reader, volumeId);
       const key = { volumeId, cluster: cluster.name, nodeId };
       const found = await attachmentTable.find(engine.reader, key);
-      if (found && volume?.cluster === cluster.name) return toResource(found, volume);
+      if (found && volume) return toResource(found, volume);
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
     },
 
     /** Detaches the volume from the node, or one after the other from all without `nodeId`; what is not attached is fine. */
     async detach({ nodeId, ...key }: DetachKey): Promise<void> {
-      if (clusterOf(key.volumeId) !== key.cluster.name) return;
+      if (!(await hasAccess(engine.reader, key.cluster, key.volumeId))) return;
       if (nodeId !== undefined) return detachFrom({ ...key, nodeId });
       const attachments = await findAttachments(engine.reader, key.volumeId);
       for (const one of attachments.filter(({ cluster }) => cluster === key.cluster.name))

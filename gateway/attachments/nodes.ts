@@ -2,8 +2,8 @@ import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from 
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import type { Reader } from '../store.ts';
-import { type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
+import type { Reader, Sql } from '../store.ts';
+import { type AttachmentRecord, listVolumesOnNode, nodeName } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
@@ -14,15 +14,18 @@ import type { Cluster } from '../tenancy/cluster.ts';
 export function createNodes({
   engine,
   operations,
+  pools,
   turns,
-}: Pick<ServiceOptions, 'engine' | 'operations' | 'turns'>) {
+}: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'turns'>) {
   return {
     /** Records what the cluster reports of the node, instead of what it reported before. */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
       const node = { cluster, nodeId, spec };
       const created = await operations.change(deed('report', cluster, nodeId), async sql => {
-        const isNew = !(await nodeTable.update(sql, node, { spec })) && (await nodeTable.insert(sql, node));
-        return { result: isNew, isChanged: true };
+        await lockNode(sql, node);
+        const known = await nodeTable.find(sql, node);
+        await nodeTable.replace(sql, node);
+        return { result: known === undefined, isChanged: true };
       });
       return { node: { id: nodeId, ...spec }, created };
     },
@@ -42,15 +45,19 @@ export function createNodes({
       return { nodes: entries, ...rest };
     },
 
-    /** FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. */
+    /**
+     * FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. It stays until each storage that
+     * must know its nodes has forgotten it: the same call asks again those that did not answer.
+     */
     async delete({ name: cluster }: Cluster, nodeId: string): Promise<void> {
+      await requireUnused(engine.reader, { cluster, nodeId });
+      for (const { backend } of pools.all()) await backend.forgetNode?.({ cluster, nodeId });
       await operations.change(deed('delete', cluster, nodeId), async sql => {
-        const volumes = await listVolumesOnNode(sql, { cluster, nodeId });
-        if (volumes.length > 0)
-          throw preconditionProblem(
-            `node "${nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
-          );
-        return { result: undefined, isChanged: await nodeTable.remove(sql, { cluster, nodeId }) };
+        await lockNode(sql, { cluster, nodeId });
+        await requireUnused(sql, { cluster, nodeId });
+        const known = await nodeTable.find(sql, { cluster, nodeId });
+        await nodeTable.remove(sql, { cluster, nodeId });
+        return { result: undefined, isChanged: known !== undefined };
       });
     },
   };
@@ -58,6 +65,25 @@ export function createNodes({
 
 function deed(operation: string, cluster: string, nodeId: string): Deed {
   return { operation, kind: 'node', id: `${cluster}/${nodeId}` };
+}
+
+/** Lets nobody else change what is known of the node, or what is attached to it, before this transaction has ended. */
+export function lockNode(
+  sql: Sql,
+  { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
+): Promise<void> {
+  return sql.lock('node', `${cluster} ${nodeId}`);
+}
+
+async function requireUnused(
+  sql: Reader,
+  node: { readonly cluster: string; readonly nodeId: string },
+): Promise<void> {
+  const volumes = await listVolumesOnNode(sql, node);
+  if (volumes.length > 0)
+    throw preconditionProblem(
+      `node "${node.nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
+    );
 }
 
 async function listNodes(
@@ -84,14 +110,13 @@ type Wanted = {
 };
 
 /** What the cluster reported of its node. NOT_FOUND for one that it has not reported, unless any node is accepted. */
-export async function requireNode(
-  sql: Reader,
+export function requireNode(
   cluster: Cluster,
   nodeId: string,
-): Promise<NodeSpec | undefined> {
-  const node = await nodeTable.find(sql, { cluster: cluster.name, nodeId });
-  if (!node && !cluster.acceptAnyNode) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-  return node?.spec;
+  reported: NodeSpec | undefined,
+): NodeSpec | undefined {
+  if (reported || cluster.acceptAnyNode) return reported;
+  throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
 }
 
 /** FAILED_PRECONDITION when the node is where the volume is not reached from, RESOURCE_EXHAUSTED when it is full. */
@@ -130,5 +155,6 @@ export function requireShareable(other: AttachmentRecord, asked: AttachmentRecor
     modes.every(mode => mode.startsWith('MULTI_NODE_')) &&
     (writers.every(({ capability }) => capability.accessMode === 'MULTI_NODE_MULTI_WRITER') ||
       (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER')));
-  if (!shareable) throw preconditionProblem(`volume "${volumeId}" is attached to node "${other.nodeId}"`);
+  if (!shareable)
+    throw preconditionProblem(`volume "${volumeId}" is attached to node ${nodeName(other, asked)}`);
 }

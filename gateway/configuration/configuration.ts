@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
 import { createOpenPools, type OpenOptions, type Pools } from '../pools/pools.ts';
+import { callerName } from '../tenancy/caller.ts';
 import type { PoolEntry } from './file.ts';
 import type { Plugins } from './plugins.ts';
-import { type Configuration, readConfiguration, stampOf } from './read.ts';
+import { type Configuration, type KeyFault, readConfiguration, stampOf } from './read.ts';
+import { discoveryFaults } from './trust.ts';
 
 /** What is served: the pools that are open, and who may call. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
@@ -20,7 +22,7 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   let current = read.configuration;
   await openPools.open(poolsOf(current), current.plugins);
   let reportedWaiting = reportWaiting('');
-  let reportedKeys = reportKeyFaults('[]');
+  let reportedKeys = reportKeyFaults('[[],[]]');
   let faults: readonly string[] = [];
 
   /** Pools are the last to take effect: whether they open decides nothing about who may call. */
@@ -35,10 +37,19 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
     }
   }
 
+  function unreadable(): readonly KeyFault[] {
+    return discoveryFaults(current.trust).map(([{ caller }, detail]) => ({
+      cluster: callerName(caller),
+      detail,
+    }));
+  }
+
   function reportKeyFaults(before: string): string {
-    const text = JSON.stringify(read.keyFaults);
+    const text = JSON.stringify([read.keyFaults, unreadable()]);
     if (text === before) return text;
     for (const fault of read.keyFaults) log.error('keys were refused, and all tokens that they sign', fault);
+    for (const fault of unreadable())
+      log.error('the keys of an issuer cannot be read; those that are known go on to count', fault);
     return text;
   }
 
@@ -56,7 +67,7 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
     /** The clusters as the file has them, by their names. */
     clusters: () => current.file.clusters,
     /** What is wrong with the keys of clusters now, for a metric. */
-    keyFaults: () => read.keyFaults,
+    keyFaults: () => [...read.keyFaults, ...unreadable()],
     /**
      * Reads the files again when one has changed. Each sound part takes effect, what was removed above all; a fault is
      * reported once, and what is at fault stays as it was, but for keys: those are refused. A pool that was removed or
@@ -64,9 +75,9 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
      */
     async readAgain(): Promise<void> {
       const isChanged = !(await areUnchanged(read.files));
-      if (!isChanged && faults.length === 0 && pools.waiting().size === 0) return;
       if (isChanged) read = await readConfiguration(path, plugins, current);
       reportedKeys = reportKeyFaults(reportedKeys);
+      if (!isChanged && faults.length === 0 && pools.waiting().size === 0) return;
       const before = faults.join('\n');
       const waited = pools.waiting().size;
       faults = await apply();

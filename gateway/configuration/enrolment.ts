@@ -1,38 +1,13 @@
 import { createLocalJWKSet } from 'jose/jwks/local';
 import type { JSONWebKeySet } from 'jose';
-import { z } from 'zod';
 import type { Enrolment, KeyOwner } from '../http/auth.ts';
+import { algorithmOf, type PublicKey } from './keys.ts';
 
 /** One caller, and the public keys that sign its tokens. */
 export type Enrolled = KeyOwner & { readonly keys: readonly PublicKey[] };
 
-const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
-
-const publicKeySchema = z
-  .looseObject({
-    kid: z.string().min(1),
-    kty: z.string(),
-    crv: z.string().optional(),
-    x: z.string().optional(),
-    alg: z.string().optional(),
-    use: z.literal('sig').optional(),
-  })
-  .superRefine((key, context) => {
-    const algorithm = algorithmOf(key);
-    const report = (message: string): void => context.addIssue({ code: 'custom', message });
-    if (secretMembers.some(member => member in key))
-      report('is a private or secret key; only public keys belong here');
-    else if (algorithm === undefined) report('is neither an Ed25519 nor a P-256 key');
-    else if (key.alg !== undefined && key.alg !== algorithm)
-      report(`must have the alg "${algorithm}" or none`);
-  });
-
-/** A set of public keys (RFC 7517), each with a `kid`, Ed25519 or P-256. */
-export const keySetSchema = z.object({ keys: z.array(publicKeySchema) });
-
-/** A public key. */
-export type PublicKey = z.infer<typeof publicKeySchema>;
+/** The keys that callers have of their own. */
+export type OwnKeys = Pick<Enrolment, 'keySet' | 'owners'>;
 
 /**
  * Enrols all callers. A `kid` or a key that is there twice stays with who had it in `last`, or else, as at a start, is
@@ -41,8 +16,8 @@ export type PublicKey = z.infer<typeof publicKeySchema>;
 export async function createEnrolment(
   enrolled: readonly Enrolled[],
   report: (owner: KeyOwner, fault: string) => void,
-  last?: Enrolment,
-): Promise<Enrolment> {
+  last?: OwnKeys,
+): Promise<OwnKeys> {
   const owners = new Map<string, KeyOwner>();
   const keys = new Map<string, PublicKey>();
   const all = enrolled
@@ -64,7 +39,8 @@ export async function createEnrolment(
   return { keySet: createLocalJWKSet({ keys: [...keys.values()] } as JSONWebKeySet), owners };
 }
 
-function isSame({ caller }: KeyOwner, other: KeyOwner | undefined): boolean {
+/** Whether both are the same caller. */
+export function isSame({ caller }: KeyOwner, other: KeyOwner | undefined): boolean {
   return caller.role === other?.caller.role && caller.cluster?.name === other.caller.cluster?.name;
 }
 
@@ -75,8 +51,4 @@ async function isUsable(key: PublicKey): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function algorithmOf({ kty, crv }: Pick<PublicKey, 'kty' | 'crv'>): string | undefined {
-  return algorithms[`${kty} ${crv}`];
 }

@@ -6,6 +6,7 @@ import {
   segmentValuePattern,
   type Segments,
 } from '../../src/api/topology.ts';
+import { httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
 import type { FoundPlugins } from './plugins.ts';
 import { byteCount } from './schemas.ts';
 
@@ -29,6 +30,57 @@ const readersFile = z
   .min(1)
   .optional()
   .describe('JWKS file with the public keys of those who may read, and change nothing');
+
+const issuer = z.string().min(1).describe('the "iss" of its tokens, to the letter');
+const audience = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('the "aud" of its tokens, which has no other; without it: the gateway\'s --audience');
+const issuerKeys = z.string().min(1);
+/** In place of a file of keys: as the issuer publishes them. */
+export const discovered = 'discovery';
+
+/** An issuer without a file is asked for its keys at its address. */
+function requireReachable(
+  { issuer: address, keys }: { readonly issuer: string; readonly keys: string },
+  context: z.RefinementCtx,
+): void {
+  if (keys !== discovered) return;
+  try {
+    requirePrivate(httpUrl(address));
+  } catch (error) {
+    context.addIssue({ code: 'custom', path: ['issuer'], message: (error as Error).message });
+  }
+}
+
+const serviceAccountSchema = z
+  .strictObject({
+    issuer,
+    audience,
+    subject: z
+      .string()
+      .regex(
+        /^system:serviceaccount:[a-z0-9-]{1,63}:[a-z0-9.-]{1,253}$/,
+        'is not system:serviceaccount:NAMESPACE:NAME',
+      )
+      .describe('system:serviceaccount:NAMESPACE:NAME'),
+    keys: issuerKeys.describe(
+      `JWKS file with the public keys of the cluster's issuer (\`kubectl get --raw /openid/v1/jwks\`); \`${discovered}\`: as the issuer publishes them`,
+    ),
+  })
+  .superRefine(requireReachable);
+
+const oidcSchema = z
+  .strictObject({
+    issuer,
+    audience,
+    subjects: z.array(z.string().min(1)).min(1).describe('the "sub" of each operator'),
+    keys: issuerKeys
+      .default(discovered)
+      .describe(`JWKS file with the provider's public keys; \`${discovered}\`: as it publishes them`),
+  })
+  .superRefine(requireReachable);
 
 /** Where a pool is: the topology that nodes report from which it is reached. */
 export const topologySchema = z
@@ -60,26 +112,43 @@ export function quotaSchema(poolNames: readonly string[]) {
 
 /** A cluster; its `pools` must be among these. */
 export function clusterSchema(poolNames: readonly string[]) {
-  return z.strictObject({
-    keys: keysFile,
-    readers: readersFile,
-    issuer: z.string().min(1).optional().describe('the "iss" of its tokens; without it: its name'),
-    acceptAnyNode: z
-      .boolean()
-      .default(false)
-      .describe('true: volumes may be attached to nodes that it has not reported'),
-    pools: z
-      .array(z.enum(poolNames, { error: ({ input }) => `there is no pool "${String(input)}"` }))
-      .optional()
-      .describe('the pools that it may use; without it: all'),
-    quota: quotaSchema(poolNames)
-      .optional()
-      .describe('the most that it may have: `bytes`, `volumes`, `snapshots`, and `pools.NAME` with the same'),
-  });
+  return z
+    .strictObject({
+      keys: keysFile.optional(),
+      serviceAccount: serviceAccountSchema
+        .optional()
+        .describe('its controller proves who it is by the tokens of this service account'),
+      readers: readersFile,
+      issuer: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('the "iss" of tokens that its own keys sign; without it: its name'),
+      acceptAnyNode: z
+        .boolean()
+        .default(false)
+        .describe('true: volumes may be attached to nodes that it has not reported'),
+      pools: z
+        .array(z.enum(poolNames, { error: ({ input }) => `there is no pool "${String(input)}"` }))
+        .optional()
+        .describe('the pools that it may use; without it: all'),
+      quota: quotaSchema(poolNames)
+        .optional()
+        .describe(
+          'the most that it may have: `bytes`, `volumes`, `snapshots`, and `pools.NAME` with the same',
+        ),
+    })
+    .refine(({ keys, serviceAccount }) => keys ?? serviceAccount, 'has neither "keys" nor "serviceAccount"');
 }
 
 /** The operators. */
-export const operatorsSchema = z.strictObject({ keys: keysFile, readers: readersFile });
+export const operatorsSchema = z
+  .strictObject({
+    keys: keysFile.optional(),
+    readers: readersFile,
+    oidc: oidcSchema.optional().describe('people whom an OpenID provider knows'),
+  })
+  .refine(({ keys, readers, oidc }) => keys ?? readers ?? oidc, 'has none of "keys", "readers" and "oidc"');
 
 /** The whole file, for these backends; clusters may use pools of these names. */
 export function configFileSchema(found: FoundPlugins, poolNames: readonly string[]) {

@@ -1,13 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument } from 'yaml';
-import type { Enrolment } from '../http/auth.ts';
-import { callerName, type Caller } from '../tenancy/caller.ts';
+import type { z } from 'zod';
+import type { Enrolment, KeyOwner } from '../http/auth.ts';
+import { callerName } from '../tenancy/caller.ts';
 import { describeIssues } from '../volumes/validate.ts';
-import { createEnrolment, type Enrolled, keySetSchema } from './enrolment.ts';
-import { type ConfigFile, configFileSchema } from './file.ts';
+import { callersOf, type IssuerKeysFile, type OwnKeysFile } from './callers.ts';
+import { createEnrolment } from './enrolment.ts';
+import { type ConfigFile, configFileSchema, discovered } from './file.ts';
+import { issuerKeySetSchema, keySetSchema } from './keys.ts';
 import { type Data, withoutFaults } from './mend.ts';
 import { findPlugins, type Plugins } from './plugins.ts';
+import { createTrust, type Trust } from './trust.ts';
 
 /**
  * What of the configuration file is in effect, as it is read and as it is written, by what its pools are opened, and who
@@ -18,6 +22,7 @@ export type Configuration = {
   readonly data: Data;
   readonly plugins: Plugins;
   readonly enrolment: Enrolment;
+  readonly trust: Trust;
 };
 
 /**
@@ -43,13 +48,8 @@ export async function readConfiguration(
   const reading: Reading = { faults: [], keyFaults: [], files: new Map() };
   const read = (await readConfigFile(path, plugins, { ...reading, last })) ?? last;
   if (!read) return reading;
-  const enrolled = await Promise.all(keyFilesOf(read.file, path).map(one => readKeys(one, reading)));
-  const enrolment = await createEnrolment(
-    enrolled,
-    ({ caller }, detail) => reading.keyFaults.push({ cluster: callerName(caller), detail }),
-    last?.enrolment,
-  );
-  return { ...reading, configuration: { ...read, enrolment } };
+  const callers = await readCallers(read.file, { ...reading, path, last });
+  return { ...reading, configuration: { ...read, ...callers } };
 }
 
 /** Differs for each state of a file. */
@@ -68,7 +68,7 @@ async function readConfigFile(
   path: string,
   plugins: Plugins,
   { last, faults, files }: Reading & { readonly last: Configuration | undefined },
-): Promise<Omit<Configuration, 'enrolment'> | undefined> {
+): Promise<Omit<Configuration, 'enrolment' | 'trust'> | undefined> {
   const { text, fault } = await readText(path, files);
   if (text === undefined) return void faults.push(fault);
   const lines = new LineCounter();
@@ -116,36 +116,41 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | un
     ?.range?.[0];
 }
 
-type KeyFile = Omit<Enrolled, 'keys'> & { readonly path: string };
-
-/** The files with the keys of callers. */
-function keyFilesOf({ clusters, operators }: ConfigFile, config: string): readonly KeyFile[] {
-  const files: KeyFile[] = [];
-  const add = (caller: Caller, issuer: string, file: string | undefined): void => {
-    if (file !== undefined) files.push({ caller, issuer, path: resolve(dirname(config), file) });
+/** Reads the keys of all callers, and takes in what is sound of them. */
+async function readCallers(
+  file: ConfigFile,
+  { path, last, ...reading }: Reading & { readonly path: string; readonly last: Configuration | undefined },
+): Promise<Pick<Configuration, 'enrolment' | 'trust'>> {
+  const { own, trusted } = callersOf(file);
+  const report = ({ caller }: KeyOwner, detail: string): void =>
+    void reading.keyFaults.push({ cluster: callerName(caller), detail });
+  const readKeys = async <Key>(one: KeyOwner & { readonly keys: string }, schema: KeySetSchema<Key>) => {
+    const { keys, faults } = await readKeySet(resolve(dirname(path), one.keys), schema, reading.files);
+    for (const fault of faults) report(one, fault);
+    return keys;
   };
-  for (const [name, { keys, readers, issuer = name, ...rest }] of Object.entries(clusters)) {
-    const cluster = { name, ...rest };
-    add({ role: 'controller', cluster }, issuer, keys);
-    add({ role: 'reader', cluster }, issuer, readers);
-  }
-  add({ role: 'operator' }, 'operators', operators?.keys);
-  add({ role: 'reader' }, 'operators', operators?.readers);
-  return files;
+  const readOwn = async (one: OwnKeysFile) => ({ ...one, keys: await readKeys(one, keySetSchema) });
+  const readIssuers = async (one: IssuerKeysFile) => ({
+    ...one,
+    keys: one.keys === discovered ? undefined : await readKeys(one, issuerKeySetSchema),
+  });
+  const enrolled = await Promise.all(own.map(readOwn));
+  const declared = await Promise.all(trusted.map(readIssuers));
+  const trust = createTrust(declared, report, last?.trust);
+  const ownKeys = await createEnrolment(enrolled, report, last?.enrolment);
+  return { enrolment: { ...ownKeys, trusted: trust.trusted }, trust };
 }
 
-/** The keys of a caller: none of them when anything in the file is at fault. */
-async function readKeys({ path, ...owner }: KeyFile, { keyFaults, files }: Reading): Promise<Enrolled> {
-  const cluster = callerName(owner.caller);
+type KeySetSchema<Key> = z.ZodType<{ readonly keys: readonly Key[] }>;
+
+/** The keys of a file: none of them when anything in it is at fault. */
+async function readKeySet<Key>(path: string, schema: KeySetSchema<Key>, files: Map<string, string>) {
+  const refuse = (...faults: readonly string[]) => ({ keys: [] as readonly Key[], faults });
   const { text, fault } = await readText(path, files);
-  const refuse = (...details: readonly string[]): Enrolled => {
-    keyFaults.push(...details.map(detail => ({ cluster, detail })));
-    return { ...owner, keys: [] };
-  };
   if (text === undefined) return refuse(fault);
   try {
-    const parsed = keySetSchema.safeParse(JSON.parse(text));
-    if (parsed.success) return { ...owner, keys: parsed.data.keys };
+    const parsed = schema.safeParse(JSON.parse(text));
+    if (parsed.success) return { keys: parsed.data.keys, faults: [] };
     return refuse(...describeIssues(parsed.error, at => [path, at.join('.')].filter(Boolean).join(': ')));
   } catch {
     return refuse(`${path}: is not JSON`);

@@ -1,9 +1,7 @@
 import { Hono, type Context } from 'hono';
 import { requestId } from 'hono/request-id';
-import { matchedRoutes } from 'hono/route';
 import { allOperations, type OperationId } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { readTraceparent } from '../../src/lib/trace.ts';
 import { withRequest, type CurrentRequest } from '../operations/request.ts';
 import { tenantOf, type Caller } from '../tenancy/caller.ts';
 import type { Authenticate } from './auth.ts';
@@ -11,7 +9,7 @@ import { routeDocs } from './docs.ts';
 import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
 import { requireAnyOffers } from '../pools/features.ts';
-import type { ObserveRequest } from './observability.ts';
+import { observeRequests, toRoute, type RequestObserver } from './observe.ts';
 import { usualMs, type Turns } from '../tenancy/turns.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
@@ -22,22 +20,16 @@ export type AppDeps = HandlerDeps & {
   readonly log: Log;
   readonly publicDocs: boolean;
   readonly keySet?: (() => Promise<object>) | undefined;
-  readonly observe?: ObserveRequest | undefined;
+  readonly observer?: RequestObserver | undefined;
 };
 
 const maxRequestIdLength = 64;
 
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const { authenticate, turns, log, publicDocs, version, keySet, observe } = deps;
+  const { authenticate, turns, log, publicDocs, version, keySet, observer } = deps;
   const app = new Hono<Env>();
-  if (observe)
-    app.use(async (c, next) => {
-      const ended = observe();
-      await next();
-      ended(c.req.method, matchedRoutes(c).at(-1)?.path ?? '', c.res.status);
-    });
-  app.use(requestId({ limitLength: maxRequestIdLength }));
+  app.use(requestId({ limitLength: maxRequestIdLength }), observeRequests(log, observer));
   if (publicDocs) routeDocs(app, version);
   if (keySet) app.get('/.well-known/jwks.json', async c => c.json(await keySet()));
   app.use(async (c, next) => {
@@ -51,8 +43,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   });
   routeOperations(app, deps);
   if (!publicDocs) routeDocs(app, version);
-  app.notFound(c => answerProblem(c, routeProblem(c), log));
-  app.onError((error, c) => answerProblem(c, error, log));
+  app.notFound(c => answerProblem(c, routeProblem(c)));
+  app.onError((error, c) => answerProblem(c, error));
   return app;
 }
 
@@ -61,7 +53,7 @@ function describe(c: Context<Env>, caller: Caller): CurrentRequest {
   return {
     requestId: c.get('requestId'),
     caller,
-    traceparent: readTraceparent(c.req.header('traceparent')),
+    traceparent: c.get('traceparent'),
     // Node.js makes a signal for whoever looks, and few do.
     isGone: () => c.req.raw.signal.aborted,
   };
@@ -74,13 +66,12 @@ function routeOperations(app: Hono<Env>, deps: AppDeps): void {
   for (const operation of allOperations) {
     const shownBy = findShownBy(operation.path);
     const show = shownBy && handlers[shownBy];
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const needed = neededFeatures[operation.id];
     const run: Handle = request => {
       if (needed) requireAnyOffers(deps.pools, needed);
       return handlers[operation.id](request);
     };
-    app.on(operation.method, path, handle(operation, run, { ...deps, show }));
+    app.on(operation.method, toRoute(operation.path), handle(operation, run, { ...deps, show }));
   }
 }
 

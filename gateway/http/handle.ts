@@ -17,7 +17,7 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
-import { logProblem, routeProblem, type Env } from './respond.ts';
+import { logRequest, routeProblem, type Env } from './respond.ts';
 
 /**
  * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks
@@ -59,7 +59,10 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
     if (!operation.answers[202]) return answer(c, operation, await work);
     const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));
     if (outcome) return answer(c, operation, outcome.value);
-    work.catch((error: unknown) => logProblem(c, asProblem(error), log));
+    work.catch((error: unknown) => {
+      const problem = asProblem(error);
+      logRequest(c, log, { problem, code: problem.code });
+    });
     return await answerAccepted(c, show && show(request));
   };
 }
@@ -145,5 +148,6 @@ async function answerAccepted(c: Context<Env>, shown: Promise<unknown> | undefin
   const resource = await shown?.catch((error: unknown) => {
     if (asProblem(error).code !== 'NOT_FOUND') throw error;
   });
-  return resource ? c.json(resource, 202) : c.body(null, 202);
+  const headers = { 'retry-after': '1' };
+  return resource ? c.json(resource, 202, headers) : c.body(null, 202, headers);
 }

@@ -53,6 +53,9 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     getVolumeHealth: ({ cluster, volumeId }) => health.get(cluster, volumeId),
     listVolumeHealth: ({ cluster, ...page }) => health.list(cluster, page),
 
+    grantVolume: ({ body, ...key }) => deps.sharing.grant(key, body),
+    revokeGrant: key => deps.sharing.revoke(key),
+
     attachVolume: ({ body, ...key }) => made('attachment', attachments.attach(key, body)),
     getAttachment: key => attachments.get(key),
     detachVolume: key => attachments.detach(key),

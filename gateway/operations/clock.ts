@@ -8,20 +8,21 @@ import { expireSoftDeleted } from '../tables/volumes.ts';
 type ClockOptions = { readonly engine: Engine; readonly log: Log; readonly leaseMs: number };
 
 /**
- * Makes `look`, which ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
+ * Makes `look`, which returns what time it is and ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
  * gateway looked at the store, or that a clock left out, counts for neither.
  */
 export function createClock({ engine, log, leaseMs }: ClockOptions) {
   let lookedMs: number | undefined;
   let skewMs = 0;
-  const look = async (nowMs: number): Promise<void> => {
+  const look = async (): Promise<number> => {
     const elapsedMs = lookedMs === undefined ? 0 : performance.now() - lookedMs;
-    const { aheadMs, behindMs } = await engine.transaction(async sql => {
-      const seenMs = (await noteTime(sql, nowMs)) ?? nowMs;
-      const skew = { aheadMs: nowMs - seenMs - elapsedMs, behindMs: seenMs - nowMs };
+    const { nowMs, aheadMs, behindMs } = await engine.transaction(async sql => {
+      const noted = await noteTime(sql);
+      const sinceMs = noted.nowMs - noted.seenMs;
+      const skew = { ...noted, aheadMs: sinceMs - elapsedMs, behindMs: -sinceMs };
       if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs));
-      await limitClaims(sql, nowMs + leaseMs);
-      await expireSoftDeleted(sql, nowMs);
+      await limitClaims(sql, noted.nowMs + leaseMs);
+      await expireSoftDeleted(sql, noted.nowMs);
       return skew;
     });
     lookedMs = performance.now();
@@ -37,6 +38,7 @@ export function createClock({ engine, log, leaseMs }: ClockOptions) {
       log.warn('the clock is behind that of the gateway that last looked at the store', {
         durationMs: behindMs,
       });
+    return nowMs;
   };
   return {
     look,

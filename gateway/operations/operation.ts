@@ -97,12 +97,12 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
     await lockAll(sql, claims);
     const intended = await asked.intend(sql);
     if ('result' in intended) return intended;
-    const sinceMs = Date.now();
-    for (const resource of claims) {
-      const claim = { ...resource, owner, operation, sinceMs, untilMs: sinceMs + leaseMs };
-      const holder = await acquireClaim(sql, claim, sinceMs);
+    const claiming = claims.map(async resource => ({
+      resource,
+      holder: await acquireClaim(sql, { ...resource, owner, operation }, leaseMs),
+    }));
+    for (const { resource, holder } of await Promise.all(claiming))
       if (holder) throw busyProblem(resource, holder);
-    }
     return intended;
   }
 
@@ -115,11 +115,9 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
     try {
       return await engine.transaction(async sql => {
         await lockAll(sql, claims);
-        for (const resource of claims)
-          if (!(await releaseClaim(sql, resource, owner))) {
-            lost = resource;
-            throw lostProblem(resource);
-          }
+        const released = await Promise.all(claims.map(resource => releaseClaim(sql, resource, owner)));
+        lost = claims.find((_, index) => !released[index]);
+        if (lost) throw lostProblem(lost);
         return record(sql);
       });
     } catch (error) {
@@ -130,8 +128,7 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
 
   async function whileRenewed<T>(claims: readonly Resource[], act: () => Promise<T>): Promise<T> {
     const renew = async (sql: Sql): Promise<void> => {
-      const untilMs = Date.now() + leaseMs;
-      for (const resource of claims) await renewClaim(sql, { ...resource, owner, untilMs });
+      for (const resource of claims) await renewClaim(sql, { ...resource, owner }, leaseMs);
     };
     // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
     using _ = setInterval(() => void engine.transaction(renew).catch(() => undefined), leaseMs / 3);

@@ -116,8 +116,7 @@ export function createRecovery({
     skewMs,
     /** Goes once over everything that is unfinished and not claimed; returns how many resources that were. */
     async sweep(): Promise<number> {
-      const nowMs = Date.now();
-      await look(nowMs);
+      const nowMs = await look();
       if (keepAuditMs < Infinity) await pruneAudit(engine, (await readTime(reader)) - keepAuditMs);
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const) {

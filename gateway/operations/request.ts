@@ -9,7 +9,7 @@ export type CurrentRequest = {
   readonly caller: Caller;
   /** When the caller gives up, in milliseconds since the epoch, where it said so. */
   readonly deadlineMs?: number | undefined;
-  /** The caller's `traceparent`, where it sent one. */
+  /** The trace that this is part of, for what is asked of others. */
   readonly traceparent?: string | undefined;
   /** Whether the caller has gone away before it was answered. */
   isGone(): boolean;

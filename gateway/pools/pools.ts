@@ -52,13 +52,16 @@ export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void
 /** What pools are opened with; each only when `requireOwned` does not throw. */
 export type OpenOptions = Omit<PoolContext, 'name'> & {
   readonly requireOwned?: ((pool: Pool) => Promise<void>) | undefined;
+  /** Lays something around a pool's backend, such as what counts its calls. */
+  readonly wrap?: ((pool: Pool) => Backend) | undefined;
 };
 
 type Opened = Pool & { readonly entry: PoolEntry };
 type Outcome = { readonly name: string; readonly pool?: Opened; readonly error?: unknown };
 
 /** Opens pools; none is open yet. */
-export function createOpenPools({ requireOwned = async () => {}, ...context }: OpenOptions) {
+export function createOpenPools(options: OpenOptions) {
+  const { requireOwned = async () => {}, wrap = pool => pool.backend, ...context } = options;
   const opened: Opened[] = [];
   let offered: readonly Pool[] = [];
   let waiting: Waiting = new Map();
@@ -72,7 +75,8 @@ export function createOpenPools({ requireOwned = async () => {}, ...context }: O
       if (topology && found.topologies)
         throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
       await requireOwned({ name, backend: found });
-      return { name, pool: { name, backend: topology ? withTopology(found, topology) : found, entry } };
+      const wrapped = wrap({ name, backend: found });
+      return { name, pool: { name, backend: topology ? withTopology(wrapped, topology) : wrapped, entry } };
     } catch (error) {
       await found?.close?.();
       return { name, error };

@@ -13,7 +13,8 @@ import { moveReservation } from '../tables/reservations.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
+import { requireOwner } from '../tenancy/access.ts';
+import { requireOwnNew } from '../tenancy/ownership.ts';
 import { requireQuota } from '../tenancy/quotas.ts';
 import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
@@ -58,7 +59,7 @@ export async function createRecorded(
   const { kind, id, volumeIds } = asked;
   const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
   requireOwnNew(cluster, asked);
-  for (const source of sources) requireOwn(cluster, source);
+  for (const { id: volumeId } of sources) await requireOwner(options.engine.reader, cluster, volumeId);
   const planned = await plan(options, cluster, asked);
   return options.operations.run<Creating, readonly CreatedSnapshot[], Created>({
     operation: 'snapshot',
@@ -129,7 +130,7 @@ async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRec
   const parameters = parametersIn(planned, pool);
   const isGroup = kind === 'group';
   const group = { id, cluster, name, pool, parameters, state: 'creating', createdAtMs: Date.now() } as const;
-  if (isGroup) await groupTable.insert(sql, group);
+  if (isGroup) await groupTable.add(sql, group);
   const nonce = crypto.randomUUID();
   const members = volumes.map((volume, member): SnapshotRecord => {
     const memberId = isGroup ? memberIdOf(id, nonce, member) : id;
@@ -158,7 +159,7 @@ async function recordMember(
   await requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' });
   await requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 });
   await moveReservation(sql, undefined, member);
-  await snapshotTable.insert(sql, member);
+  await snapshotTable.add(sql, member);
 }
 
 /** The pool of all these volumes; FAILED_PRECONDITION when they are in several. */
@@ -197,7 +198,7 @@ async function recordAll(
     const state = ready ? 'ready' : 'processing';
     const after = { ...before, reservedBytes: created.sizeBytes, ...created, state } as const;
     await moveReservation(sql, before, after);
-    await snapshotTable.put(sql, after);
+    await snapshotTable.replace(sql, after);
     members.push(after);
   }
   const state = members.every(member => member.state === 'ready') ? 'ready' : 'processing';

@@ -39,6 +39,7 @@ async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<Intended<Recor
   const { members } = known;
   if (kind === 'snapshot' && members[0]?.groupId !== undefined)
     throw invalidProblem(`snapshot "${id}" belongs to group "${members[0].groupId}"`);
+  for (const member of members) await sql.lock('snapshot', member.id);
   for (const member of members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
   await recordDeleting(sql, { kind, id }, known);
   return { intent: known };

@@ -113,8 +113,11 @@ function createSql({ prepare }: Connection): Sql {
   return {
     all: async (sql, ...values) => orUnavailable(() => prepare(sql).all(...values) as readonly SqlRow[]),
     run: async (sql, ...values) => orUnavailable(() => Number(prepare(sql).run(...values).changes)),
+    write: async (sql, ...values) => void orUnavailable(() => prepare(sql).run(...values)),
     // Transactions that write run one after the other.
     async lock() {},
+    // All gateways on a file are on its machine.
+    now: async () => Date.now(),
   };
 }
 

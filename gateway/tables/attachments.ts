@@ -47,6 +47,14 @@ export async function findAttachmentsOf(
   return Map.groupBy(found, ({ volumeId }) => volumeId);
 }
 
+/** The node for messages, with its cluster where that is not the volume's own. */
+export function nodeName(
+  { nodeId, cluster }: Pick<AttachmentRecord, 'nodeId' | 'cluster'>,
+  of: { readonly cluster: string },
+): string {
+  return cluster === of.cluster ? `"${nodeId}"` : `"${nodeId}" of cluster "${cluster}"`;
+}
+
 /** Which volumes are attached to the node, or being attached or detached, by id. */
 export async function listVolumesOnNode(
   sql: Reader,

@@ -20,22 +20,29 @@ export type Resource = Pick<Claim, 'kind' | 'id'>;
 export const claimTable = table('claims', { key: ['kind', 'id'], columns });
 
 /**
- * Claims the resource unless another owner's claim holds at `nowMs`. Undefined once it is claimed, else the claim that
+ * Claims the resource for `leaseMs` unless another owner's claim holds. Undefined once it is claimed, else the claim that
  * holds. The claim is guarded in the statement itself, so that of two that are taken at once one fails.
  */
-export async function acquireClaim(sql: Sql, claim: Claim, nowMs: number): Promise<Claim | undefined> {
+export async function acquireClaim(
+  sql: Sql,
+  asked: Omit<Claim, 'sinceMs' | 'untilMs'>,
+  leaseMs: number,
+): Promise<Claim | undefined> {
+  const sinceMs = await sql.now();
+  const claim = { ...asked, sinceMs, untilMs: sinceMs + leaseMs };
   const mayClaim = 'where claims.owner = excluded.owner or claims.until_ms <= ?';
-  if (await claimTable.put(sql, claim, mayClaim, nowMs)) return undefined;
+  if (await claimTable.put(sql, claim, mayClaim, sinceMs)) return undefined;
   return (await claimTable.find(sql, claim)) ?? claim;
 }
 
-/** Lengthens the owner's claim while it is still the owner's. */
+/** Lengthens the owner's claim to `leaseMs` from now while it is still the owner's. */
 export async function renewClaim(
   sql: Sql,
-  { kind, id, owner, untilMs }: Omit<Claim, 'operation' | 'sinceMs'>,
+  { kind, id, owner }: Pick<Claim, 'kind' | 'id' | 'owner'>,
+  leaseMs: number,
 ): Promise<void> {
   const renewing = 'update claims set until_ms = ? where kind = ? and id = ? and owner = ?';
-  await sql.run(renewing, untilMs, kind, id, owner);
+  await sql.write(renewing, (await sql.now()) + leaseMs, kind, id, owner);
 }
 
 /**
@@ -43,7 +50,7 @@ export async function renewClaim(
  * alive renews its own.
  */
 export async function limitClaims(sql: Sql, untilMs: number): Promise<void> {
-  await sql.run('update claims set until_ms = ? where until_ms > ?', untilMs, untilMs);
+  await sql.write('update claims set until_ms = ? where until_ms > ?', untilMs, untilMs);
 }
 
 /** Frees the resource. False when the claim is the owner's no more. */

@@ -27,22 +27,26 @@ export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'pro
 /** A finding, and when it was first found. */
 export type Dated<T> = T & { readonly firstSeenMs: number };
 
-/** Records what is found now, removes what is not found any more, and returns when each was first found. */
+/**
+ * Records what is found now, removes what is not found any more but for that of pools which could not be asked, and returns
+ * when each was first found.
+ */
 export async function recordFindings<T extends FindingKey>(
   { engine: { reader, transaction }, turns }: { readonly engine: Engine; readonly turns: Turns },
   found: readonly T[],
-  nowMs: number,
+  { nowMs, unasked }: { readonly nowMs: number; readonly unasked: { has(pool: string): boolean } },
 ): Promise<readonly Dated<T>[]> {
   const known = await readFindings(reader, turns);
   const dated: Dated<T>[] = [];
   const added: Dated<T>[] = [];
   await turns.work('operator', compare());
-  const changes = [...known.values().map(gone => ({ gone })), ...added.values().map(one => ({ one }))];
+  const gone = known.values().filter(({ pool }) => !unasked.has(pool));
+  const changes = [...gone.map(one => ({ gone: one })), ...added.values().map(one => ({ one }))];
   for (let done = 0; done < changes.length; done += changesPerCommit)
     await transaction(async sql => {
       for (const change of changes.slice(done, done + changesPerCommit))
         if ('gone' in change) await findingTable.remove(sql, change.gone);
-        else await findingTable.insert(sql, change.one);
+        else await findingTable.add(sql, change.one);
     });
   return dated;
 

@@ -97,7 +97,7 @@ async function add(
 ): Promise<void> {
   if (bytes === 0 && count === 0) return;
   const isSnapshot = reserved.volumeId !== undefined;
-  await sql.run(
+  await sql.write(
     `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?)
      on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes,
        volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`,

@@ -1,6 +1,7 @@
-import type { Engine } from '../store.ts';
+import type { Engine, Sql } from '../store.ts';
 import { attachmentTable } from './attachments.ts';
 import { auditTable } from './tenancy/audit-log.ts';
+import { grantTable } from './tenancy/grants.ts';
 import { claimTable } from './claims.ts';
 import { clockTable } from './clock.ts';
 import { findingTable } from './findings.ts';
@@ -8,12 +9,13 @@ import { groupTable } from './groups.ts';
 import { nodeTable } from './nodes.ts';
 import { addCounts, recountReservations, reservationTable } from './reservations.ts';
 import { snapshotTable } from './snapshots.ts';
-import { volumeTable } from './volumes.ts';
+import { addSharing, volumeTable } from './volumes.ts';
 
-/** Which tables a store has; a release that changes them raises it, and changes those that it finds. */
-const version = 4;
+/** Which tables a store has; a release that changes them raises it, and says in `changes` how. */
+export const schemaVersion = 5;
 
-const tables = [
+/** All tables whose rows make up the store, each after those that it refers to. */
+export const tables = [
   volumeTable,
   groupTable,
   snapshotTable,
@@ -24,6 +26,7 @@ const tables = [
   reservationTable,
   findingTable,
   auditTable,
+  grantTable,
 ];
 
 /** What a release changed in the tables of the one before it, by the version that this leads to. */
@@ -34,25 +37,19 @@ const changes: Readonly<Record<number, readonly string[]>> = {
   ],
   3: addCounts,
   4: auditTable.ddl,
+  5: [...addSharing, ...grantTable.ddl],
 };
 
 /**
- * Makes the tables of a new store, changes those of an older release, sums up what is reserved; gives the store's id, which no other store has. A store
- * that a newer gateway has changed is refused with one clear line.
+ * Makes the tables of a new store, changes those of an older release, one version after the other and each in a
+ * transaction of its own, and sums up what is reserved; gives the store's id, which no other store has. Of several
+ * gateways that start at once one changes the tables, and the others find it done. A store that a newer gateway has
+ * changed is refused with one clear line.
  */
-export function migrate(engine: Engine): Promise<string> {
+export async function migrate(engine: Engine): Promise<string> {
+  while ((await engine.transaction(takeStep)) < schemaVersion);
   return engine.transaction(async sql => {
-    await sql.run('create table if not exists schema_version (version integer not null)');
-    const [row] = await sql.all('select version from schema_version');
-    const found = Number(row?.version ?? 0);
-    if (found > version)
-      throw new Error(`the store has schema version ${found}, but this gateway knows none after ${version}`);
-    const newer = Object.entries(changes).filter(([leadsTo]) => Number(leadsTo) > found);
-    const all = tables.flatMap(({ ddl }) => ddl);
-    for (const statement of found === 0 ? all : newer.flatMap(([, statements]) => statements))
-      await sql.run(statement);
-    if (row) await sql.run('update schema_version set version = ?', version);
-    else await sql.run('insert into schema_version (version) values (?)', version);
+    await sql.lock('schema', 'version');
     await recountReservations(sql);
     await sql.run('create table if not exists store_identity (id text not null)');
     const adding = 'insert into store_identity (id) select ? where not exists (select 1 from store_identity)';
@@ -60,4 +57,23 @@ export function migrate(engine: Engine): Promise<string> {
     const [identity] = await sql.all('select id from store_identity');
     return String(identity?.id);
   });
+}
+
+/** Leads the store one version further, a new one to the last at once; returns the version that it has then. */
+async function takeStep(sql: Sql): Promise<number> {
+  await sql.lock('schema', 'version');
+  await sql.run('create table if not exists schema_version (version integer not null)');
+  const [row] = await sql.all('select version from schema_version');
+  const found = Number(row?.version ?? 0);
+  if (found === schemaVersion) return found;
+  if (found > schemaVersion)
+    throw new Error(
+      `the store has schema version ${found}, but this gateway knows none after ${schemaVersion}`,
+    );
+  const version = found === 0 ? schemaVersion : found + 1;
+  const statements = found === 0 ? tables.flatMap(({ ddl }) => ddl) : changes[version];
+  for (const statement of statements ?? []) await sql.run(statement);
+  await sql.run('delete from schema_version');
+  await sql.run('insert into schema_version (version) values (?)', version);
+  return version;
 }

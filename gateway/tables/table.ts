@@ -38,6 +38,7 @@ export function table<C extends Columns, K extends keyof C & string>(
   const inserting = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
   const conflict = `on conflict (${keyNames.join(', ')}) do`;
   const changed = names.filter(one => !keyNames.includes(one)).map(one => `${one} = excluded.${one}`);
+  const putting = `${inserting} ${conflict} update set ${changed.join(', ')}`;
   const selecting = `select ${names.join(', ')} from ${name}`;
 
   function encode(some: readonly (keyof C & string)[], record: Partial<R>): readonly SqlValue[] {
@@ -64,10 +65,17 @@ export function table<C extends Columns, K extends keyof C & string>(
     async insert(sql: Sql, record: R): Promise<boolean> {
       return (await sql.run(`${inserting} ${conflict} nothing`, ...encode(properties, record))) > 0;
     },
+    /** Records it; nothing is changed when the key is taken. */
+    async add(sql: Sql, record: R): Promise<void> {
+      await sql.write(`${inserting} ${conflict} nothing`, ...encode(properties, record));
+    },
+    /** Records it in place of what has the same key. */
+    async replace(sql: Sql, record: R): Promise<void> {
+      await sql.write(putting, ...encode(properties, record));
+    },
     /** Records it in place of what has the same key; false when there is such a record and `tail` does not hold. */
     async put(sql: Sql, record: R, ...[tail = '', ...values]: Tail): Promise<boolean> {
-      const putting = `${inserting} ${conflict} update set ${changed.join(', ')} ${tail}`;
-      return (await sql.run(putting, ...encode(properties, record), ...values)) > 0;
+      return (await sql.run(`${putting} ${tail}`, ...encode(properties, record), ...values)) > 0;
     },
     async find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
       const [row] = await sql.all(`${selecting} where ${whereKey}`, ...encode(key, record as Partial<R>));
@@ -80,17 +88,16 @@ export function table<C extends Columns, K extends keyof C & string>(
       const rows = await sql.all(`${selecting} where ${where} ${tail}`, ...encode(given, same), ...values);
       return rows.map(decode);
     },
-    /** Changes only what is given. False when there is no such record. */
-    async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<boolean> {
+    /** Changes only what is given; no such record is fine. */
+    async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<void> {
       const given = properties.filter(property => property in changes);
       const set = given.map(property => `${nameOf[property]} = ?`).join(', ');
       const values = [...encode(given, changes), ...encode(key, record as Partial<R>)];
-      return (await sql.run(`update ${name} set ${set} where ${whereKey}`, ...values)) > 0;
+      await sql.write(`update ${name} set ${set} where ${whereKey}`, ...values);
     },
-    /** False when there is no such record. */
-    async remove(sql: Sql, record: Pick<R, K>): Promise<boolean> {
-      const values = encode(key, record as Partial<R>);
-      return (await sql.run(`delete from ${name} where ${whereKey}`, ...values)) > 0;
+    /** No such record is fine. */
+    async remove(sql: Sql, record: Pick<R, K>): Promise<void> {
+      await sql.write(`delete from ${name} where ${whereKey}`, ...encode(key, record as Partial<R>));
     },
   };
 }

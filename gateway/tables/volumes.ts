@@ -54,10 +54,23 @@ const columns = {
   segments: optional(segments()),
   /** Until when a deleted volume can be restored. */
   restorableUntilMs: optional(integer()),
+  /** Its id at the storage, which no other record has; undefined: its own. It stays, whoever gets the volume. */
+  storageId: optional(text()),
+  /** There are grants of it. */
+  shared: boolean(),
 };
 
 /** A volume as it is recorded. */
 export type VolumeRecord = RecordOf<typeof columns>;
+
+const byStorage = 'volumes_by_storage on volumes (storage_id) where storage_id is not null';
+
+/** What gives the table of an older store its newest columns. */
+export const addSharing: readonly string[] = [
+  'alter table volumes add column storage_id text',
+  'alter table volumes add column shared integer not null default 0',
+  `create index ${byStorage}`,
+];
 
 /** All volumes, those that are deleted and can be restored included. */
 export const volumeTable = table('volumes', {
@@ -68,6 +81,7 @@ export const volumeTable = table('volumes', {
     'volumes_by_source on volumes (source) where source is not null',
     `volumes_unfinished on volumes (id) where state <> 'ready'`,
     'volumes_pending on volumes (id) where pending is not null',
+    byStorage,
   ],
 });
 
@@ -75,6 +89,13 @@ export const volumeTable = table('volumes', {
 export async function findVolume(sql: Reader, id: string): Promise<VolumeRecord | undefined> {
   const volume = await volumeTable.find(sql, { id });
   return volume?.state === 'deleted' ? undefined : volume;
+}
+
+/** The volume that has this id at the storage, whatever its own is. */
+export async function findAtStorage(sql: Reader, storageId: string): Promise<VolumeRecord | undefined> {
+  const either = 'and (storage_id = ? or (id = ? and storage_id is null))';
+  const [found] = await volumeTable.select(sql, {}, either, storageId, storageId);
+  return found;
 }
 
 /** At most `limit` volumes of the cluster whose ids come after `afterId`, by id. */
@@ -88,7 +109,7 @@ export function listVolumes(
 
 /** Makes an unfinished deletion of every soft-deleted volume whose time has passed. */
 export async function expireSoftDeleted(sql: Sql, nowMs: number): Promise<void> {
-  await sql.run(
+  await sql.write(
     // The first condition lets the index of what is unfinished be used.
     `update volumes set state = 'deleting', restorable_until_ms = null
      where state <> 'ready' and state = 'deleted' and restorable_until_ms <= ?`,

@@ -29,7 +29,7 @@ export function createAuditLog({ transaction }: Pick<Engine, 'transaction'>) {
   function begin({ operation, kind, id, about }: Deed) {
     const request = currentRequest();
     const write = (sql: Sql, code: AuditRecord['code']): Promise<unknown> =>
-      auditTable.insert(sql, {
+      auditTable.add(sql, {
         id: nextId(),
         actor: request ? callerName(request.caller) : 'gateway',
         subject: request?.caller.subject,

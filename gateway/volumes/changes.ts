@@ -7,12 +7,12 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { measureSpaces, requireSpace } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
-import { findAttachments } from '../tables/attachments.ts';
 import { findVolume, type Pending, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwn } from '../tenancy/ownership.ts';
+import { requireOwner } from '../tenancy/access.ts';
 import { requireQuota } from '../tenancy/quotas.ts';
-import { changeVolume, requireReadyVolume, toKnownVolume, toVolume } from './record.ts';
+import { changeVolume, requireReadyVolume, toKnownVolume } from './record.ts';
+import { showVolume } from './show.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
 import { readParameters } from './validate.ts';
 
@@ -63,7 +63,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
       },
       ...(kind === 'modification' && { settle: ({ volume }) => settle(volume) }),
     });
-    return toVolume(changed, await findAttachments(engine.reader, id));
+    return showVolume(engine.reader, changed);
   }
 
   const expandIn = (name: string) =>
@@ -74,7 +74,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
   return {
     /** Grows the volume to a size within the bounds, or finds that it has one. It never shrinks. */
     async expand(cluster: Cluster, id: string, spec: SizeSpec): Promise<Volume> {
-      requireOwn(cluster, { kind: 'volume', id });
+      await requireOwner(engine.reader, cluster, id);
       requireRange(spec);
       const { requiredBytes = 0, limitBytes = 0 } = spec;
       const asked = { requiredBytes, limitBytes };
@@ -116,7 +116,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
 
     /** Gives these mutable parameters to the volume, or finds that it has them; others stay as they are. */
     async modify(cluster: Cluster, id: string, given: Parameters): Promise<Volume> {
-      requireOwn(cluster, { kind: 'volume', id });
+      await requireOwner(engine.reader, cluster, id);
       return run<'modification', Parameters>(id, {
         kind: 'modification',
         operation: 'modify',

@@ -12,6 +12,7 @@ import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import { requireOwner } from '../tenancy/access.ts';
 import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
 import { requireQuota } from '../tenancy/quotas.ts';
 import { undoVolume } from './delete.ts';
@@ -46,7 +47,9 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
   const { cluster, id, spec } = asked;
   const resource: Resource = { kind: 'volume', id };
   requireOwnNew(cluster, resource);
-  if (spec.source) requireOwn(cluster, toResource(spec.source));
+  if (spec.source?.kind === 'snapshot') requireOwn(cluster, toResource(spec.source));
+  if (spec.source?.kind === 'volume')
+    await requireOwner(options.engine.reader, cluster, spec.source.volumeId);
   const placing = spec.topology && requirementSteps(spec.topology);
   const requirement = placing ? await options.turns.work(cluster, placing) : anywhere;
   const choice = await choosePoolFor(options, asked);
@@ -100,6 +103,9 @@ async function intendCreate(
   asked: VolumeRecord,
   where: Where,
 ): Promise<Intended<Creating, Created>> {
+  const { source: from } = asked;
+  // Nobody deletes it before it is recorded what is made from it.
+  if (from) await sql.lock(toResource(from).kind, toResource(from).id);
   const known = await volumeTable.find(sql, asked);
   if (known) requireSame(known, asked);
   if (known?.state === 'ready') return { result: { record: known, created: false } };
@@ -111,12 +117,15 @@ async function intendCreate(
   const { requiredBytes = 0, limitBytes = 0 } = record.spec;
   const wanted = { requiredBytes: Math.max(requiredBytes, sizeOfSource(source)), limitBytes };
   const bytes = chooseSize(wanted, where.pool.backend.sizes);
-  const space = await requireSpace(sql, where, { bytes, topologies });
-  await requireQuota(sql, where.cluster, { pool: where.pool.name, bytes, volumes: 1 });
+  // Asked together, they take one way to a database that is reached over a network.
+  const [space] = await Promise.all([
+    requireSpace(sql, where, { bytes, topologies }),
+    requireQuota(sql, where.cluster, { pool: where.pool.name, bytes, volumes: 1 }),
+  ]);
   const segments = space?.segments;
   const reserved = { ...record, reservedBytes: bytes, segments };
   await moveReservation(sql, undefined, reserved);
-  await volumeTable.insert(sql, reserved);
+  await volumeTable.add(sql, reserved);
   return {
     intent: { record: reserved, source, topologies: topologies && segments ? [segments] : topologies },
   };

@@ -3,9 +3,10 @@ import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
-import { findAttachments } from '../tables/attachments.ts';
+import { findAttachments, nodeName } from '../tables/attachments.ts';
+import { findGrants } from '../tables/tenancy/grants.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
-import { removeVolume } from './record.ts';
+import { removeVolume, toVolumeRef } from './record.ts';
 import { requireUnneeded } from './sources.ts';
 
 /** Deletes the volume, or lets it be restored for a time; one that is not there is fine. */
@@ -19,8 +20,13 @@ export async function deleteVolume(
   async function intend(sql: Sql): Promise<Intended<VolumeRecord, void>> {
     const known = await findVolume(sql, id);
     if (!known) return { result: undefined };
-    const nodes = (await findAttachments(sql, id)).map(({ nodeId }) => `"${nodeId}"`);
+    const nodes = (await findAttachments(sql, id)).map(one => nodeName(one, known));
     if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
+    const holders = known.shared ? (await findGrants(sql, id)).map(({ cluster }) => `"${cluster}"`) : [];
+    if (holders.length > 0)
+      throw preconditionProblem(
+        `volume "${id}" is shared with cluster ${holders.join(', ')}: revoke that first`,
+      );
     await requireUnneeded(sql, { kind: 'volume', id });
     if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
     return { intent: known };
@@ -36,7 +42,7 @@ export async function deleteVolume(
     },
     async succeed(sql, { intent }) {
       if (!canRestore(intent)) return removeVolume(sql, intent);
-      const restorableUntilMs = Date.now() + keepDeletedMs;
+      const restorableUntilMs = (await sql.now()) + keepDeletedMs;
       await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
     },
     async fail(sql, { intent: { state }, problem }) {
@@ -51,9 +57,10 @@ export async function deleteVolume(
  */
 export function undoVolume(
   pools: Pools,
-  { id, nonce, pool }: VolumeRecord,
+  record: VolumeRecord,
   states: readonly VolumeRecord['state'][],
 ): Operation<VolumeRecord | undefined, void, void> {
+  const { id, nonce } = record;
   return {
     operation: 'delete',
     subject: { nonce },
@@ -66,7 +73,7 @@ export function undoVolume(
       if (known) await volumeTable.update(sql, known, { state: 'deleting' });
       return { intent: known };
     },
-    act: () => deleteFrom(pools, { id, nonce, pool }),
+    act: () => deleteFrom(pools, record),
     async succeed(sql, { intent }) {
       if (intent) await removeVolume(sql, intent);
     },
@@ -75,9 +82,6 @@ export function undoVolume(
   };
 }
 
-async function deleteFrom(
-  pools: Pools,
-  { id, nonce, pool }: Pick<VolumeRecord, 'id' | 'nonce' | 'pool'>,
-): Promise<void> {
-  await pools.get(pool).backend.delete({ id, nonce });
+async function deleteFrom(pools: Pools, record: VolumeRecord): Promise<void> {
+  await pools.get(record.pool).backend.delete(toVolumeRef(record));
 }

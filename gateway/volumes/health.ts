@@ -1,4 +1,4 @@
-import { asProblem } from '../../src/api/problem.ts';
+import { asProblem, problemTable, type Problem } from '../../src/api/problem.ts';
 import type { Health, HealthPage } from '../../src/api/volume.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
@@ -39,7 +39,10 @@ export function createVolumesHealth({
     get: async (cluster: Cluster, id: string): Promise<Health> =>
       find(await requireVolume(engine.reader, cluster, id)),
 
-    /** Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail on the last. */
+    /**
+     * Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail on the last; one
+     * that does not answer is not asked again for the page.
+     */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<HealthPage> {
       const afterId = fromPageToken(cluster.name, pageToken, 'health');
       const records = await readInPieces({ afterId, limit: scanSize }, (after, count) =>
@@ -49,9 +52,19 @@ export function createVolumesHealth({
       );
       const ill: Health[] = [];
       const failures: unknown[] = [];
+      const silent = new Map<string, Problem>();
+      const askIfHeard = async (volume: VolumeRecord): Promise<Health> => {
+        const known = silent.get(volume.pool);
+        if (known) throw known;
+        return ask(volume).catch((error: unknown) => {
+          const problem = asProblem(error);
+          if (!problemTable[problem.code].final) silent.set(volume.pool, problem);
+          throw problem;
+        });
+      };
       for (let done = 0; done < records.length; done += concurrency) {
         const asked = records.slice(done, done + concurrency);
-        for (const outcome of await Promise.allSettled(asked.map(ask))) {
+        for (const outcome of await Promise.allSettled(asked.map(askIfHeard))) {
           if (outcome.status === 'rejected') failures.push(outcome.reason);
           else if (outcome.value.entries.length > 0) ill.push(outcome.value);
           const last = ill.at(-1);

@@ -2,13 +2,15 @@ import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Volume, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { KnownVolume } from '../backend.ts';
+import type { KnownVolume, VolumeRef } from '../backend.ts';
 import type { Choice } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
 import type { AttachmentRecord } from '../tables/attachments.ts';
+import type { GrantRecord } from '../tables/tenancy/grants.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import { requireAccess } from '../tenancy/access.ts';
 import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
 import { meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
@@ -56,6 +58,8 @@ export function emptyVolumeRecord(
     pending: {},
     segments: undefined,
     restorableUntilMs: undefined,
+    storageId: undefined,
+    shared: false,
   };
 }
 
@@ -111,8 +115,15 @@ export function requireFitting(
   }
 }
 
-/** A volume as the API shows it. */
-export function toVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): Volume {
+/** Who looks at a volume, with what it was granted; nobody else than its owner unless given. */
+type Viewing = { readonly viewer?: string; readonly grants?: readonly GrantRecord[] };
+
+/** A volume as the API shows it: with the viewer's own attachments, and to its owner with its grants. */
+export function toVolume(
+  record: VolumeRecord,
+  attachments: readonly AttachmentRecord[],
+  { viewer = record.cluster, grants = [] }: Viewing = {},
+): Volume {
   const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
   const { mutableParameters, nodeExpansionRequired, pending, segments } = record;
   const unfinished = (['expansion', 'modification'] as const).filter(what => pending[what]);
@@ -125,29 +136,53 @@ export function toVolume(record: VolumeRecord, attachments: readonly AttachmentR
     sizeBytes,
     parameters: spec.parameters ?? {},
     context: { ...context },
-    attachments: attachments.map(one => ({ nodeId: one.nodeId, readonly: one.readonly, state: one.state })),
+    attachments: attachments
+      .filter(({ cluster }) => cluster === viewer)
+      .map(({ nodeId, readonly, state: now }) => ({ nodeId, readonly, state: now })),
     createdAt: new Date(createdAtMs).toISOString(),
     ...(source && { source }),
     ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
     ...(nodeExpansionRequired && { nodeExpansionRequired }),
     ...(unfinished.length > 0 && { pending: unfinished }),
     ...(segments && { topology: [segments] }),
+    ...toSharing(record.cluster, viewer, grants),
   };
 }
 
-/** A volume as backends know it: what was asked of it beside its pool, its size, its topology. */
-export function toKnownVolume({ id, nonce, sizeBytes, spec, segments }: VolumeRecord): KnownVolume {
-  const { pool: _, ...parameters } = spec.parameters ?? {};
-  return { id, nonce, sizeBytes, parameters, ...(segments && { segments }) };
+function toSharing(
+  owner: string,
+  viewer: string,
+  grants: readonly GrantRecord[],
+): Pick<Volume, 'owner' | 'access' | 'grants'> {
+  if (viewer !== owner) return { owner, access: grants.find(({ cluster }) => cluster === viewer)?.access };
+  return grants.length === 0 ? {} : { grants: grants.map(({ cluster, access }) => ({ cluster, access })) };
 }
 
-/** The cluster's volume, in whatever state; NOT_FOUND when it has none with this id. */
+/** A volume as backends find it. */
+export function toVolumeRef({ id, storageId = id, nonce }: VolumeRecord): Required<VolumeRef> {
+  return { id: storageId, nonce };
+}
+
+/** A volume as backends know it: what was asked of it beside its pool, its size, its topology. */
+export function toKnownVolume(record: VolumeRecord): KnownVolume {
+  const { sizeBytes, spec, segments } = record;
+  const { pool: _, ...parameters } = spec.parameters ?? {};
+  return { ...toVolumeRef(record), sizeBytes, parameters, ...(segments && { segments }) };
+}
+
+/** The cluster's own volume, in whatever state; NOT_FOUND when it has none with this id. */
 export async function requireVolume(sql: Reader, cluster: Cluster, id: string): Promise<VolumeRecord> {
   // First, so that another's volume costs no more time than one that is nowhere.
   requireOwn(cluster, { kind: 'volume', id });
+  return (await requireVisible(sql, cluster, id)).volume;
+}
+
+/** The cluster's own volume, or one that is shared with it, with what it was granted; NOT_FOUND for any other. */
+export async function requireVisible(sql: Reader, cluster: Cluster, id: string) {
+  const grant = await requireAccess(sql, cluster, id);
   const volume = await findVolume(sql, id);
-  if (volume?.cluster !== cluster.name) throw notFoundProblem({ kind: 'volume', id });
-  return volume;
+  if (!volume || (volume.cluster !== cluster.name && !grant)) throw notFoundProblem({ kind: 'volume', id });
+  return { volume, grant };
 }
 
 /** The volume on which work can begin: NOT_FOUND when it is not there, ABORTED while it is created or deleted. */

@@ -29,6 +29,11 @@ export function readAll<T extends Readonly<Record<string, unknown>>>(reads: {
   return Object.fromEntries(entries) as T;
 }
 
+/** True for what never writes. */
+export function isForReaders({ accessMode }: Capability): boolean {
+  return accessMode.endsWith('_READER_ONLY');
+}
+
 /** INVALID_ARGUMENT that names every capability that the pool does not offer. */
 export function requireCapabilities(pool: Pool, capabilities: readonly Capability[]): void {
   const details = capabilities.flatMap(one => capabilityProblem(pool, one)?.detail ?? []);

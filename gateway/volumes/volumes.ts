@@ -3,42 +3,41 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { findAttachments, findAttachmentsOf } from '../tables/attachments.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
-import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
+import { hasAccess, notOwnerProblem, requireGranted } from '../tenancy/access.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { createVolume } from './create.ts';
 import { deleteVolume, undoVolume } from './delete.ts';
-import { requireVolume, toKnownVolume, toVolume } from './record.ts';
-import { readAll, readMutableParameters, requireCapabilities } from './validate.ts';
+import { requireVisible, toKnownVolume, toVolume } from './record.ts';
+import { showVolume, showVolumes } from './show.ts';
+import { isForReaders, readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
 /** Makes the volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
 export function createVolumes(options: ServiceOptions) {
   const { engine, pools, turns } = options;
 
-  const show = async (record: VolumeRecord): Promise<Volume> =>
-    toVolume(record, await findAttachments(engine.reader, record.id));
-
-  async function showSome(query: Parameters<typeof listVolumes>[1]): Promise<readonly Volume[]> {
-    const records = await listVolumes(engine.reader, query);
-    const attachments = await findAttachmentsOf(engine.reader, records);
-    return records.map(record => toVolume(record, attachments.get(record.id) ?? []));
-  }
-
   return {
-    get: async (cluster: Cluster, id: string): Promise<Volume> =>
-      show(await requireVolume(engine.reader, cluster, id)),
+    /** The cluster's own, or one that is shared with it. */
+    async get(cluster: Cluster, id: string): Promise<Volume> {
+      const { volume, grant } = await requireVisible(engine.reader, cluster, id);
+      return showVolume(engine.reader, volume, grant);
+    },
 
     /** Creates the volume, or finds that it is there and fits; `created` is false then. */
     async create(cluster: Cluster, id: string, spec: VolumeSpec) {
       const { record, created } = await createVolume(options, { cluster, id, spec });
-      return { volume: created ? toVolume(record, []) : await show(record), created };
+      return { volume: created ? toVolume(record, []) : await showVolume(engine.reader, record), created };
     },
 
+    /** The cluster's own, and those that are shared with it. */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<VolumePage> {
-      const afterId = fromPageToken(cluster.name, pageToken, 'volumes');
+      // The last volume of a page may be another's.
+      const afterId = fromPageToken(undefined, pageToken, 'volumes');
       const { entries, ...rest } = await readPage({ afterId, limit, list: 'volumes' }, (after, count) =>
-        turns.take(cluster, () => showSome({ cluster: cluster.name, afterId: after, limit: count })),
+        turns.take(cluster, () =>
+          showVolumes(engine.reader, { cluster: cluster.name, afterId: after, limit: count }),
+        ),
       );
       return { volumes: entries, ...rest };
     },
@@ -48,9 +47,10 @@ export function createVolumes(options: ServiceOptions) {
       id: string,
       { capabilities, parameters, context, mutableParameters }: ValidationSpec,
     ): Promise<Validation> {
-      const record = await requireVolume(engine.reader, cluster, id);
+      const { volume: record, grant } = await requireVisible(engine.reader, cluster, id);
       const pool = pools.get(record.pool);
       try {
+        if (grant) for (const one of capabilities) requireGranted(grant, isForReaders(one));
         readAll({
           capabilities: () => requireCapabilities(pool, capabilities),
           mutableParameters: () => readMutableParameters(pool, mutableParameters),
@@ -69,7 +69,8 @@ export function createVolumes(options: ServiceOptions) {
 
     /** Deletes the volume; one that is not there is fine. */
     async delete(cluster: Cluster, id: string): Promise<void> {
-      if (clusterOf(id) !== cluster.name) return;
+      if (!(await hasAccess(engine.reader, cluster, id))) return;
+      if (clusterOf(id) !== cluster.name) throw notOwnerProblem(id);
       await deleteVolume(options, id);
     },
 

@@ -20,6 +20,8 @@ export const loop: DeviceConnector<'loop'> = {
   rescan,
   owns,
   release: ({ path }, host) => detach(basename(path), host),
+  // The kernel marks a device in use, and frees it when that ends.
+  releaseAfterUse: async ({ path }, host) => void (await runToEnd(host, detaching(basename(path)))),
   isLeftover: async ({ path }, number, host) =>
     (await readBacking(`/sys/dev/block/${number}`, host)) === deleted(path),
 };
@@ -86,12 +88,16 @@ async function detach(name: string, host: Host): Promise<void> {
   const use = await readUse();
   if (use === undefined) return;
   const isThere = async () => (await readUse()) === use;
-  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`], mute: true };
+  const line = detaching(name);
   const result = await runToEnd(host, line);
   // One that goes by itself meanwhile, with its last user after an earlier detach, is no failure.
   if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
   // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
   await waitUntilGone(`"/dev/${name}"`, isThere);
+}
+
+function detaching(name: string) {
+  return { command: 'losetup', args: ['--detach', `/dev/${name}`], mute: true };
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {

@@ -131,10 +131,14 @@ export type Unmounting = {
 
 /**
  * Unmounts all that is at the path, and returns what is mounted then; a mount below it is a `Problem`, and stays. What
- * hangs is unmounted by force, what is refused never is.
+ * hangs is unmounted by force, what is refused never is. `seen` is what was mounted just now, for who looked.
  */
-export function unmountAll(agent: Unmounter, path: string): Promise<readonly Mount[]> {
-  return inPhase(agent, 'unmount', () => unmountEach(agent, path));
+export function unmountAll(
+  agent: Unmounter,
+  path: string,
+  seen?: readonly Mount[],
+): Promise<readonly Mount[]> {
+  return inPhase(agent, 'unmount', () => unmountEach(agent, path, seen));
 }
 
 type Unmounter = {
@@ -143,10 +147,10 @@ type Unmounter = {
   readonly observePhase?: ObservePhase | undefined;
 };
 
-async function unmountEach(agent: Unmounter, path: string) {
+async function unmountEach(agent: Unmounter, path: string, seen?: readonly Mount[]) {
   const { host } = agent;
-  for (let before = Number.POSITIVE_INFINITY; ;) {
-    const mounts = await host.mounts();
+  let mounts = seen ?? (await host.mounts());
+  for (let before = Number.POSITIVE_INFINITY; ; mounts = await host.mounts()) {
     const [below] = mountsBelow(mounts, path);
     if (below) throw preconditionProblem(`"${path}" has ${describe(below)} below it, at "${below.path}"`);
     const count = mountsAt(mounts, path).length;

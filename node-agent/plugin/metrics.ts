@@ -1,5 +1,11 @@
-import type { ObserveRpc } from '../../src/csi/call.ts';
-import { createCounter, createHistogram, renderMetrics, type Metric } from '../../src/lib/metrics.ts';
+import {
+  createCalls,
+  createCounter,
+  createHistogram,
+  renderMetrics,
+  type Metric,
+} from '../../src/lib/metrics.ts';
+import type { Observe } from '../../src/lib/trace.ts';
 import type { Host } from '../host.ts';
 import type { ObservePhase } from '../host/phases.ts';
 
@@ -8,15 +14,9 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Makes metrics with everything at zero. */
 export function createMetrics() {
-  const [outcomes, failures] = [createCounter(), createCounter()];
-  const [rpcs, phases, commands] = [createHistogram(), createHistogram(), createHistogram()];
-  const observeRpc: ObserveRpc = rpc => {
-    const ended = rpcs.start();
-    return code => {
-      outcomes.count(`rpc="${rpc}",code="${code}"`);
-      ended(`rpc="${rpc}"`);
-    };
-  };
+  const rpcs = createCalls('fairlead_node_rpc', 'RPCs');
+  const [failures, phases, commands] = [createCounter(), createHistogram(), createHistogram()];
+  const observeRpc: Observe = (rpc, traceparent) => ({ traceparent, end: rpcs.start(`rpc="${rpc}"`) });
   const observePhase: ObservePhase = phase => {
     const ended = phases.start();
     return outcome => ended(`phase="${phase}",outcome="${outcome}"`);
@@ -40,8 +40,7 @@ export function createMetrics() {
     /** Everything, and `more`, in the Prometheus text format, version 0.0.4. */
     render: (more: readonly Metric[]): string =>
       renderMetrics([
-        rpcs.show('fairlead_node_rpc_duration_seconds', 'How long RPCs took.'),
-        outcomes.show('fairlead_node_rpcs_total', 'RPCs that ended, by gRPC code.'),
+        ...rpcs.show(),
         phases.show('fairlead_node_phase_duration_seconds', 'How long attaching and mounting took.'),
         commands.show('fairlead_node_command_duration_seconds', 'How long commands took.'),
         failures.show('fairlead_node_command_failures_total', 'Commands without an exit status, by why.'),

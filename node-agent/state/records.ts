@@ -91,7 +91,8 @@ export async function openRecords(directory: string, host: Host, opening: Openin
     here,
     /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
     get(volumeId: string): VolumeRecord | undefined {
-      const fault = damaged.get(fileOf(volumeId));
+      // A name of a file is a hash, which is not worth its cost where nothing is damaged.
+      const fault = damaged.size > 0 ? damaged.get(fileOf(volumeId)) : undefined;
       if (fault === undefined) return records.get(volumeId);
       throw preconditionProblem(
         `the record of volume "${volumeId}" in "${fileOf(volumeId)}" is damaged: ${fault}`,

@@ -13,6 +13,8 @@ export interface Carrier {
   connect(secrets: Secrets): Promise<Connected>;
   /** Does what comes after the mount, for a volume that is mounted already; absent where nothing does. */
   finish?(mount: Mount, secrets: Secrets): Promise<Device>;
+  /** Begins to disconnect a volume that is being unmounted; `disconnect` follows. Absent where nothing can be begun. */
+  releaseAfterUse?(): Promise<void>;
   /** Disconnects the volume, which is mounted nowhere; what another volume has by now stays. */
   disconnect(): Promise<void>;
   /** What a mount shows: the volume, something else, or what is left of one that is gone. */

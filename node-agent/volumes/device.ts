@@ -32,6 +32,10 @@ export function deviceMembers(volume: DeviceVolume) {
       .map(other => other.attachment);
   return {
     ownsDevice: (number: string) => owns(volume, number),
+    async releaseAfterUse() {
+      const connection = connector.releaseAfterUse && (await findConnection(volume));
+      if (connection) await connector.releaseAfterUse?.(connection, agent.host);
+    },
     disconnect: () =>
       inPhase(agent, 'disconnect', async () => {
         await connector.disconnect(attachment, agent.host, others);
@@ -60,8 +64,8 @@ export function connectDevice(volume: DeviceVolume, secrets: Secrets = {}): Prom
     const diskseq = await readDiskseq(device.number, host);
     if (diskseq === undefined) return device;
     const { path, number } = device;
-    const use = connector.release && (await readUse(number, host));
-    if (use !== undefined) await records.noteConnection(volumeId, { path, number, use });
+    if (connector.release)
+      await records.noteConnection(volumeId, { path, number, use: await useOf(diskseq, host) });
     return { ...device, diskseq };
   });
 }
@@ -156,7 +160,11 @@ export async function readSizeBytes(number: string, host: Host): Promise<number>
 /** Which use of a device number this is, after a reboot too. */
 async function readUse(number: string, host: Host): Promise<string | undefined> {
   const diskseq = await readDiskseq(number, host);
-  return diskseq && `${await readLine('/proc/sys/kernel/random/boot_id', host)} ${diskseq}`;
+  return diskseq === undefined ? undefined : useOf(diskseq, host);
+}
+
+async function useOf(diskseq: string, host: Host): Promise<string> {
+  return `${await readLine('/proc/sys/kernel/random/boot_id', host)} ${diskseq}`;
 }
 
 /** Kernels before 5.15 have none, and neither have partitions. */

@@ -67,7 +67,7 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
     for (const mount of mountsAt(before, targetPath))
       if (carrier) await requireNotForeign(carrier, mount, volumeId);
       else await requireAbandoned(agent, mount, volumeId);
-    state = await inspectPath(agent, given, await unmountAll(agent, targetPath));
+    state = await inspectPath(agent, given, await unmountAll(agent, targetPath, before));
   }
   await removeLeftover(host, state);
   const others = record?.targets.filter(({ path }) => path !== targetPath) ?? [];

@@ -79,7 +79,7 @@ export async function unstage(
   if (mount) await requireNotForeign(volume.carrier, mount, volumeId);
   if (mount && isTurnedReadonly(known, mount)) agent.cache.full.delete(volumeId);
   await requireUnused({ ...volume, record: known }, mounts);
-  await takeDown(volume);
+  await takeDown(volume, mounts);
 }
 
 /** What staging does with a recorded volume, in order; `takeDown` undoes it from the last to the first. */
@@ -94,9 +94,16 @@ async function bringUp(volume: Volume, { secrets, isMissing, isFirst }: Call): P
   await recordStaged(agent, { ...record, device });
 }
 
-async function takeDown(volume: Volume): Promise<void> {
-  const { agent, record } = volume;
-  await unmountAll(agent, record.stagingPath);
+async function takeDown(volume: Volume, mounts: readonly Mount[]): Promise<void> {
+  const { agent, record, carrier } = volume;
+  const { stagingPath, isDown } = record;
+  const mayRelease = topMount(mounts, stagingPath) && !isDown && !agent.unmounting.isHung;
+  // Side by side: two commands take little longer than one. What is not released is disconnected then.
+  const [unmounted] = await Promise.allSettled([
+    unmountAll(agent, stagingPath, mounts),
+    mayRelease && carrier.releaseAfterUse?.(),
+  ]);
+  if (unmounted.status === 'rejected') throw unmounted.reason;
   await disconnect(volume);
 }
 
@@ -124,7 +131,7 @@ async function giveUp(volume: Volume, { isFirst }: Call, error: unknown): Promis
   const isRecorded = agent.records.get(record.volumeId) !== undefined;
   // What is in use all the same, as after the records were lost, stays.
   if (!isFirst || !problemTable[asProblem(error).code].final || !isRecorded) throw error;
-  if (!(await isInUse(volume))) await takeDown(volume).catch(() => {});
+  if (!(await isInUse(volume))) await takeDown(volume, await agent.host.mounts()).catch(() => {});
   const { isSelfConnecting } = { isSelfConnecting: false, ...connectorFor(record.attachment) };
   // A disk that the machine connected, and that others use, was never the volume's here.
   if (isSelfConnecting && !topMount(await agent.host.mounts(), record.stagingPath))

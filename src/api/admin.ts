@@ -3,6 +3,7 @@ import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
 export * from './admin/audit-log.ts';
 export * from './admin/listings.ts';
+export * from './admin/tenancy.ts';
 
 const milliseconds = z.int().nonnegative();
 const toStuckAfter = (given: z.ZodType<number, number>) =>
@@ -29,8 +30,16 @@ export const findingSchema = z
 
 const total = z.int().describe('How many there are, also where not all are shown.');
 
+/** A pool whose storage could not be asked. */
+export const unaskedSchema = z
+  .object({ pool: poolName, detail: text('the storage API cannot be reached').describe('Why, for people.') })
+  .meta({ id: 'Unasked', description: 'A pool whose storage could not be asked what it has.' });
+
+/** Absent where every storage was asked. */
+const unasked = z.array(unaskedSchema).optional().describe('Pools whose storage could not be asked.');
+
 /** What an audit found. */
-export const auditSchema = z.object({ findings: z.array(findingSchema), total }).meta({
+export const auditSchema = z.object({ findings: z.array(findingSchema), total, unasked }).meta({
   id: 'Audit',
   description: 'What the storage and the store do not agree on; at most 10000 findings.',
 });
@@ -59,7 +68,7 @@ export const repairStepSchema = findingSchema
 
 /** What a repair did, or would do. */
 export const repairSchema = z
-  .object({ steps: z.array(repairStepSchema), total })
+  .object({ steps: z.array(repairStepSchema), total, unasked })
   .meta({ id: 'Repair', description: 'What a repair did, or would do; at most 10000 steps are shown.' });
 
 /** A soft-deleted volume. */
@@ -79,4 +88,5 @@ export const deletedVolumePageSchema = z
 
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
 export type Finding = z.infer<typeof findingSchema>;
+export type Unasked = z.infer<typeof unaskedSchema>;
 export type RepairStep = z.infer<typeof repairStepSchema>;

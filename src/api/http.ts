@@ -1,12 +1,15 @@
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
+import type { Observe } from '../lib/trace.ts';
 import { createExchange, type ExchangeOptions, type Reply } from './http/exchange.ts';
 import { problemSchema, problemsOf, type NamedOperation } from './operations.ts';
-import { callerGone, Problem, problemTable } from './problem.ts';
+import { callerGone, Problem, problemTable, whileObserved } from './problem.ts';
 
 /** How long one call may take and how it is known in logs. */
 export type Call = {
   readonly deadlineMs: number;
   readonly requestId?: string;
+  /** The trace that the call is part of. */
+  readonly traceparent?: string | undefined;
   readonly signal?: AbortSignal;
 };
 
@@ -18,6 +21,8 @@ export type HttpOptions = ExchangeOptions & {
   readonly tries?: number | undefined;
   /** Is asked to send each try of a request; a Problem that it throws ends the call. */
   readonly guard?: (send: () => Promise<Reply>) => Promise<Reply>;
+  /** Observes each call by its operation's id, over all of its tries. */
+  readonly observe?: Observe | undefined;
 };
 
 /** One request; `ids` are those of the path, by their names, and `body` is sent as JSON. */
@@ -58,6 +63,7 @@ export function createHttp(options: HttpOptions) {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       prefer: `wait=${waitS}`,
       ...(call.requestId !== undefined && { 'x-request-id': call.requestId }),
+      ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     };
     const text = body === undefined ? null : JSON.stringify(body);
@@ -86,25 +92,32 @@ export function createHttp(options: HttpOptions) {
     }
   }
 
+  async function sendUntilDone(request: HttpRequest, call: Call): Promise<unknown> {
+    const opened = openCall(call);
+    try {
+      for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, longestPollMs)) {
+        const reply = await sendWithRetries(request, opened);
+        const answer = readAnswer(reply, request);
+        if (reply.status !== 202) return answer;
+        const pauseMs = Math.max(pollMs, reply.retryAfterMs || 0);
+        if (Date.now() + pauseMs + pollMs >= call.deadlineMs)
+          throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
+        await pause(pauseMs, opened.signal);
+      }
+    } catch (error) {
+      throw toProblem(error, opened.signal);
+    } finally {
+      opened.close();
+    }
+  }
+
   return {
     /** What the operation answers once it is done; ABORTED when it still runs shortly before the deadline. */
-    async send(request: HttpRequest, call: Call): Promise<unknown> {
-      const opened = openCall(call);
-      try {
-        for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, longestPollMs)) {
-          const reply = await sendWithRetries(request, opened);
-          const answer = readAnswer(reply, request);
-          if (reply.status !== 202) return answer;
-          const pauseMs = Math.max(pollMs, reply.retryAfterMs || 0);
-          if (Date.now() + pauseMs + pollMs >= call.deadlineMs)
-            throw new Problem('ABORTED', 'the operation is still running; the same call joins it');
-          await pause(pauseMs, opened.signal);
-        }
-      } catch (error) {
-        throw toProblem(error, opened.signal);
-      } finally {
-        opened.close();
-      }
+    send(request: HttpRequest, call: Call): Promise<unknown> {
+      const observed = options.observe?.(request.operation.id, call.traceparent);
+      if (!observed) return sendUntilDone(request, call);
+      const { traceparent } = observed;
+      return whileObserved(observed, () => sendUntilDone(request, { ...call, traceparent }));
     },
     /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
     close: () => exchange.close(),

@@ -8,7 +8,8 @@ const encoder = new TextEncoder();
 const asciiExpression = /^[\0-\x7f]*$/;
 const nul = '\\u0000';
 const lastControls = '\\u001F\\u007F-\\u009F';
-const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
+/** A cluster's name. */
+export const clusterPattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Names that stand in an id as they are. */
 export const plainPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 /** A name without control characters but white space (CSI spec, "CreateVolume"). */

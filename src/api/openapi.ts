@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idPattern, maxIdBytes } from './ids.ts';
+import { clusterPattern, idPattern, maxIdBytes } from './ids.ts';
 import { nodeId } from './node.ts';
 import { allOperations, problemsOf, vendorOperations, type NamedOperation } from './operations.ts';
 import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
@@ -8,6 +8,7 @@ import { problemTable, toDocument, Problem, type ProblemCode } from './problem.t
 export type OpenApiNode = { readonly [key: string]: unknown };
 
 const idSchema = { type: 'string', maxLength: maxIdBytes, pattern: idPattern, examples: ['east.pvc-1'] };
+const clusterSchema = { type: 'string', maxLength: 32, pattern: clusterPattern.source, examples: ['west'] };
 /** The gateway names what it makes at a vendor; a vendor takes any id that stands in a path as it is. */
 const vendorIdSchema = { ...idSchema, pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]*$' };
 const { $schema: _, ...nodeIdSchema } = z.toJSONSchema(nodeId);
@@ -103,7 +104,7 @@ function toPathItem(path: string, all: readonly NamedOperation[], id: OpenApiNod
     name,
     in: 'path',
     required: true,
-    schema: name === 'nodeId' ? nodeIdSchema : id,
+    schema: name === 'nodeId' ? nodeIdSchema : name === 'grantee' ? clusterSchema : id,
   }));
   return {
     ...(parameters.length > 0 && { parameters }),

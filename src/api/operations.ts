@@ -166,6 +166,19 @@ export const operations = {
     answers: { 200: volumes.healthPageSchema },
     problems: ['ABORTED', 'UNIMPLEMENTED'],
   },
+  grantVolume: {
+    route: 'PUT /v1/volumes/{volumeId}/grants/{grantee}',
+    doc: 'Shares the volume with another cluster, which then sees and attaches it, or changes how.',
+    body: volumes.grantSpecSchema,
+    answers: { 200: volumes.grantSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
+  revokeGrant: {
+    route: 'DELETE /v1/volumes/{volumeId}/grants/{grantee}',
+    doc: 'Shares the volume no longer; what is not shared is fine. FAILED_PRECONDITION while it is attached there.',
+    answers: { 204: null },
+    problems: ['FAILED_PRECONDITION'],
+  },
   attachVolume: {
     route: 'PUT /v1/volumes/{volumeId}/attachments/{nodeId}',
     vendor: 'required',
@@ -356,6 +369,20 @@ export const operations = {
     query: listing,
     answers: { 200: admin.operationPageSchema },
     problems: ['ABORTED'],
+  },
+  grantAnyVolume: {
+    route: 'PUT /v1/admin/volumes/{volumeId}/grants/{grantee}',
+    doc: 'Shares a volume of any cluster with another, or changes how.',
+    body: volumes.grantSpecSchema,
+    answers: { 200: volumes.grantSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
+  revokeAnyGrant: {
+    route: 'DELETE /v1/admin/volumes/{volumeId}/grants/{grantee}',
+    doc: 'Shares the volume no longer; with `force` it is detached from the nodes of the cluster first.',
+    query: admin.revocationQuery,
+    answers: { 204: null },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
   listAuditLog: {
     route: 'GET /v1/admin/audit-log',

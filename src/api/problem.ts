@@ -1,3 +1,5 @@
+import type { Observed } from '../lib/trace.ts';
+
 /** Every error by its code, which decides: the gRPC number, the HTTP status (a hint), when it is used. */
 export const problemTable = {
   CANCELLED: { grpc: 1, http: 499, title: 'the caller went away', final: false },
@@ -54,6 +56,18 @@ function makerOf(code: ProblemCode) {
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('UNAVAILABLE', 'unexpected failure; the operation may still be running', error);
+}
+
+/** Runs work that is observed: its code is that of its problem, or OK. */
+export async function whileObserved<T>({ end }: Observed, work: () => Promise<T>): Promise<T> {
+  try {
+    const value = await work();
+    end('OK');
+    return value;
+  } catch (error) {
+    end(asProblem(error).code);
+    throw error;
+  }
 }
 
 /** Why work ends when its caller is gone; every call ends so, and one problem for all costs no stack trace each. */

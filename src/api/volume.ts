@@ -47,6 +47,19 @@ export const parametersSpecSchema = z
   .strictObject({ mutableParameters: stringMap })
   .meta({ id: 'ParametersSpec', description: 'The mutable parameters to change.' });
 
+/** How a volume is shared. */
+export const grantAccess = z.enum(['read-only', 'read-write']);
+
+/** How a volume is to be shared. */
+export const grantSpecSchema = z
+  .strictObject({ access: grantAccess })
+  .meta({ id: 'GrantSpec', description: 'How a volume is to be shared with another cluster.' });
+
+/** A volume that is shared with a cluster. */
+export const grantSchema = z
+  .object({ volumeId, cluster: text('west'), access: grantAccess })
+  .meta({ id: 'Grant', description: 'What another cluster than its owner may do with a volume.' });
+
 /** A volume as the API returns it. */
 export const volumeSchema = z
   .object({
@@ -67,6 +80,12 @@ export const volumeSchema = z
       .optional()
       .describe('What was begun and is not done.'),
     topology: topologies.describe('It is reached from where one of these holds; absent: from everywhere.'),
+    owner: text('east').optional().describe('Whose it is, where it is shared with the cluster that asks.'),
+    access: grantAccess.optional().describe('How it is shared with the cluster that asks.'),
+    grants: z
+      .array(z.object({ cluster: text('west'), access: grantAccess }))
+      .optional()
+      .describe('To its owner: with whom it is shared.'),
   })
   .meta({ id: 'Volume', description: 'A volume; `state` says what runs on it.' });
 
@@ -115,6 +134,8 @@ export const healthPageSchema = z
 export type VolumeSource = z.infer<typeof volumeSourceSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
 export type SizeSpec = z.infer<typeof sizeSpecSchema>;
+export type Grant = z.infer<typeof grantSchema>;
+export type GrantSpec = z.infer<typeof grantSpecSchema>;
 export type Volume = z.infer<typeof volumeSchema>;
 export type VolumePage = z.infer<typeof volumePageSchema>;
 export type ValidationSpec = z.infer<typeof validationSpecSchema>;

@@ -1,4 +1,4 @@
-import type { Finding } from '../api/admin.ts';
+import type { Finding, Unasked } from '../api/admin.ts';
 import type { StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
 import { choice, durationMs, text } from '../lib/parsers.ts';
@@ -30,8 +30,9 @@ export const adminCommands = {
     settings: { ...shared, ...stuckAfter },
     async ask(client, call, { 'stuck-after': stuckAfterMs }) {
       const data = await client.audit({ stuckAfterMs }, call);
-      const { findings, total } = data;
-      return { data, table: toTable(findings.map(toRow), total), status: total > 0 ? 2 : 0 };
+      const { findings, total, unasked = [] } = data;
+      const table = [toTable(findings.map(toRow), total), ...unasked.map(toLine)].join('\n');
+      return { data, table, status: total + unasked.length > 0 ? 2 : 0 };
     },
   }),
   repair: command({
@@ -49,7 +50,7 @@ export const adminCommands = {
     async ask(client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
       const body = { dryRun: yes === 'false', stuckAfterMs, safetyAgeMs };
       const data = await client.repair({ body }, call);
-      const { steps, total } = data;
+      const { steps, total, unasked = [] } = data;
       const rows = steps.map(step => ({
         ...toRow(step),
         action: step.action,
@@ -57,7 +58,8 @@ export const adminCommands = {
         note: step.note,
       }));
       const isLeft = steps.some(({ outcome }) => outcome !== 'done') || total > steps.length;
-      return { data, table: toTable(rows, total), status: isLeft ? 2 : 0 };
+      const table = [toTable(rows, total), ...unasked.map(toLine)].join('\n');
+      return { data, table, status: isLeft || unasked.length > 0 ? 2 : 0 };
     },
   }),
   deleted: command({
@@ -110,6 +112,11 @@ function command<T extends typeof shared>({ ask, ...more }: Admin<T>) {
 
 function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
   return { problem, pool, kind, id, age: toAge(ageMs), found: detail };
+}
+
+/** What is said of a pool whose storage could not be asked. */
+function toLine({ pool, detail }: Unasked): string {
+  return `pool "${pool}" could not be asked: ${detail}`;
 }
 
 /** Rows as columns for people, with their keys as heads; `total` counts those too that did not fit into the answer. */

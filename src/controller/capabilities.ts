@@ -4,6 +4,7 @@ import { hasFeature, type Capabilities, type Feature } from '../api/storage.ts';
 import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
 import { advertisable, type Advertisable, type Advertised } from '../csi/identity.ts';
 import { pause } from '../lib/concurrency.ts';
+import { sameJson } from '../lib/json.ts';
 import type { Log } from '../lib/log.ts';
 import { isVendor } from './vendor.ts';
 
@@ -20,29 +21,44 @@ const askTimeoutMs = 10_000;
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 
-/** Asks what the storage can do until the gateway answers; then calls `learned`, and keeps the answer. */
+/** What is called with each answer that says something new, and how long an answer stands until it is looked at again. */
+type SourceOptions = {
+  readonly learned: (capabilities: Capabilities) => void;
+  readonly lookEveryMs?: number;
+};
+
+/**
+ * Asks what the storage can do until the gateway answers, and then every so often: a pool that waited offers more once it is
+ * there. Sidecars, which ask once, learn of that when they start anew.
+ */
 export function createCapabilitySource(
-  client: StorageClient,
+  client: Pick<StorageClient, 'getCapabilities'>,
   log: Log,
-  learned: (capabilities: Capabilities) => void,
+  { learned, lookEveryMs = 60_000 }: SourceOptions,
 ) {
   let known: Capabilities | undefined;
   let reason = 'it was not asked yet';
   const closing = new AbortController();
 
+  async function look(): Promise<void> {
+    const found = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
+    if (sameJson(found, known)) return;
+    known = found;
+    const pools = known.pools.map(({ name, backend }) => `${name} (${backend})`);
+    log.info('the gateway reported its capabilities', { detail: pools.join(', ') });
+    learned(known);
+  }
+
   async function ask(): Promise<void> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
-        known = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
-        const pools = known.pools.map(({ name, backend }) => `${name} (${backend})`);
-        log.info('the gateway reported its capabilities', { detail: pools.join(', ') });
-        return learned(known);
+        await look();
       } catch (error) {
         if (closing.signal.aborted) return;
         reason = asProblem(error).detail;
-        log.warn('the gateway did not report its capabilities', { detail: reason });
+        if (!known) log.warn('the gateway did not report its capabilities', { detail: reason });
       }
-      await pause(pauseMs * (0.5 + Math.random()), closing.signal);
+      await pause((known ? lookEveryMs : pauseMs) * (0.5 + Math.random()), closing.signal);
     }
   }
 

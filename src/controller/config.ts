@@ -17,9 +17,23 @@ export const controllerSettings = {
   'key-file': {
     doc: 'file with the private key (a JWK with kid, Ed25519 or P-256) that signs tokens; read again when it changes',
     parse: absolutePath,
+    optional: true,
   },
-  issuer: { doc: "the tokens' issuer; without it the cluster's name", parse: text, optional: true },
-  audience: { doc: "the tokens' audience, as set at the gateway", parse: text, default: 'fairlead' },
+  'token-file': {
+    doc: 'file with a token that somebody else renews, such as one that Kubernetes projects for a service account, in place of --key-file; read again all the time',
+    parse: absolutePath,
+    optional: true,
+  },
+  issuer: {
+    doc: "the issuer of tokens by --key-file; without it the cluster's name",
+    parse: text,
+    optional: true,
+  },
+  audience: {
+    doc: 'the audience of tokens by --key-file, as set at the gateway',
+    parse: text,
+    default: 'fairlead',
+  },
   'token-lifetime': {
     doc: 'how long a token is good for, at most 1h',
     parse: tokenLifetimeMs,
@@ -36,7 +50,7 @@ export const controllerSettings = {
     optional: true,
   },
   'health-listen': {
-    doc: 'host:port to serve /healthz on, over HTTP: 200 while the CSI socket answers, whether or not the gateway does; without it none is served',
+    doc: 'host:port to serve /healthz (200 while the CSI socket answers, whether or not the gateway does) and /metrics on, over HTTP and to anybody; without it none is served',
     parse: hostPort,
     optional: true,
   },

@@ -1,16 +1,19 @@
 import { callOnce } from '../csi/client.ts';
 import { loadCsi } from '../csi/protocol.ts';
 import type { Log } from '../lib/log.ts';
+import { readRows, renderMetrics, sample } from '../lib/metrics.ts';
 import { startPages } from '../lib/pages.ts';
+import { version } from '../lib/version.ts';
 import type { ControllerConfig } from './config.ts';
+import type { Metrics } from './metrics.ts';
 
 const probeTimeoutMs = 2_000;
 
 /**
- * Serves `/healthz`: 200 while the CSI socket answers Probe, with 503 otherwise. What it answers does not matter: a controller
- * whose gateway is down would not become better by being started again.
+ * Serves `/healthz`, 200 while the CSI socket answers Probe, with 503 otherwise, and `/metrics`. What it answers does not
+ * matter: a controller whose gateway is down would not become better by being started again.
  */
-export async function startHealth(config: ControllerConfig, log: Log) {
+export async function startHealth(config: ControllerConfig, metrics: Metrics, log: Log) {
   const listen = config['health-listen'];
   if (listen === undefined) return undefined;
   const { Identity } = loadCsi();
@@ -19,5 +22,14 @@ export async function startHealth(config: ControllerConfig, log: Log) {
       () => ({ status: 200, text: 'csi: ok\n' }),
       () => ({ status: 503, text: 'csi: the socket does not answer\n' }),
     );
-  return startPages(listen, new Map([['/healthz', describe]]), log);
+  const info = ['fairlead_controller_info', 'The version.', [sample({ version }, true)]] as const;
+  const show = async () => ({ status: 200, text: renderMetrics([...metrics.show(), ...readRows([info])]) });
+  return startPages(
+    listen,
+    new Map([
+      ['/healthz', describe],
+      ['/metrics', show],
+    ]),
+    log,
+  );
 }

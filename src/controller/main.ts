@@ -10,27 +10,25 @@ import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
 import { createGroupController } from './group-controller.ts';
 import { startHealth } from './health.ts';
+import { createMetrics } from './metrics.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
-import { createTokenSource, readKey } from './tokens.ts';
+import { createTokenSource, readKey, readTokenFile, type TokenSource } from './tokens.ts';
 import { createStorage } from './vendor.ts';
 
 /** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */
 export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
   if (config['allow-http'] === 'false') requirePrivate(config.gateway);
-  await readKey(config['key-file']);
-  const token = createTokenSource({
-    keyFile: config['key-file'],
-    issuer: config.issuer ?? config.cluster,
-    audience: config.audience,
-    lifetimeMs: config['token-lifetime'],
-  });
+  const token = await openTokens(config);
   await using opened = new AsyncDisposableStack();
-  const http = createClient({ url: config.gateway, token });
+  const metrics = createMetrics();
+  const http = createClient({ url: config.gateway, token, observe: metrics.observeCall });
   opened.defer(() => http.close());
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];
-  const capabilities = createCapabilitySource(http, log, storage => {
-    for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
+  const capabilities = createCapabilitySource(http, log, {
+    learned(storage) {
+      for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
+    },
   });
   opened.defer(() => capabilities.close());
   const client = createStorage(http, capabilities);
@@ -42,12 +40,20 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   const options = { client, capabilities, cluster: config.cluster, advertised };
   const services: Service[] = [
     { definition: csi.Identity, handlers: identity },
-    { definition: csi.Controller, handlers: createController(options) },
+    { definition: csi.Controller, handlers: createController(options), level: 'info' },
   ];
   if (advertised.includes('group-snapshots'))
-    services.push({ definition: csi.GroupController, handlers: createGroupController(options) });
+    services.push({
+      definition: csi.GroupController,
+      handlers: createGroupController(options),
+      level: 'info',
+    });
   if (advertised.includes('changed-blocks'))
-    services.push({ definition: csi.SnapshotMetadata, handlers: createSnapshotMetadata(options) });
+    services.push({
+      definition: csi.SnapshotMetadata,
+      handlers: createSnapshotMetadata(options),
+      level: 'info',
+    });
   const { kubernetes } = config;
   if (kubernetes !== undefined) {
     const { reportNodes } = await import('./kubernetes/nodes.ts');
@@ -61,9 +67,14 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     });
     opened.defer(() => reporting.close());
   }
-  const server = await serve({ socketPath: config.endpoint, services, log });
+  const server = await serve({
+    socketPath: config.endpoint,
+    services,
+    log,
+    observe: metrics.observeRpc,
+  });
   opened.defer(() => server.close());
-  const health = await startHealth(config, log);
+  const health = await startHealth(config, metrics, log);
   opened.defer(() => health?.close());
   const open = opened.move();
   const controller = `unix://${config.endpoint}`;
@@ -71,4 +82,23 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     ready: { controller, ...(health && { health: health.address }) },
     close: () => open.disposeAsync(),
   };
+}
+
+/** What proves who calls; rejects when that cannot be used from the start. */
+async function openTokens(config: ControllerConfig): Promise<TokenSource> {
+  const { 'key-file': keyFile, 'token-file': tokenFile } = config;
+  if ((keyFile === undefined) === (tokenFile === undefined))
+    throw new Error('one of --key-file and --token-file is needed, and not both');
+  if (keyFile === undefined) {
+    const token = readTokenFile(tokenFile ?? '');
+    await token(false);
+    return token;
+  }
+  await readKey(keyFile);
+  return createTokenSource({
+    keyFile,
+    issuer: config.issuer ?? config.cluster,
+    audience: config.audience,
+    lifetimeMs: config['token-lifetime'],
+  });
 }

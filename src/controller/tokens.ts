@@ -47,6 +47,26 @@ export function createTokenSource({ keyFile, issuer, audience, lifetimeMs }: Tok
   return renew => (current && !renew && Date.now() < current.renewAtMs ? current.token : sign());
 }
 
+/** How long a token that was read serves without another look at its file, in milliseconds. */
+const readAgainMs = 1_000;
+
+/** Gives the token of a file that somebody else renews; reads it again at once where the last one was not accepted. */
+export function readTokenFile(path: string): TokenSource {
+  let known: { readonly token: string; readonly untilMs: number } | undefined;
+  async function read(): Promise<string> {
+    const content = await readFile(path, 'utf8').catch(
+      ({ code = 'unknown error' }: NodeJS.ErrnoException) => {
+        throw unavailableProblem(`token file "${path}" cannot be read (${code})`);
+      },
+    );
+    const token = content.trim();
+    if (!/^[\w.~+/=-]+$/.test(token)) throw unavailableProblem(`token file "${path}" holds no token`);
+    known = { token, untilMs: performance.now() + readAgainMs };
+    return token;
+  }
+  return renew => (known && !renew && performance.now() < known.untilMs ? known.token : read());
+}
+
 /** Reads a private key; throws a `Problem` UNAVAILABLE that names the file and the fault, never its content. */
 export async function readKey(path: string) {
   const content = await readFile(path, 'utf8').catch(({ code = 'unknown error' }: NodeJS.ErrnoException) => {

@@ -11,6 +11,7 @@ import {
 import { maxIdBytes } from '../api/ids.ts';
 import { asProblem, callerGone, invalidProblem, problemTable, type Problem } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
+import { readTraceparent, traceIdOf, type Observe } from '../lib/trace.ts';
 
 /** What a handler knows of its call beside the request. */
 export type UnaryCall = {
@@ -18,6 +19,8 @@ export type UnaryCall = {
   readonly deadlineMs: number;
   /** Names the call in logs on both sides of the gateway, and in the trailers of an error. */
   readonly requestId: string;
+  /** The trace that calls for this one are part of; absent where nobody observes. */
+  readonly traceparent?: string | undefined;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
 };
@@ -40,11 +43,13 @@ export type Handlers<Rpcs> = {
       : never;
 };
 
-/** Called when an RPC begins; what it returns is called with the code that the RPC ended with, OK included. */
-export type ObserveRpc = (rpc: string) => (code: string) => void;
-
-/** Which RPC, where it is logged, and who observes it. */
-export type Edge = { readonly rpc: string; readonly log: Log; readonly observe: ObserveRpc | undefined };
+/** Which RPC, where it is logged, at which level when it succeeds, and who observes it by the code that it ends with. */
+export type Edge = {
+  readonly rpc: string;
+  readonly log: Log;
+  readonly level: 'debug' | 'info';
+  readonly observe: Observe | undefined;
+};
 
 const unaryTimeoutMs = 30_000;
 /** A stream without a deadline goes on for as long as its caller listens, within what a timer can count. */
@@ -87,12 +92,13 @@ export function toGrpcStream(edge: Edge, handler: Streaming<unknown, unknown>) {
 
 /** Begins a call; one without a deadline ends after `defaultTimeoutMs`. `end` or `fail` is called once, at its end. */
 function openCall(
-  { rpc, log, observe }: Edge,
+  { rpc, log, level, observe }: Edge,
   call: ServerUnaryCall<unknown, unknown>,
   defaultTimeoutMs: number,
 ) {
   const startMs = performance.now();
-  const ended = observe?.(rpc);
+  const observed = observe?.(rpc, readTraceparent(String(call.metadata.get('traceparent')[0])));
+  const traceparent = observed?.traceparent;
   const abort = new AbortController();
   const cancel = (): void => abort.abort(callerGone);
   call.on('cancelled', cancel);
@@ -103,12 +109,14 @@ function openCall(
   const describe = () => ({
     rpc,
     requestId,
+    ...(traceparent !== undefined && { traceId: traceIdOf(traceparent) }),
     ...volumeOf(request),
     durationMs: Math.round(performance.now() - startMs),
   });
   return {
     deadlineMs: Number.isFinite(deadlineMs) ? deadlineMs : Date.now() + defaultTimeoutMs,
     requestId,
+    traceparent,
     signal: abort.signal,
     /** The request; INVALID_ARGUMENT for bytes that are none. */
     read(): unknown {
@@ -120,14 +128,14 @@ function openCall(
       }
     },
     end(code: 'OK' | 'CANCELLED') {
-      ended?.(code);
-      if (code === 'OK') log.debug('answered', describe());
+      observed?.end(code);
+      if (code === 'OK') log[level]('answered', describe());
     },
     /** Logs what was thrown, once, where it leaves the program, and returns it as a status. */
     fail(error: unknown): ServiceError {
       const problem = asProblem(error);
       const { code, detail, cause } = problem;
-      ended?.(code);
+      observed?.end(code);
       const stack = code === 'UNAVAILABLE' ? framesOf(cause) : undefined;
       const found = { code, detail: shorten(detail), ...(stack !== undefined && { stack }) };
       log.warn('refused', { ...describe(), ...found });

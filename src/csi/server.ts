@@ -9,14 +9,17 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
+import type { Observe } from '../lib/trace.ts';
 import { clearSocketPath, fileIdentity, lockSocketPath } from '../lib/unix-socket.ts';
-import { toGrpcHandler, toGrpcStream, type ObserveRpc, type Streaming, type Unary } from './call.ts';
+import { toGrpcHandler, toGrpcStream, type Streaming, type Unary } from './call.ts';
 
 /** One gRPC service: its methods, and the handlers of those that are offered. */
 export type Service = {
   readonly definition: ServiceDefinition;
   // The handlers' own types are checked where they are made; the server only carries them.
   readonly handlers: Readonly<Record<string, Unary<never, unknown> | Streaming<never, unknown> | undefined>>;
+  /** At which level a call that succeeds is logged; without it `debug`. */
+  readonly level?: 'debug' | 'info';
 };
 
 /** Where to listen, and what to serve. `socketPath` is an absolute path. */
@@ -24,7 +27,7 @@ export type ServeOptions = {
   readonly socketPath: string;
   readonly services: readonly Service[];
   readonly log: Log;
-  readonly observe?: ObserveRpc | undefined;
+  readonly observe?: Observe | undefined;
 };
 
 /** A server that accepts calls. */
@@ -99,12 +102,12 @@ async function bind(server: Server, socketPath: string): Promise<string> {
 }
 
 function toImplementation(
-  { definition, handlers }: Service,
+  { definition, handlers, level = 'debug' }: Service,
   { log, observe }: ServeOptions,
 ): UntypedServiceImplementation {
   const implementation: UntypedServiceImplementation = {};
   for (const [rpc, handler] of Object.entries(handlers)) {
-    const edge = { rpc, log, observe };
+    const edge = { rpc, log, level, observe };
     if (handler)
       implementation[rpc] = definition[rpc]?.responseStream
         ? toGrpcStream(edge, handler as Streaming<unknown, unknown>)

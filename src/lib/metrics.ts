@@ -72,22 +72,42 @@ export function createHistogram() {
         const found = series.get(labels) ?? { counts: boundsSeconds.map(() => 0), sumSeconds: 0 };
         series.set(labels, found);
         found.sumSeconds += seconds;
-        for (const [index, bound] of boundsSeconds.entries())
-          found.counts[index] = (found.counts[index] ?? 0) + Number(seconds <= bound);
+        const index = boundsSeconds.findIndex(bound => seconds <= bound);
+        found.counts[index] = (found.counts[index] ?? 0) + 1;
       };
     },
     show(name: string, help: string): Metric {
       const samples = [...series].flatMap(([labels, { counts, sumSeconds }]) => {
+        let count = 0;
         const buckets = boundsSeconds.map((bound, index): readonly [string, number] => {
           const le = bound === Infinity ? '+Inf' : bound;
-          return [`_bucket{${labels},le="${le}"}`, counts[index] ?? 0];
+          return [`_bucket{${labels},le="${le}"}`, (count += counts[index] ?? 0)];
         });
         return buckets.concat([
           [`_sum{${labels}}`, sumSeconds],
-          [`_count{${labels}}`, counts.at(-1) ?? 0],
+          [`_count{${labels}}`, count],
         ]);
       });
       return { name, help, type: 'histogram', samples };
     },
+  };
+}
+
+/** Counts calls of a kind, such as `fairlead_node_rpc`: how long they took, and how many ended with which code. */
+export function createCalls(kind: string, what: string) {
+  const [durations, outcomes] = [createHistogram(), createCounter()];
+  return {
+    /** Begins a call with these labels; what is returned ends it. */
+    start(labels: string) {
+      const ended = durations.start();
+      return (code: string): void => {
+        ended(labels);
+        outcomes.count(`${labels},code="${code}"`);
+      };
+    },
+    show: (): readonly Metric[] => [
+      durations.show(`${kind}_duration_seconds`, `How long ${what} took.`),
+      outcomes.show(`${kind}s_total`, `How many ${what} ended, by code.`),
+    ],
   };
 }

@@ -5,3 +5,52 @@ const form = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 export function readTraceparent(value: string | undefined): string | undefined {
   return value !== undefined && form.test(value) ? value : undefined;
 }
+
+/** A trace that begins here; whoever passes it on and records, does so. */
+export function newTraceparent(): string {
+  const [trace, span] = [crypto.randomUUID(), crypto.randomUUID()].map(id => id.replaceAll('-', ''));
+  return `00-${trace}-${span?.slice(16)}-01`;
+}
+
+/** The trace's id, by which it is found wherever it is recorded. */
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(3, 35);
+}
+
+/** A piece of work that is observed: its own calls are part of `traceparent`, and its end is told with a code. */
+export type Observed = { readonly traceparent: string | undefined; end(code: string): void };
+
+/** Begins to observe work of this name, as part of the caller's trace where there is one. */
+export type Observe = (name: string, traceparent?: string) => Observed;
+
+/** Records pieces of work as spans. */
+export interface Tracer {
+  start(kind: SpanKind, name: string, traceparent: string | undefined): Observed;
+  /** Sends what was not sent yet, and ends. */
+  close(): Promise<void>;
+}
+
+/** Whether work was asked for over a connection, asks over one, or neither. */
+export type SpanKind = 'server' | 'client' | 'internal';
+
+type ObserveOptions = {
+  /** Begins to count a call by its name; what is returned ends it. */
+  readonly count: (name: string) => (code: string) => void;
+  readonly kind: SpanKind;
+  readonly tracer: Tracer | undefined;
+};
+
+/** Observes by counting, and as spans where there is a tracer. What is part of no trace begins one. */
+export function createObserve({ count, kind, tracer }: ObserveOptions): Observe {
+  return (name, traceparent) => {
+    const ended = count(name);
+    const span = tracer?.start(kind, name, traceparent);
+    return {
+      traceparent: span?.traceparent ?? traceparent ?? newTraceparent(),
+      end(code) {
+        ended(code);
+        span?.end(code);
+      },
+    };
+  };
+}

@@ -23,6 +23,8 @@ export type FakeLoop = {
   readonly readonly: boolean;
   readonly diskseq: number;
   sizeBytes: number;
+  /** It was detached while it was in use, and goes with its last user. */
+  isLeaving?: boolean;
 };
 
 /** What a command does, given its arguments and its standard input; a number is its exit status. */

@@ -67,7 +67,11 @@ function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> 
   const readonly = args.includes('--read-only');
   if (!state.images.has(backing)) return 1;
   const known = [...state.loops].find(([, loop]) => loop.backing === backing);
-  if (known) return known[1].readonly && !readonly ? 1 : { stdout: `/dev/loop${known[0]}\n` };
+  if (known?.[1].readonly && !readonly) return 1;
+  if (known) {
+    known[1].isLeaving = false;
+    return { stdout: `/dev/loop${known[0]}\n` };
+  }
   const index = [...Array(64).keys()].find(number => !state.loops.has(number)) ?? 64;
   const sizeBytes = state.images.get(backing)?.sizeBytes ?? 0;
   state.loops.set(index, { backing, readonly, sizeBytes, diskseq: ++state.diskseq });
@@ -81,12 +85,17 @@ function listLoops({ loops, images }: FakeState, given: string): Partial<ExecRes
   return { stdout: found.map(([index]) => `/dev/loop${index}   7:${index}  \n`).join('') };
 }
 
-/** Detaching a device in use succeeds and changes nothing yet, as with the real losetup. */
+/** Detaching a device in use succeeds, and frees it with its last user, as with the real losetup. */
 function detach(state: FakeState, device: string): number {
-  const index = indexOf(device);
-  if (!state.loops.has(index)) return 1;
-  if (!isMounted(state, index)) state.loops.delete(index);
+  const loop = state.loops.get(indexOf(device));
+  if (!loop) return 1;
+  loop.isLeaving = true;
+  freeUnused(state, indexOf(device));
   return 0;
+}
+
+function freeUnused(state: FakeState, index: number): void {
+  if (!isMounted(state, index) && state.loops.get(index)?.isLeaving) state.loops.delete(index);
 }
 
 function rescan(state: FakeState, device: string): number {
@@ -245,7 +254,7 @@ function umount(state: FakeState, args: readonly string[]): number {
   const index = state.mounts.findLastIndex(mount => mount.path === args.at(-1));
   const [mount] = index < 0 ? [] : state.mounts.splice(index, 1);
   if (!mount) return 32;
-  if (args.includes('--detach-loop')) detach(state, mount.source);
+  freeUnused(state, indexOf(mount.source));
   return 0;
 }
 

@@ -13,7 +13,8 @@ import {
 } from 'jose';
 import { createAdmin } from '../../gateway/admin/admin.ts';
 import { createApp } from '../../gateway/http/app.ts';
-import { createEnrolment, type Enrolled, type PublicKey } from '../../gateway/configuration/enrolment.ts';
+import { createEnrolment, type Enrolled } from '../../gateway/configuration/enrolment.ts';
+import type { PublicKey } from '../../gateway/configuration/keys.ts';
 import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
@@ -88,13 +89,14 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
 }
 
 /** The enrolment of clusters, whose issuer is their name unless given, and of those in `callers`. */
-export function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string): Promise<Enrolment> {
+export async function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string): Promise<Enrolment> {
   const enrolled = Object.entries(signers).map(([name, { publicJwk }]): Enrolled => ({
     caller: callers[name] ?? { role: 'controller', cluster: { ...clusters.a, name } },
     issuer: issuer ?? name,
     keys: [publicJwk as PublicKey],
   }));
-  return createEnrolment(enrolled, (_, fault) => assert.fail(fault));
+  const ownKeys = await createEnrolment(enrolled, (_, fault) => assert.fail(fault));
+  return { ...ownKeys, trusted: new Map() };
 }
 
 /** What a gateway answered. */
@@ -187,7 +189,15 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   });
   const { leaseMs, keepAuditMs } = options;
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters: () => clusters });
+  const admin = createAdmin({
+    engine,
+    pools,
+    operations,
+    recovery,
+    turns,
+    ...services,
+    clusters: () => clusters,
+  });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const authenticate = createAuthenticate(() => enrolment, 'fairlead');

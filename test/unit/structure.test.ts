@@ -50,7 +50,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 const nouns = new Set(
   `src gateway node-agent
    lib linux api csi controller kubernetes dev cli output verify requirements checks kit model reports
-   http volumes snapshots attachments operations tenancy configuration pools admin tables entries
+   http volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
    backends exports stores connectors filesystems carriers
    format host state plugin`.split(/\s+/),
 );
@@ -109,7 +109,7 @@ test('a plug-in imports no sibling', () => {
 });
 
 test('every plug-in is registered and has a test', () => {
-  const folders = ['gateway/backends', 'node-agent/connectors', 'node-agent/filesystems'];
+  const folders = ['gateway/backends', 'gateway/stores', 'node-agent/connectors', 'node-agent/filesystems'];
   for (const folder of folders) {
     const registry = readFileSync(`${folder}/index.ts`, 'utf8');
     const tests = globSync(`test/{unit,machine}/${folder}/**/*.test.ts`)

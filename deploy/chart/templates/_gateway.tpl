@@ -54,7 +54,14 @@
 {{- end -}}
 {{- $clusters := dict -}}
 {{- range $name, $cluster := .Values.gateway.clusters -}}
-{{- $_ := set $clusters $name (merge (dict "keys" (printf "%s.jwks.json" $name)) (omit $cluster "keySet")) -}}
+{{- $own := omit $cluster "keySet" "serviceAccount" -}}
+{{- if $cluster.keySet -}}{{- $_ := set $own "keys" (printf "%s.jwks.json" $name) -}}{{- end -}}
+{{- with $cluster.serviceAccount -}}
+{{- $account := omit . "keySet" -}}
+{{- if .keySet -}}{{- $_ := set $account "keys" (printf "%s.issuer.jwks.json" $name) -}}{{- end -}}
+{{- $_ := set $own "serviceAccount" $account -}}
+{{- end -}}
+{{- $_ := set $clusters $name $own -}}
 {{- end -}}
 {{- $all := dict "pools" $pools "clusters" $clusters -}}
 {{- if .Values.gateway.operators -}}

@@ -1,4 +1,5 @@
 import { commonAttachmentFields, type Reach } from '../../../src/api/attachment.ts';
+import { clusterOf } from '../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../src/api/node.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { hasFeature } from '../../../src/api/storage.ts';
@@ -6,12 +7,19 @@ import type { Backend, KnownVolume } from '../../backend.ts';
 import { findIds, requireId, type Storage } from './storage.ts';
 
 /** What attaches volumes to nodes and detaches them. The storage is told of a node once it does not know it. */
-export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'detach'> {
+export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'detach' | 'forgetNode'> {
   const { vendor, names, offer } = storage;
   return {
-    async attach(volume, { nodeId: nearNodeId, capability, readonly, topology }) {
+    async attach(volume, access) {
+      const {
+        nodeId: nearNodeId,
+        cluster = clusterOf(volume.id) ?? '',
+        capability,
+        readonly,
+        topology,
+      } = access;
       const volumeId = await requireId(storage, volume);
-      const nodeId = names.nodeIdOf(volume.id, nearNodeId);
+      const nodeId = names.nodeIdOf(cluster, nearNodeId);
       const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
       const found = await attach().catch(async (error: unknown) => {
         if (!hasFeature(offer, 'nodes') || !isOfNode(error)) throw error;
@@ -21,11 +29,15 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
       await requireWhole(found, volume, volumeId);
       return toReach(found, volume);
     },
-    async detach(volume, nearNodeId) {
-      const nodeId = names.nodeIdOf(volume.id, nearNodeId);
+    async detach(volume, nearNodeId, cluster = clusterOf(volume.id) ?? '') {
+      const nodeId = names.nodeIdOf(cluster, nearNodeId);
       for (const volumeId of await findIds(storage, volume))
         await vendor.ask('detachVolume', { volumeId, nodeId });
     },
+    ...(hasFeature(offer, 'nodes') && {
+      forgetNode: ({ cluster, nodeId }) =>
+        vendor.ask('deleteNode', { nodeId: names.nodeIdOf(cluster, nodeId) }),
+    }),
   };
 
   /** What was attached before it grew is answered with the size that it had then. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { byteLength, clusterOf, maxIdBytes } from '../../../src/api/ids.ts';
+import { byteLength, maxIdBytes } from '../../../src/api/ids.ts';
 import type { VolumeRef } from '../../backend.ts';
 
 const maxNodeIdBytes = 256;
@@ -27,10 +27,10 @@ export function createNames(gateway: string, pool: string) {
     /** True for what has this id here. Its `name` there alone does not say so: people may change that. */
     isOf: (vendorId: string, id: string): boolean => idOf({ id, nonce: nonceOf(vendorId) }) === vendorId,
     /** Nodes of two clusters may have the same id. */
-    nodeIdOf(volumeId: string, nodeId: string): string {
-      const whole = `${clusterOf(volumeId) ?? ''}.${nodeId}`;
+    nodeIdOf(cluster: string, nodeId: string): string {
+      const whole = `${cluster}.${nodeId}`;
       if (byteLength(whole) <= maxNodeIdBytes) return whole;
-      return `${clusterOf(volumeId) ?? ''}.${createHash('sha256').update(nodeId).digest('hex')}`;
+      return `${cluster}.${createHash('sha256').update(nodeId).digest('hex')}`;
     },
   };
 }

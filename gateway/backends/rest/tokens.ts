@@ -24,8 +24,13 @@ export function createTokenSource(
 }
 
 async function readSecret(path: string): Promise<string> {
+  return (await readNamed(path)).toString().trim();
+}
+
+/** A file's bytes; UNAVAILABLE, which names it, when it cannot be read. */
+export async function readNamed(path: string): Promise<Buffer> {
   try {
-    return (await readFile(path, 'utf8')).trim();
+    return await readFile(path);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw unavailableProblem(`"${path}" cannot be read (${code})`);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { createClient } from '../../../src/api/client.ts';
@@ -14,8 +13,9 @@ import {
 } from '../../../src/api/operations.ts';
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { PoolContext } from '../../backend.ts';
+import { currentRequest } from '../../operations/request.ts';
 import type { RestSettings } from '../rest.ts';
-import { createTokenSource } from './tokens.ts';
+import { createTokenSource, readNamed } from './tokens.ts';
 
 type Guard = NonNullable<HttpOptions['guard']>;
 type Reply = Awaited<ReturnType<Parameters<Guard>[0]>>;
@@ -45,7 +45,12 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
       const timeoutMs = 202 in operations[id].answers ? workTimeout : queryTimeout;
       try {
         const call = client[id] as unknown as (...args: readonly unknown[]) => Promise<never>;
-        return await call(input, { deadlineMs: Date.now() + timeoutMs });
+        const { requestId, traceparent } = currentRequest() ?? {};
+        return await call(input, {
+          deadlineMs: Date.now() + timeoutMs,
+          ...(requestId !== undefined && { requestId }),
+          traceparent,
+        });
       } catch (error) {
         throw toProblem(asProblem(error), pool.name, id);
       }
@@ -92,7 +97,7 @@ function isUnanswered(reply: unknown): boolean {
 async function readTls(files: RestSettings['tls'] = {}, directory = '.'): Promise<TlsFiles> {
   const read = Object.entries(files).map(async ([name, file]) => [
     name,
-    file && (await readFile(resolve(directory, file))),
+    file && (await readNamed(resolve(directory, file))),
   ]);
   return Object.fromEntries(await Promise.all(read)) as TlsFiles;
 }

@@ -1,4 +1,5 @@
-import { Problem } from '../../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
+import { formatSegments, meetsTerm } from '../../../src/api/topology.ts';
 import type { Backend, HealthEntry, Modification, NewVolume } from '../../backend.ts';
 import { toParameters } from './parameters.ts';
 import type { RestSnapshots } from './snapshots.ts';
@@ -26,6 +27,10 @@ export function createVolumes(storage: Storage, rest: RestSnapshots): Pick<Backe
         },
       });
       const [segments] = made.topology ?? [];
+      if (segments && topologies?.every(asked => !meetsTerm(segments, asked)))
+        throw unavailableProblem(
+          `the storage made volume "${id}" in "${formatSegments(segments)}", which was not asked for`,
+        );
       return { sizeBytes: made.sizeBytes, context: made.context, ...(segments && { segments }) };
     },
     async delete(volume) {

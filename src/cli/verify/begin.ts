@@ -1,7 +1,7 @@
 import type { Capabilities } from '../../api/storage.ts';
 import type { Volume } from '../../api/volume.ts';
 import { fault } from './finding.ts';
-import { entriesOf, isOwn } from './kit/fixtures.ts';
+import { entriesOf, runOf } from './kit/fixtures.ts';
 import type { Kit } from './kit/kit.ts';
 
 const mostPages = 10_000;
@@ -19,21 +19,33 @@ export async function readCapabilities(kit: Kit): Promise<Capabilities> {
   return kit.done('getCapabilities', {});
 }
 
-/** Notes what earlier runs have left, so that it is removed; how many volumes and snapshots are others', and one of them. */
-export async function findForeign(kit: Kit): Promise<{ readonly count: number; readonly example: string }> {
+/** A run that began so long ago is over, or what it holds may go. */
+const longestRunMs = 3_600_000;
+
+/** What a server holds that is not this run's: of nobody's run how many and one of them, and how many of runs that may go on. */
+type Foreign = { readonly count: number; readonly example: string; readonly others: number };
+
+/** Notes what earlier runs have left, so that it is removed; what else there is. */
+export async function findForeign(kit: Kit): Promise<Foreign> {
   const volumes = (await listEvery(kit, 'listVolumes')) as unknown as readonly Volume[];
   const snapshots = kit.has('snapshots') ? await listEvery(kit, 'listSnapshots') : [];
-  for (const { id: volumeId, attachments } of volumes.filter(one => isOwn(kit, one))) {
+  for (const { id: volumeId, attachments } of volumes.filter(isLeft)) {
     kit.ledger.note('createVolume', { volumeId });
     for (const { nodeId } of attachments) kit.ledger.note('attachVolume', { volumeId, nodeId });
   }
-  for (const snapshot of snapshots.filter(one => isOwn(kit, one))) {
+  for (const snapshot of snapshots.filter(isLeft)) {
     const { id: snapshotId, groupId } = snapshot as { id: string; groupId?: string };
     if (groupId === undefined) kit.ledger.note('createSnapshot', { snapshotId });
     else kit.ledger.note('createGroup', { groupId });
   }
-  const foreign = [...volumes, ...snapshots].filter(one => !isOwn(kit, one));
-  return { count: foreign.length, example: foreign[0]?.id ?? '' };
+  const rest = [...volumes, ...snapshots].filter(one => !isLeft(one));
+  const foreign = rest.filter(one => !runOf(kit, one));
+  return { count: foreign.length, example: foreign[0]?.id ?? '', others: rest.length - foreign.length };
+
+  function isLeft(entry: { readonly id: string }): boolean {
+    const { beganMs = Infinity } = runOf(kit, entry) ?? {};
+    return beganMs < Date.now() - longestRunMs;
+  }
 }
 
 async function listEvery(kit: Kit, list: 'listVolumes' | 'listSnapshots') {

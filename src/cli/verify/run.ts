@@ -71,18 +71,19 @@ async function begin(options: VerifyOptions, add: (result: Result) => void): Pro
   const { seed, target, prefix, signal, abandoned = new AbortController().signal } = options;
   let made = 0;
   // A run that is repeated with its seed meets other ids: what an earlier one left must not matter.
-  const marker = `${prefix}s${seed}-${Date.now().toString(36)}-`;
-  const ofRun = { ...options, ledger: createLedger(), id: () => `${marker}${++made}`, hasForeign: false };
+  const marker = `s${seed}-${Date.now().toString(36)}-`;
+  const id = (): string => `${prefix}${marker}${++made}`;
+  const ofRun = { ...options, ledger: createLedger(), run: marker, id, hasForeign: false };
   const random = createRandom(seed, 'begin');
   const first = createKit({ ...ofRun, capabilities: nothing, random });
   try {
     const capabilities = await readCapabilities(first);
-    const { count, example } = await findForeign(createKit({ ...ofRun, capabilities, random }));
+    const { count, example, others } = await findForeign(createKit({ ...ofRun, capabilities, random }));
     if (count > 0 && !options.allowForeign)
       throw new Error(
         `"${target.url.href}" holds ${count} volumes and snapshots that are not the kit's, such as "${example}": take one that holds none, or --allow-foreign`,
       );
-    const known = { ...ofRun, capabilities, hasForeign: count > 0 };
+    const known = { ...ofRun, capabilities, hasForeign: count + others > 0 };
     const remover = createKit({ ...known, random, signal: abandoned });
     await cleanUp(remover);
     const kitFor: Run['kitFor'] = (name, end) =>

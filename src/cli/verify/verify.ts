@@ -33,7 +33,8 @@ async function runOn(settings: Settings, started: VendorProcess | undefined): Pr
   if (settings['allow-http'] === 'false')
     for (const address of [url.href, settings['oauth-url'] ?? url.href]) requirePrivate(address);
   const { seed = newSeed(), restart, start } = settings;
-  const command = `fairlead verify ${start === undefined ? url.href : `--start '${start}'`}`;
+  // A shell command may hold secrets, and lines of a run lie open where it was built.
+  const command = `fairlead verify ${start === undefined ? url.href : "--start '…'"}`;
   print(`${command} --seed ${seed}`);
   const ends = listenForSignals();
   const report = await verify({

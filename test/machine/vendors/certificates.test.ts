@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { makeCertificate } from '../../fakes/vendors/certificate.ts';
 import { runKit } from '../../fakes/vendors/kit.ts';
 import { referenceVendors } from '../../fakes/vendors/reference.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
@@ -46,10 +47,3 @@ for (const { language, command, skip } of referenceVendors.filter(one => one.lan
       }
     },
   );
-
-function makeCertificate(directory: string, name: string): void {
-  const files = ['-keyout', join(directory, `${name}.key`), '-out', join(directory, `${name}.crt`)];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
-  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
-  execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'ignore' });
-}

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { globSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
@@ -45,6 +47,22 @@ for (const { language, command, skip } of referenceVendors) {
       await vendor.kill();
       await vendor.start();
       assert.deepEqual(await client.listVolumes({}, call()), before);
+    },
+  );
+
+  test(
+    `the reference vendor in ${language} keeps images of which it remembers nothing, and removes what was never whole`,
+    { skip },
+    async t => {
+      const { client, vendor } = await open(t, command);
+      await client.createVolume({ ...ids, body }, call());
+      await vendor.kill();
+      const [image] = globSync(join(vendor.directory, 'volume/*'));
+      assert.ok(image);
+      for (const file of globSync(join(vendor.directory, 'state.sqlite*'))) rmSync(file);
+      writeFileSync(join(vendor.directory, 'volume/east.pvc-2.img.new'), '');
+      await vendor.start();
+      assert.deepEqual(globSync(join(vendor.directory, 'volume/*')), [image]);
     },
   );
 }

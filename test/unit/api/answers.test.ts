@@ -73,6 +73,9 @@ const blocks = [
   { offset: 30, length: 10 },
 ];
 
+const grant = { volumeId, grantee: 'b' };
+const access = 'read-only' as const;
+
 const rows: { readonly [Id in OperationId]: Row<Id> } = {
   getCapabilities: {
     asked: {},
@@ -198,6 +201,10 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listClusters: { asked: asPage, right: { clusters: [] }, wrong: endless },
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
+  grantVolume: { asked: { ...grant, body: { access } }, right: { volumeId, cluster: 'b', access } },
+  revokeGrant: { asked: grant },
+  grantAnyVolume: { asked: { ...grant, body: { access } }, right: { volumeId, cluster: 'b', access } },
+  revokeAnyGrant: { asked: grant },
   listAuditLog: { asked: asPage, right: { entries: [] }, wrong: endless },
 };
 

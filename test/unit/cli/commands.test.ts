@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import { createClient } from '../../../src/api/client.ts';
-import { operatorCli, runCli } from '../../harness/cli.ts';
+import { operatorCli, runCli } from './run-cli.ts';
 import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
 import { serveGateway } from '../../harness/served-gateway.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runCli, type CliResult } from '../../harness/cli.ts';
+import { runCli, type CliResult } from './run-cli.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 import { serveGateway } from '../../harness/served-gateway.ts';
 

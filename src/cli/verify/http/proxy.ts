@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, isIP, type AddressInfo, type Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { connect as connectTls } from 'node:tls';
 import { pause } from '../../../lib/concurrency.ts';
@@ -88,7 +88,9 @@ function dial({ url, tls }: Target): Socket {
   const isTls = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port || (isTls ? 443 : 80));
-  return isTls ? connectTls({ host, port, servername: host, ...tls }) : connect(port, host);
+  // An address is no name that TLS may ask for; the certificate is checked for it all the same.
+  const servername = isIP(host) ? '' : host;
+  return isTls ? connectTls({ host, port, servername, ...tls }) : connect(port, host);
 }
 
 /** The whole request, and where its body begins. */

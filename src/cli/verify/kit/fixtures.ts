@@ -122,13 +122,26 @@ export async function listAll(
   throw fault(`a list ends within ${mostPages} pages`);
 }
 
-/** What follows the prefix in an id that the kit made, the seed first: a word that people begin names with is none. */
-const afterPrefix = /^\d*s\d+-/;
+/**
+ * What follows the prefix in an id that a run of the kit made: the run by its seed and, in base 36, its time. A word that
+ * people begin names with is none.
+ */
+const afterPrefix = /^\d*(s\d+-(?:([a-z\d]+)-)?)/;
 
-/** True for what the kit made; the vendor names the snapshots of a group itself. */
-export function isOwn({ prefix }: Pick<Kit, 'prefix'>, entry: Readonly<Record<string, unknown>>): boolean {
-  const ids = [entry['id'], entry['volumeId']].map(String);
-  return ids.some(id => id.startsWith(prefix) && afterPrefix.test(id.slice(prefix.length)));
+type Entry = Readonly<Record<string, unknown>>;
+
+/** The run of the kit that made something, and when it began; the vendor names the snapshots of a group itself. */
+export function runOf({ prefix }: Pick<Kit, 'prefix'>, { id, volumeId }: Entry) {
+  for (const own of [id, volumeId].map(String)) {
+    const [, run, time = '0'] = (own.startsWith(prefix) && afterPrefix.exec(own.slice(prefix.length))) || [];
+    if (run !== undefined) return { run, beganMs: Number.parseInt(time, 36) };
+  }
+  return undefined;
+}
+
+/** True for what this run made. */
+export function isOwn(kit: Pick<Kit, 'prefix' | 'run'>, entry: Entry): boolean {
+  return runOf(kit, entry)?.run === kit.run;
 }
 
 /** The entries of a page of volumes or snapshots. */

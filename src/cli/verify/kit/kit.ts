@@ -56,6 +56,8 @@ export interface Kit extends KitOptions, Pick<Wire, 'send' | 'toOutgoing' | 'cal
   readonly signal: AbortSignal;
   /** All exchanges of the check, in the order in which they ended. */
   readonly trail: readonly Exchange[];
+  /** What stands behind the prefix in the ids of this run. */
+  readonly run: string;
   /** An id that was never used. */
   id(): string;
   has(feature: Feature | 'nodes'): boolean;
@@ -72,7 +74,7 @@ export interface Kit extends KitOptions, Pick<Wire, 'send' | 'toOutgoing' | 'cal
 }
 
 /** What is made once for a run, or for a check. */
-type OfCheck = KitOptions & Pick<Kit, 'capabilities' | 'random' | 'ledger' | 'signal' | 'id'>;
+type OfCheck = KitOptions & Pick<Kit, 'capabilities' | 'random' | 'ledger' | 'signal' | 'run' | 'id'>;
 
 const firstPauseMs = 20;
 const longestPauseMs = 1_000;

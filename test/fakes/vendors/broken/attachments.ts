@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import type { Volume } from '../../../../examples/vendor-hono/volumes.ts';
-import { changed, type Breakage, type Members } from './breakage.ts';
+import type { Document } from '../../../../examples/vendor-hono/disk.ts';
+import { changed, snapshotNamed, volumeNamed, type Breakage, type Members } from './breakage.ts';
 
 /** What is wrong with how volumes are attached, and with copies of them. */
 export const attachments = {
@@ -11,9 +11,9 @@ export const attachments = {
     caughtBy: 'FL-4.2-1',
     operations: (right, disk) => ({
       attachVolume(asked) {
-        const volume = disk.find<Volume>('volume', asked.volumeId);
+        const volume = disk.find(volumeNamed(asked.volumeId));
         if (volume?.attached && volume.attached.nodeId !== asked.nodeId)
-          disk.put('volume', { ...volume, attached: undefined });
+          disk.put({ ...volume, attached: undefined });
         return right.attachVolume(asked);
       },
     }),
@@ -24,9 +24,9 @@ export const attachments = {
     isHasty: true,
     operations: (right, disk) => ({
       async attachVolume(asked) {
-        const before = disk.find<Volume>('volume', asked.volumeId);
+        const before = disk.find(volumeNamed(asked.volumeId));
         await setTimeout(20);
-        if (before && !before.attached) disk.put('volume', before);
+        if (before && !before.attached) disk.put(before);
         return right.attachVolume(asked);
       },
     }),
@@ -54,7 +54,7 @@ export const attachments = {
     caughtBy: 'FL-4.1-3',
     operations: (right, disk) => ({
       attachVolume(asked) {
-        const attached = disk.find<Volume>('volume', asked.volumeId)?.attached;
+        const attached = disk.find(volumeNamed(asked.volumeId))?.attached;
         return attached?.nodeId === asked.nodeId ? right.getAttachment(asked) : right.attachVolume(asked);
       },
     }),
@@ -82,7 +82,7 @@ export const attachments = {
       createVolume(asked) {
         const { source, requiredBytes = 0, ...body } = asked.body;
         const id = source?.kind === 'snapshot' && source.snapshotId;
-        const origin = id ? disk.find<Volume>('snapshot', id) : undefined;
+        const origin = id ? disk.find(snapshotNamed(id)) : undefined;
         if (!origin || requiredBytes === 0 || requiredBytes >= origin.sizeBytes)
           return right.createVolume(asked);
         const made = right.createVolume({ ...asked, body: { ...body, requiredBytes } });
@@ -97,9 +97,9 @@ export const attachments = {
     operations: (right, disk) => ({
       createVolume(asked) {
         const { source } = asked.body;
-        const snapshot = source?.kind === 'snapshot' && disk.find<Snapshot>('snapshot', source.snapshotId);
-        const volume = snapshot && disk.find<Volume>('volume', snapshot.volumeId);
-        if (volume) copyFileSync(disk.pathOf('volume', volume.id), disk.pathOf('snapshot', snapshot.id));
+        const snapshot = source?.kind === 'snapshot' && disk.find(snapshotNamed(source.snapshotId));
+        const volume = snapshot && disk.find(volumeNamed(volumeIdOf(snapshot)));
+        if (volume) copyFileSync(disk.pathOf(volume), disk.pathOf(snapshot));
         return right.createVolume(asked);
       },
     }),
@@ -118,15 +118,15 @@ export const attachments = {
     operations: (right, disk) => ({
       deleteVolume(asked) {
         const answer = right.deleteVolume(asked);
-        for (const { id, volumeId } of disk.list<Snapshot>('snapshot'))
-          if (volumeId === asked.volumeId) disk.remove('snapshot', id);
+        for (const snapshot of disk.list('snapshot'))
+          if (volumeIdOf(snapshot) === asked.volumeId) disk.remove(snapshot);
         return answer;
       },
     }),
   },
 } as const satisfies Readonly<Record<string, Breakage>>;
 
-type Snapshot = { readonly id: string; readonly volumeId: string };
+const volumeIdOf = ({ asked }: Document): string => (asked as { readonly volumeId: string }).volumeId;
 
 /** Changes members of the attachment in an answer. */
 function ofAttachment(change: Readonly<Record<string, () => unknown>>) {

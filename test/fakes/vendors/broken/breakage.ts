@@ -1,5 +1,5 @@
 import type { createAuthenticate } from '../../../../examples/vendor-hono/auth.ts';
-import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
+import type { Disk, Name } from '../../../../examples/vendor-hono/disk.ts';
 import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
 import type { Answer } from '../../../../examples/vendor-hono/vendor.ts';
 import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
@@ -40,9 +40,19 @@ export type Breakage = {
 };
 
 /** The answer with some of its members changed; what is no document stays as it is. */
-export function changed([status, document]: Answer, change: (document: Members) => object): Answer {
+export async function changed(
+  answer: Answer | Promise<Answer>,
+  change: (document: Members) => object,
+): Promise<Answer> {
+  const [status, document] = await answer;
   return document ? [status, { ...document, ...change(document as Members) }] : [status];
 }
+
+/** How the vendor's disk names a volume. */
+export const volumeNamed = (id: string): Name => ({ kind: 'volume', id });
+
+/** How the vendor's disk names a snapshot. */
+export const snapshotNamed = (id: string): Name => ({ kind: 'snapshot', id });
 
 /** A document as it is answered. */
 export type Members = Record<string, unknown> & { readonly id: string; readonly sizeBytes: number };

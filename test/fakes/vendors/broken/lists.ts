@@ -1,4 +1,3 @@
-import type { Volume } from '../../../../examples/vendor-hono/volumes.ts';
 import type { Page } from '../../../../examples/vendor-hono/page.ts';
 import { Problem } from '../../../../examples/vendor-hono/problem.ts';
 import { changed, type Breakage } from './breakage.ts';
@@ -11,7 +10,7 @@ export const lists = {
     operations: right => ({
       listVolumes: asked =>
         changed(right.listVolumes(asked), ({ volumes }) => ({
-          volumes: asked.pageToken ? (volumes as Volume[]).slice(1) : volumes,
+          volumes: asked.pageToken ? (volumes as object[]).slice(1) : volumes,
         })),
     }),
   },
@@ -26,7 +25,7 @@ export const lists = {
     operations: right => ({
       listVolumes: asked =>
         changed(right.listVolumes(asked), ({ volumes }) => ({
-          volumes: (volumes as Volume[]).toReversed(),
+          volumes: (volumes as object[]).toReversed(),
         })),
     }),
   },
@@ -82,7 +81,7 @@ export const lists = {
     caughtBy: 'FL-8.3-1',
     needs: 'restart',
     operations(right, disk) {
-      for (const { id } of disk.list<Volume>('volume')) disk.remove('volume', id);
+      for (const volume of disk.list('volume')) disk.remove(volume);
       return { getVolume: asked => right.getVolume(asked) };
     },
   },

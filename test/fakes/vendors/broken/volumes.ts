@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Problem } from '../../../../examples/vendor-hono/problem.ts';
-import type { Volume } from '../../../../examples/vendor-hono/volumes.ts';
-import { changed, type Breakage, type Members } from './breakage.ts';
+import { changed, volumeNamed, type Breakage, type Members } from './breakage.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -11,10 +10,10 @@ export const volumes = {
     wrong: 'creating again makes a second volume',
     caughtBy: 'FL-3.2-1',
     operations: (right, disk) => ({
-      createVolume(asked) {
-        const answer = right.createVolume(asked);
-        const found = disk.find<Volume>('volume', asked.volumeId);
-        if (answer[0] === 200 && found) disk.put('volume', { ...found, id: `${found.id}-2` });
+      async createVolume(asked) {
+        const answer = await right.createVolume(asked);
+        const found = disk.find(volumeNamed(asked.volumeId));
+        if (answer[0] === 200 && found) disk.put({ ...found, id: `${found.id}-2` });
         return answer;
       },
     }),
@@ -25,8 +24,8 @@ export const volumes = {
     operations: right => {
       const readyAt = new Map<string, number>();
       return {
-        createVolume(asked) {
-          const answer = right.createVolume(asked);
+        async createVolume(asked) {
+          const answer = await right.createVolume(asked);
           if (answer[0] === 201) readyAt.set(asked.volumeId, Date.now() + 1_000);
           return answer;
         },
@@ -41,9 +40,9 @@ export const volumes = {
     wrong: 'another size for the same URL is INVALID_ARGUMENT',
     caughtBy: 'FL-3.2-2',
     operations: right => ({
-      createVolume(asked) {
+      async createVolume(asked) {
         try {
-          return right.createVolume(asked);
+          return await right.createVolume(asked);
         } catch (error) {
           if (!(error instanceof Problem) || error.code !== 'ALREADY_EXISTS') throw error;
           throw new Problem('INVALID_ARGUMENT', error.message);
@@ -58,7 +57,7 @@ export const volumes = {
       createVolume(asked) {
         const { requiredBytes = 0 } = asked.body;
         const isBetween = requiredBytes > mebibyte && requiredBytes % mebibyte > 0;
-        if (!isBetween || disk.find('volume', asked.volumeId)) return right.createVolume(asked);
+        if (!isBetween || disk.find(volumeNamed(asked.volumeId))) return right.createVolume(asked);
         const body = { ...asked.body, requiredBytes: requiredBytes - (requiredBytes % mebibyte) };
         return right.createVolume({ ...asked, body });
       },
@@ -79,7 +78,7 @@ export const volumes = {
     caughtBy: 'FL-3.2-3',
     operations: (right, disk) => ({
       createVolume(asked) {
-        const found = disk.find('volume', asked.volumeId);
+        const found = disk.find(volumeNamed(asked.volumeId));
         return found ? right.getVolume(asked) : right.createVolume(asked);
       },
     }),
@@ -88,12 +87,12 @@ export const volumes = {
     wrong: 'a request that is refused for its parameters leaves a volume',
     caughtBy: 'FL-3.1-7',
     operations: right => ({
-      createVolume(asked) {
+      async createVolume(asked) {
         try {
-          return right.createVolume(asked);
+          return await right.createVolume(asked);
         } catch (error) {
           const { parameters: _, mutableParameters: _mutable, ...body } = asked.body;
-          if (asked.body.parameters) right.createVolume({ ...asked, body });
+          if (asked.body.parameters) await right.createVolume({ ...asked, body });
           throw error;
         }
       },
@@ -112,7 +111,7 @@ export const volumes = {
     caughtBy: 'FL-3.4-2',
     operations: (right, disk) => ({
       deleteVolume(asked) {
-        disk.require('volume', asked.volumeId);
+        disk.require(volumeNamed(asked.volumeId));
         return right.deleteVolume(asked);
       },
     }),
@@ -122,7 +121,7 @@ export const volumes = {
     caughtBy: 'FL-3.4-3',
     operations: (_, disk) => ({
       deleteVolume({ volumeId }) {
-        disk.remove('volume', volumeId);
+        disk.remove(volumeNamed(volumeId));
         return [204];
       },
     }),
@@ -170,9 +169,9 @@ export const volumes = {
     caughtBy: 'FL-3.5-2',
     operations: (right, disk) => ({
       expandVolume(asked) {
-        const volume = disk.require<Volume>('volume', asked.volumeId);
+        const volume = disk.require(volumeNamed(asked.volumeId));
         const { requiredBytes = volume.sizeBytes } = asked.body;
-        if (requiredBytes < volume.sizeBytes) disk.put('volume', { ...volume, sizeBytes: requiredBytes });
+        if (requiredBytes < volume.sizeBytes) disk.put({ ...volume, sizeBytes: requiredBytes });
         return right.expandVolume(asked);
       },
     }),
@@ -182,7 +181,7 @@ export const volumes = {
     caughtBy: 'FL-3.5-2',
     operations: (right, disk) => ({
       expandVolume(asked) {
-        const { sizeBytes } = disk.require<Volume>('volume', asked.volumeId);
+        const { sizeBytes } = disk.require(volumeNamed(asked.volumeId));
         const { requiredBytes = 0 } = asked.body;
         const body = requiredBytes === sizeBytes ? { requiredBytes: sizeBytes + mebibyte } : asked.body;
         return right.expandVolume({ ...asked, body });
@@ -203,9 +202,9 @@ export const volumes = {
     isHasty: true,
     operations: (right, disk) => ({
       async createVolume(asked) {
-        const isThere = disk.find('volume', asked.volumeId) !== undefined;
+        const isThere = disk.find(volumeNamed(asked.volumeId)) !== undefined;
         await setTimeout(20);
-        if (!isThere && disk.find('volume', asked.volumeId))
+        if (!isThere && disk.find(volumeNamed(asked.volumeId)))
           throw new Problem('ALREADY_EXISTS', 'there is a volume already');
         return right.createVolume(asked);
       },

@@ -168,9 +168,9 @@ test('durations are counted in the bucket that they belong to', t => {
   const { observeRpc, render } = createMetrics();
   for (const durationMs of [5, 6, 120_000, 120_001]) {
     nowMs = 0;
-    const ended = observeRpc('Probe');
+    const { end } = observeRpc('Probe');
     nowMs = durationMs;
-    ended('OK');
+    end('OK');
   }
   const lines = render([]).split('\n');
   const buckets = lines.filter(line => line.startsWith('fairlead_node_rpc_duration_seconds_bucket'));

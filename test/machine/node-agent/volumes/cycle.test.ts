@@ -47,6 +47,23 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   });
 }
 
+test(
+  'a volume whose unmount is refused stays in use, and is unstaged when it is not used',
+  real(),
+  async t => {
+    const { bench, agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+    await stage(agent, request);
+    const user = openSync(`${request.stagingPath}/file`, 'w');
+    await assert.rejects(unstage(agent, request), { code: 'UNAVAILABLE' });
+    await publish(agent, request);
+    writeFileSync(user, 'data');
+    closeSync(user);
+    assert.equal(readFileSync(`${request.targetPath}/file`, 'utf8'), 'data');
+    await takeDown(agent, request);
+    assert.deepEqual(loopDevicesOf(bench.directory), []);
+  },
+);
+
 test('a block volume is its own device, and keeps what is written', real(), async t => {
   const { bench, agent, request } = await openVolume(openRealBench(t), { capability: block });
   await putUp(agent, request);

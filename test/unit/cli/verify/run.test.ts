@@ -47,7 +47,7 @@ test("a server that holds others' volumes is left alone, unless told", async t =
   );
 });
 
-test('what an earlier run has left is removed', async t => {
+test('what an earlier run has left is removed, and what one has that may still go on is not', async t => {
   const { options, client } = await startRight(t);
   const volumeId = 'a.verify-s1-left';
   const { capabilities } = volumeSpec('x');
@@ -57,8 +57,16 @@ test('what an earlier run has left is removed', async t => {
   assert.ok(capability);
   const body = { capability, readonly: false };
   await client.attachVolume({ volumeId, nodeId: 'n', body }, inTime());
-  assert.deepEqual((await verify({ ...options, only: ['FL-7.1-1'] })).left, []);
-  assert.deepEqual((await client.listVolumes({}, inTime())).volumes, []);
+  const [old, young] = [2 * 3_600_000, 0].map(agoMs => `a.verify-7s1-${(Date.now() - agoMs).toString(36)}-1`);
+  for (const id of [old, young])
+    await client.createVolume({ volumeId: String(id), body: volumeSpec(`of-${id}`) }, inTime());
+  const report = await verify({ ...options, only: ['FL-6.1-1', 'FL-7.1-1'] });
+  assert.deepEqual([failed(report), report.left], [[], []]);
+  const { volumes } = await client.listVolumes({}, inTime());
+  assert.deepEqual(
+    volumes.map(({ id }) => id),
+    [young],
+  );
 });
 
 test('a run that is interrupted removes what it made', async t => {

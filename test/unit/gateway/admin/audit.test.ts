@@ -4,7 +4,7 @@ import { audit } from '../../../../gateway/admin/audit.ts';
 import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
-import { clusters, makeGateway, type Gateway } from '../../../harness/gateway-harness.ts';
+import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway-harness.ts';
 import { attach, create, hour, newVolume, makeFaultyGateway, snapshot } from '../faulty-gateway.ts';
 
 async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string[]> {
@@ -113,4 +113,34 @@ test('an audit of whatever many findings reads a hundred rows at a time, and for
   assert.deepEqual((await audit(options)).findings, []);
   assert.deepEqual(await findingTable.select(gateway.engine.reader, {}), []);
   assert.ok(most <= 100, `${most} rows at a time`);
+});
+
+test('a pool that cannot be asked is named, the others are audited, and what was found of it keeps its age', async t => {
+  const dead = await openMemory();
+  const fails = { is: false };
+  const list = async function* () {
+    if (fails.is) throw new Error('unreachable');
+    yield* dead.list?.() ?? [];
+  };
+  const main = await openMemory();
+  const gateway = await makeGateway(t, { pools: { dead: { ...dead, list }, main } });
+  await dead.create(newVolume('a.orphan'));
+  await main.create(newVolume('a.other'));
+  await audit({ ...gateway, stuckAfterMs: 0 });
+  await gateway.engine.transaction(sql =>
+    sql.run('update findings set first_seen_ms = first_seen_ms - ?', hour),
+  );
+  fails.is = true;
+  const { findings, unasked } = await audit({ ...gateway, stuckAfterMs: 0 });
+  assert.deepEqual(
+    findings.map(({ pool, id }) => [pool, id]),
+    [['main', 'a.other']],
+  );
+  assert.deepEqual(
+    unasked.map(({ pool }) => pool),
+    ['dead'],
+  );
+  fails.is = false;
+  const [found] = (await audit({ ...gateway, stuckAfterMs: 0 })).findings;
+  assert.ok(found?.id === 'a.orphan' && found.ageMs >= hour);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { Problem } from '../../../../src/api/problem.ts';
 import { clusters, mounted } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 import { makeFaultyGateway } from '../faulty-gateway.ts';
@@ -93,4 +94,20 @@ test('an attach that did not end goes on, whatever becomes of the node', async t
   await assert.rejects(attach('one'), isProblem('UNAVAILABLE'));
   await nodes.put(cluster, 'n1', { topology: away, maxVolumes: 1 });
   assert.equal((await attach('one')).attachment.state, 'attached');
+});
+
+test('a node stays until each storage that must know its nodes has forgotten it', async t => {
+  const gateway = await open(t);
+  const told: string[] = [];
+  let isDown = true;
+  gateway.backend.forgetNode = async ({ nodeId }) => {
+    if (isDown) throw new Problem('UNAVAILABLE', 'the storage does not answer');
+    told.push(nodeId);
+  };
+  await assert.rejects(gateway.nodes.delete(cluster, 'n1'), isProblem('UNAVAILABLE'));
+  assert.equal((await gateway.nodes.get(cluster, 'n1')).id, 'n1');
+  isDown = false;
+  await gateway.nodes.delete(cluster, 'n1');
+  assert.deepEqual(told, ['n1']);
+  await assert.rejects(gateway.nodes.get(cluster, 'n1'), isProblem('NOT_FOUND'));
 });

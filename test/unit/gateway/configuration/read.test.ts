@@ -61,7 +61,7 @@ extra: 1
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.pools\.slow: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.volumes: too small/,
-    /^11: operators\.keys: /,
+    /^11: operators: has none of "keys", "readers" and "oidc"$/,
     /^12: extra: is not known$/,
   ];
   const found = faults.map(fault => fault.replace(`${join(directory, 'gateway.yaml')}:`, '')).sort(byLine);
@@ -72,7 +72,13 @@ extra: 1
 const config = (text: string): Files => ({ 'gateway.yaml': text });
 const change = (from: string, to: string): Files => config(sound.replace(from, to));
 const keys = (key: object): Files => ({ 'a.jwks.json': JSON.stringify({ keys: [key] }) });
+const account = 'subject: system:serviceaccount:a:b, keys: discovery';
 const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
+  [
+    'a cluster that has no keys',
+    change('keys: a.jwks.json, ', ''),
+    /:6: clusters\.east: has neither "keys" nor/,
+  ],
   ['no YAML', config('pools: ['), /gateway\.yaml:\d+: /],
   ['two documents', config(`${sound}---\n{}\n`), /gateway\.yaml:\d+: /],
   ['a name that is there twice', config('pools: {}\npools: {}\n'), /:2: .*unique/],
@@ -82,6 +88,25 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
   ['a list', config('[1]'), /gateway\.yaml: /],
   ['no pool', config('pools: {}'), /:1: pools: at least one pool is needed$/],
   ['a prototype', change('files:', '__proto__:'), /"__proto__" is not known$/],
+  ...(
+    [
+      ['an account that is none', 'issuer: x, subject: fairlead, keys: k', 'subject: is not system:'],
+      ['an issuer that has no address', `issuer: kubernetes, ${account}`, 'issuer: "kubernetes" is not'],
+      [
+        'an issuer in the clear',
+        `issuer: http://192.0.2.1, ${account}`,
+        'issuer: "http.*" is another machine',
+      ],
+      ['an account without keys', 'issuer: x, subject: system:serviceaccount:a:b', 'keys: '],
+    ] as const
+  ).map(
+    ([name, entry, says]) =>
+      [
+        name,
+        change('keys: a.jwks.json', `serviceAccount: { ${entry} }`),
+        new RegExp(`:6: clusters\\.east\\.serviceAccount\\.${says}`),
+      ] as const,
+  ),
   [
     'no topology key',
     change('csi.fairlead.dev/zone', '-'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { poll } from '../../../../src/lib/concurrency.ts';
+import type { LogFields } from '../../../../src/lib/log.ts';
 import { test } from 'node:test';
 import { readWaitMs } from '../../../../gateway/http/handle.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
@@ -128,7 +129,8 @@ test('work that takes longer than the caller waits is 202 with what there is, an
     const release = backend.hold(method);
     for (const prefer of ['respond-async, wait=0', 'wait=0']) {
       const early = await ask(route, { body, headers: { prefer } });
-      assert.deepEqual([early.status, early.body['state']], [202, state], route);
+      const retryAfter = early.headers.get('retry-after');
+      assert.deepEqual([early.status, early.body['state'], retryAfter], [202, state, '1'], route);
     }
     release();
     const { status } = await ask(route, { body });
@@ -143,12 +145,35 @@ test('a failure after 202 is logged, and the same call tries again', async t => 
   const release = backend.hold('create');
   backend.failNext('create', 'before', new Error('unreachable'));
   await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1'), headers: { prefer: 'wait=0' } });
-  assert.equal(logLines.length, 0);
+  assert.match(logLines.join('\n'), /^info answered [^\n]+"code":"ACCEPTED"[^\n]+$/);
   release();
   await operations.idle();
   const look = () => logLines.find(line => line.includes('UNAVAILABLE'));
   assert.ok(await poll(look, { everyMs: 5, timeoutMs: 10_000 }));
   assert.equal((await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') })).status, 201);
+});
+
+test('each request is one line of the log, with the ids by which the caller knows it', async t => {
+  const { ask, logLines } = await makeGateway(t);
+  const trace = 'c'.repeat(32);
+  const headers = { 'x-request-id': 'r-1', traceparent: `00-${trace}-${'d'.repeat(16)}-01` };
+  await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1'), headers });
+  await ask('GET /v1/volumes/a.none', { headers });
+  await ask('GET /v1/volumes');
+  const said = logLines.map(line => line.slice(0, line.indexOf(' {')));
+  assert.deepEqual(said, ['info answered', 'info refused', 'info answered']);
+  const lines = logLines.map(line => JSON.parse(line.slice(line.indexOf('{'))) as LogFields);
+  const known = { requestId: 'r-1', traceId: trace, cluster: 'a' };
+  assert.partialDeepStrictEqual(lines, [
+    { route: 'PUT /v1/volumes/a.pvc-1', code: 'OK', status: 201, ...known },
+    { route: 'GET /v1/volumes/a.none', code: 'NOT_FOUND', status: 404, ...known },
+    { route: 'GET /v1/volumes', code: 'OK', status: 200, cluster: 'a' },
+  ]);
+  for (const line of lines) {
+    assert.match(line.traceId ?? '', /^[0-9a-f]{32}$/);
+    assert.ok((line.durationMs ?? -1) >= 0);
+  }
+  assert.notEqual(lines[2]?.traceId, trace);
 });
 
 test('Prefer says how long to wait, within bounds', () => {

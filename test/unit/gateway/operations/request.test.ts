@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { currentRequest, type CurrentRequest } from '../../../../gateway/operations/request.ts';
+import { readTraceparent } from '../../../../src/lib/trace.ts';
 import { clusters, makeGateway, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
@@ -35,17 +36,19 @@ test('requests that are worked on at once are told apart wherever they are', asy
   for (const [id, request] of seen)
     assert.partialDeepStrictEqual(request, {
       requestId: id.replace('.', '-'),
-      caller: id.startsWith('a') ? clusters.a : clusters.b,
+      caller: { cluster: id.startsWith('a') ? clusters.a : clusters.b },
       traceparent,
     });
   assert.equal(currentRequest(), undefined);
 });
 
-test('what is no traceparent is none, and what the gateway does by itself is no request', async t => {
+test('what is no traceparent begins a trace, and what the gateway does by itself is no request', async t => {
   const { ask, seen, volumes } = await makeWatched(t);
   const headers = { traceparent: traceparent.toUpperCase() };
   await ask('PUT /v1/volumes/a.one', { body: volumeSpec('one'), headers });
-  assert.equal(seen.get('a.one')?.traceparent, undefined);
+  const begun = seen.get('a.one')?.traceparent ?? '';
+  assert.equal(readTraceparent(begun), begun);
+  assert.ok(!begun.includes('a'.repeat(32)));
   assert.ok(seen.get('a.one')?.requestId);
   await volumes.create(clusters.a, 'a.two', volumeSpec('two'));
   assert.ok(seen.has('a.two'));

@@ -210,3 +210,12 @@ test('settings that cannot be meant are refused', () => {
   assert.ok(rest.settings.safeParse({ ...bad[1], allowHttp: true }).success);
   for (const one of bad) assert.ok(!rest.settings.safeParse(one).success, JSON.stringify(one));
 });
+
+test('a volume that the storage made elsewhere than was asked is not taken', async t => {
+  const [here, there] = [{ zone: 'a' }, { zone: 'b' }];
+  const answer = json(201, { ...made, topology: [there] });
+  const { backend } = await openRest(t, [answer, answer]);
+  await assert.rejects(backend.create({ ...asked, topologies: [here] }), isProblem('UNAVAILABLE'));
+  const { segments } = await backend.create({ ...asked, topologies: [here, there] });
+  assert.deepEqual(segments, there);
+});

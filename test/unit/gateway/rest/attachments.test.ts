@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { json, sampleVolume } from '../../../fakes/storage-api.ts';
 import { mounted } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import { openRest } from './open-rest.ts';
+import { offer, openRest } from './open-rest.ts';
 
 const volume = { id: 'a.pvc-1', nonce: 'n1' };
 const vendorId = 'gateway.acme.a.pvc-1.n1';
@@ -23,4 +23,13 @@ test('a volume that grew after it was attached is attached with the size that it
 test('a volume that is smaller than it was said to be is not attached', async t => {
   const { backend } = await openRest(t, [json(201, attached), json(200, made)]);
   await assert.rejects(backend.attach(grown, access), isProblem('UNAVAILABLE'));
+});
+
+test('a storage that must know its nodes is told of one that left, and another is not', async t => {
+  const nodes = { ...offer, features: ['nodes'] } as unknown as typeof offer;
+  const { backend, api } = await openRest(t, [{ status: 204 }], { offered: nodes });
+  await backend.forgetNode?.({ cluster: 'a', nodeId: 'n1' });
+  const { method, url } = api.received[2] ?? {};
+  assert.deepEqual([method, url], ['DELETE', '/v1/nodes/a.n1']);
+  assert.equal((await openRest(t, [])).backend.forgetNode, undefined);
 });

@@ -14,7 +14,7 @@ import { silentLog } from '../../../../src/lib/log.ts';
 import { json, problem, startStorageApi, type StorageApi } from '../../../fakes/storage-api.ts';
 import { makeIdentity } from '../../../fakes/vendors/far-gateway.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
 const refused = problem('UNAUTHENTICATED', 'the token has expired');
@@ -135,3 +135,13 @@ function makeCertificate(directory: string, name: string): void {
   const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
   execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'ignore' });
 }
+
+test('a certificate that cannot be read is named', async t => {
+  const directory = temporaryDirectory(t);
+  const opening = open(t, directory, { url: 'https://127.0.0.1:1', token: 'x', tls: { ca: 'no-such.pem' } });
+  writeFileSync(join(directory, 'x'), 'token');
+  await assert.rejects(
+    opening,
+    isProblemThat('UNAVAILABLE', /"[^"]*no-such\.pem" cannot be read \(ENOENT\)/),
+  );
+});

@@ -82,3 +82,22 @@ test('while one pool does not answer, the volumes of others are listed', async t
   await volumes.delete(clusters.a, 'a.ill');
   await assert.rejects(list(), isProblem('UNAVAILABLE'));
 });
+
+test('a pool that does not answer is asked about few of its volumes for a page', async t => {
+  let asked = 0;
+  const volumeHealth = (): Promise<never> => {
+    asked += 1;
+    return Promise.reject(new Error('unreachable'));
+  };
+  const pools = { dead: { ...(await openMemory()), volumeHealth }, well: await openMemory() };
+  const { volumes, health } = await makeGateway(t, { pools });
+  for (let index = 0; index < 100; index++)
+    await volumes.create(
+      clusters.a,
+      `a.dead-${index}`,
+      volumeSpec(`dead-${index}`, { parameters: { pool: 'dead' } }),
+    );
+  await volumes.create(clusters.a, 'a.well', volumeSpec('well', { parameters: { pool: 'well' } }));
+  assert.deepEqual(await health.list(clusters.a, { limit: 9 }), { volumes: [] });
+  assert.ok(asked < 20, `${asked} of 100`);
+});

@@ -171,6 +171,31 @@ test('a block volume that was mounted by hand at its staging path is left as it 
   assert.deepEqual(bench.host.state.mounts, [mount]);
 });
 
+test('a volume that is mounted anew after its unmount was refused keeps its device until it is unstaged', async () => {
+  const { bench, request, agent } = await open('ext4');
+  const { state } = bench.host;
+  await stage(agent, request);
+  state.extra.set('umount', () => 32);
+  await assert.rejects(unstage(agent, request), { code: 'UNAVAILABLE' });
+  state.extra.clear();
+  state.mounts = state.mounts.map(mount => ({ ...mount, options: ['ro'] }));
+  await stage(agent, request);
+  assert.equal(state.mounts.length, 1);
+  await unstage(agent, request);
+  assertClean(bench.host);
+});
+
+test('a device that cannot be released beside the unmount is released after it', async () => {
+  const { bench, request, agent } = await open('ext4');
+  await stage(agent, request);
+  const refusing = withCommands(agent, (command, args) => {
+    const isMounted = bench.host.state.mounts.length > 0;
+    return command === 'losetup' && args.includes('--detach') && isMounted ? { status: 1 } : undefined;
+  });
+  await unstage(refusing, request);
+  assertClean(bench.host);
+});
+
 test('unstage at another path names the path at which the volume is staged', async () => {
   const { request, agent } = await open();
   await stage(agent, request);

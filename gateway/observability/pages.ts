@@ -1,28 +1,20 @@
 import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import {
-  createCounter,
-  createHistogram,
-  readRows,
-  renderMetrics,
-  sample,
-  type Row,
-} from '../../src/lib/metrics.ts';
+import { readRows, renderMetrics, sample, type Row } from '../../src/lib/metrics.ts';
 import { startPages } from '../../src/lib/pages.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Engine } from '../store.ts';
-import { sumReserved } from '../tables/reservations.ts';
-
-/** Begins to measure a request; what is returned ends it. */
-export type ObserveRequest = () => (method: string, route: string, status: number) => void;
+import type { Metrics } from './metrics.ts';
+import { readPools, readStore } from './state.ts';
 
 /** What is shown, and where. */
 type ObservabilityOptions = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly engine: Engine;
   readonly pools: Pools;
+  readonly metrics: Metrics;
   /** What is wrong with key files now. */
   readonly keyFaults: () => readonly unknown[];
   /** How far this clock is from what the store was told last. */
@@ -34,21 +26,16 @@ const storeTimeoutMs = 2_000;
 
 /**
  * Serves `/healthz` (200 while the process answers), `/readyz` (200 while its store does, too) and `/metrics`, whose
- * labels are routes, statuses and pools: no id, and no name of a cluster.
+ * labels are operations, codes, pools and names of clusters: no id.
  */
 export async function startObservability({ listen, log, ...shown }: ObservabilityOptions) {
-  const { engine, pools, keyFaults, skewMs } = shown;
-  const [outcomes, durations] = [createCounter(), createHistogram()];
+  const { engine, pools, metrics, keyFaults, skewMs } = shown;
   const readMetrics = async (): Promise<string> => {
-    const reserved = pools
-      .all()
-      .map(async ({ name }) => sample({ pool: name }, await sumReserved(engine.reader, name, undefined)));
     const rows: readonly Row[] = [
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
-      ['fairlead_gateway_pool_reserved_bytes', 'What is reserved of a pool.', await Promise.all(reserved)],
       [
         'fairlead_gateway_key_faults',
-        'Faults in key files, for which tokens are refused.',
+        'Faults in key files, for which tokens are refused, and issuers whose keys cannot be read.',
         keyFaults().length,
       ],
       [
@@ -56,26 +43,17 @@ export async function startObservability({ listen, log, ...shown }: Observabilit
         'How far the clock was ahead of what the store was told last, or, negative, behind.',
         skewMs() / 1_000,
       ],
+      ...(await readPools(pools)),
+      ...(await readStore(engine.reader)),
     ];
-    return renderMetrics([
-      durations.show('fairlead_gateway_request_duration_seconds', 'How long requests took.'),
-      outcomes.show('fairlead_gateway_requests_total', 'Requests that were answered, by status.'),
-      ...readRows(rows),
-    ]);
+    return renderMetrics([...metrics.show(), ...readRows(rows)]);
   };
   const pages = new Map([
     ['/healthz', async () => ({ status: 200, text: 'ok\n' })],
     ['/readyz', () => describeReadiness(engine)],
     ['/metrics', async () => ({ status: 200, text: await readMetrics() })],
   ]);
-  const observe: ObserveRequest = () => {
-    const ended = durations.start();
-    return (method, route, status) => {
-      ended(`method="${method}",route="${route}"`);
-      outcomes.count(`method="${method}",route="${route}",status="${status}"`);
-    };
-  };
-  return { ...(await startPages(listen, pages, log)), observe };
+  return startPages(listen, pages, log);
 }
 
 async function describeReadiness(engine: Engine) {

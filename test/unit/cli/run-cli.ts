@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commands } from '../../src/cli/commands.ts';
-import { runCommand } from '../../src/cli/run.ts';
-import type { ServedGateway } from './served-gateway.ts';
+import { commands } from '../../../src/cli/commands.ts';
+import { runCommand } from '../../../src/cli/run.ts';
+import type { ServedGateway } from '../../harness/served-gateway.ts';
 
 /** What a command wrote, and its exit status. */
 export type CliResult = { readonly status: number; readonly stdout: string; readonly stderr: string };

@@ -1,0 +1,31 @@
+import { whileObserved } from '../../src/api/problem.ts';
+import type { Observe } from '../../src/lib/trace.ts';
+import type { Backend } from '../backend.ts';
+import { currentRequest, withRequest } from '../operations/request.ts';
+import { layAround } from '../pools/around.ts';
+import type { Engine } from '../store.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The backend; each of its calls is observed by its method, and what it asks of others is part of that. */
+export function observeBackend(backend: Backend, observe: Observe): Backend {
+  return layAround(backend, ({ method }, run) => {
+    const request = currentRequest();
+    const observed = observe(method, request?.traceparent);
+    const { traceparent } = observed;
+    const isSame = !request || traceparent === request.traceparent;
+    return whileObserved(observed, isSame ? run : () => withRequest({ ...request, traceparent }, run));
+  });
+}
+
+/** The engine; its reads and transactions are counted. */
+export function observeEngine(engine: Engine, observe: Metrics['observeStore']): Engine {
+  return {
+    reader: {
+      all: (...query) =>
+        whileObserved({ traceparent: undefined, end: observe('read') }, () => engine.reader.all(...query)),
+    },
+    transaction: work =>
+      whileObserved({ traceparent: undefined, end: observe('transaction') }, () => engine.transaction(work)),
+    close: () => engine.close(),
+  };
+}

@@ -1,0 +1,145 @@
+import type { PoolClient, QueryResult } from 'pg';
+import { unavailableProblem, type Problem } from '../../../src/api/problem.ts';
+import type { Sql, SqlRow, SqlValue } from '../../store.ts';
+import { reasonOf, toQuery } from './query.ts';
+
+/** How long the server may take for what was sent, in milliseconds; then the connection is given up. */
+const answerMs = 15_000;
+
+/** How many rows of the locks there are for each kind: two resources that share one only wait for each other. */
+const bucketCount = 1_024;
+
+/** In which order kinds are locked that are asked for together; whatever else there is comes before them. */
+const order = ['group', 'snapshot', 'volume', 'node', 'pool', 'cluster'];
+
+const clock = '(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms';
+
+/** Writes, where `for update` would do on PostgreSQL: other engines that speak its protocol hold on to nothing else. */
+const locking = `insert into locks (kind, bucket) values (?, ?)
+  on conflict (kind, bucket) do update set bucket = excluded.bucket returning ${clock}`;
+
+/** What a transaction that was begun can do, and how it ends. */
+export type Transaction = {
+  readonly sql: Sql;
+  /** Resolves once what was changed is durable; rejects when it is not, or when nobody knows. */
+  commit(): Promise<void>;
+  /** Undoes what was changed. False when the connection is of no use any more. */
+  rollback(): Promise<boolean>;
+  /** Why the first statement that failed did; undefined while none has. */
+  failure(): unknown;
+};
+
+/**
+ * Begins a transaction. What need not be answered for the work to go on (the begin, locks, writes) is sent together with
+ * what must, so that it costs no way to the server of its own.
+ */
+export function beginOn(client: PoolClient): Transaction {
+  const queue: (() => Promise<void>)[] = [];
+  const held = new Set<string>();
+  let wanted: (readonly [kind: string, bucket: number])[] = [];
+  let [isBegun, isSending] = [false, false];
+  let failure: unknown;
+  /** How far the server's clock is ahead of this process's. */
+  let aheadMs: Promise<number> | undefined;
+
+  function add(text: string, values: readonly SqlValue[]): Promise<QueryResult<SqlRow>> {
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<SqlRow>>();
+    queue.push(() =>
+      client.query<SqlRow>(toQuery(text, values)).then(resolve, (error: unknown) => {
+        failure ??= error;
+        reject(failedProblem(failure));
+      }),
+    );
+    // Whoever does not wait for it learns it from the commit.
+    promise.catch(() => undefined);
+    return promise;
+  }
+
+  /** After the locks that were asked for before it. */
+  function queueUp(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<SqlRow>> {
+    if (!isBegun) void add('begin isolation level read committed, read write', []);
+    isBegun = true;
+    const locks = wanted.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
+    wanted = [];
+    for (const lock of locks) aheadMs = add(locking, lock).then(toAheadMs);
+    aheadMs?.catch(() => undefined);
+    return add(text, values);
+  }
+
+  function ask(text: string, values?: readonly SqlValue[]): Promise<QueryResult<SqlRow>> {
+    // What is asked for together is sent together.
+    if (!isSending) process.nextTick(send);
+    isSending = true;
+    return queueUp(text, values);
+  }
+
+  function send(): void {
+    isSending = false;
+    const { stream } = client.connection;
+    stream.cork();
+    const sent = queue.splice(0).map(one => one());
+    stream.uncork();
+    void answerOf(client, Promise.all(sent));
+  }
+
+  return {
+    failure: () => failure,
+    sql: {
+      all: async (text, ...values) => (await ask(text, values)).rows,
+      run: async (text, ...values) => (await ask(text, values)).rowCount ?? 0,
+      write: async (text, ...values) => void queueUp(text, values),
+      async lock(kind, id) {
+        const bucket = bucketOf(id);
+        if (!held.has(`${kind} ${bucket}`)) wanted.push([kind, bucket]);
+        held.add(`${kind} ${bucket}`);
+      },
+      async now() {
+        if (wanted.length > 0 || !aheadMs) aheadMs = ask(`select ${clock}`).then(toAheadMs);
+        return Math.round((await aheadMs) + performance.now());
+      },
+    },
+    async commit() {
+      if (!isBegun) return;
+      const { command } = await ask('commit');
+      // Where a statement before has failed, nothing is committed.
+      if (command !== 'COMMIT') throw failedProblem(failure);
+    },
+    async rollback() {
+      queue.length = 0;
+      if (isBegun && isUsableAfter(failure)) await ask('rollback').catch(() => undefined);
+      return isUsableAfter(failure);
+    },
+  };
+}
+
+/** The answer to what was sent; the connection is given up when that does not come. */
+export async function answerOf<T>(client: PoolClient, answer: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), answerMs);
+  try {
+    return await answer;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function toAheadMs({ rows: [row] }: QueryResult<SqlRow>): number {
+  return Number(row?.['now_ms']) - performance.now();
+}
+
+/** A mistake in a statement, a rule of the tables, a lock that took too long, or another transaction in its way. */
+function isUsableAfter(failure: unknown): boolean {
+  return failure === undefined || /^(2[23]...|42...|40001|40P01|55P03)$/.test(reasonOf(failure));
+}
+
+/** UNAVAILABLE: what was asked is not done, or nobody knows. */
+export function failedProblem(failure: unknown): Problem {
+  return unavailableProblem(`the store cannot be used now (${reasonOf(failure)})`, failure);
+}
+
+/** The same for the same id in all gateways (FNV-1a). */
+function bucketOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < id.length; index++)
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193) >>> 0;
+  return hash % bucketCount;
+}

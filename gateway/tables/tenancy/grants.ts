@@ -1,0 +1,34 @@
+import type { Reader } from '../../store.ts';
+import { boolean, table, text, type RecordOf } from '../table.ts';
+
+const columns = {
+  /** The cluster that may use the volume. */
+  cluster: text(),
+  volumeId: text(),
+  access: text<'read-only' | 'read-write'>(),
+  /** It is being taken back: nothing new is attached by it. */
+  revoking: boolean(),
+};
+
+/** A volume that its owner shares with another cluster. */
+export type GrantRecord = RecordOf<typeof columns>;
+
+/** All grants. Of a volume that has some, the record says so: see `shared`. */
+export const grantTable = table('grants', {
+  key: ['cluster', 'volumeId'],
+  columns,
+  indexes: ['grants_by_volume on grants (volume_id)'],
+});
+
+/** With whom the volume is shared, by cluster. */
+export function findGrants(sql: Reader, volumeId: string): Promise<readonly GrantRecord[]> {
+  return grantTable.select(sql, { volumeId }, 'order by cluster');
+}
+
+/** At most `limit` of what the cluster was granted whose ids come after `afterId`, by id. */
+export function listGrants(
+  sql: Reader,
+  { cluster, afterId, limit }: { readonly cluster: string; readonly afterId: string; readonly limit: number },
+): Promise<readonly GrantRecord[]> {
+  return grantTable.select(sql, { cluster }, 'and volume_id > ? order by volume_id limit ?', afterId, limit);
+}

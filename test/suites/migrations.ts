@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import type { Engine } from '../../gateway/store.ts';
+import { migrate, schemaVersion, tables } from '../../gateway/tables/schema.ts';
+import type { MakeDatabase } from './store.ts';
+
+/** What a database is asked for all that it says of its tables and indexes, but for defaults and the order of columns. */
+export type Catalog = readonly string[];
+
+const directory = join(import.meta.dirname, 'migrations');
+const versions = globSync(`${directory}/*.sql`)
+  .map(file => Number(basename(file, '.sql')))
+  .sort((a, b) => a - b);
+
+/** What the tables of a version were, one statement a line. */
+const statementsOf = (version: number): readonly string[] =>
+  readFileSync(join(directory, `${version}.sql`), 'utf8')
+    .trim()
+    .split(';\n');
+
+/** The statement without the spaces that nobody sees. */
+const toLine = (statement: string): string => statement.replaceAll(/\s+/g, ' ').replace(/;$/, '');
+
+/** What `migrate` must do on every engine; `skip` says why it cannot be tested here. */
+export function testMigrations(
+  make: MakeDatabase,
+  { catalog, skip = false }: { readonly catalog: Catalog; readonly skip?: string | false },
+): void {
+  test('the tables are made once, and found by the next start', { skip }, async t => {
+    const engine = await (await make(t)).open();
+    const id = await migrate(engine);
+    await addNode(engine);
+    assert.equal(await migrate(engine), id);
+    assert.equal((await engine.reader.all('select * from nodes')).length, 1);
+  });
+
+  test('gateways that start at once on a new store all find the same', { skip }, async t => {
+    const database = await make(t);
+    const engines = await Promise.all([database.open(), database.open(), database.open()]);
+    const ids = await Promise.all(engines.map(migrate));
+    assert.equal(new Set(ids).size, 1);
+    for (const engine of engines) assert.deepEqual(await engine.reader.all('select * from volumes'), []);
+  });
+
+  test('a store that a newer gateway has changed is refused with one line', { skip }, async t => {
+    const engine = await (await make(t)).open();
+    await migrate(engine);
+    await engine.transaction(sql => sql.run('update schema_version set version = 99'));
+    await assert.rejects(
+      migrate(engine),
+      /^Error: the store has schema version 99, but this gateway knows none after \d+$/,
+    );
+  });
+
+  for (const version of versions)
+    test(`a store of version ${version} becomes what a new one is, and keeps its rows`, { skip }, async t => {
+      const fresh = await (await make(t)).open();
+      await migrate(fresh);
+      const database = await make(t);
+      const old = await database.open();
+      await openOld(old, version);
+      const others = await Promise.all([database.open(), database.open()]);
+      await Promise.all([old, ...others].map(migrate));
+      assert.deepEqual(await describe(old, catalog), await describe(fresh, catalog));
+      assert.equal((await old.reader.all('select * from nodes')).length, 1);
+    });
+
+  test('a gateway that dies after any step leaves what the next start goes on from', { skip }, async t => {
+    const database = await make(t);
+    const engine = await database.open();
+    await openOld(engine, versions[0] ?? 0);
+    for (const version of versions.slice(1)) {
+      await assert.rejects(migrate(endAfterOne(engine)), /died/);
+      assert.equal((await engine.reader.all('select version from schema_version'))[0]?.['version'], version);
+    }
+    await migrate(engine);
+  });
+}
+
+test('what the tables of this version are is kept for the versions after it', () => {
+  const current = tables.flatMap(({ ddl }) => ddl).map(toLine);
+  assert.deepEqual(statementsOf(schemaVersion).map(toLine), current, current.join(';\n'));
+});
+
+/** Makes the tables of a version, with a node in them. */
+export async function openOld(engine: Engine, version: number): Promise<void> {
+  await engine.transaction(async sql => {
+    for (const statement of statementsOf(version)) await sql.run(toLine(statement));
+    await sql.run('create table schema_version (version integer not null)');
+    await sql.run('insert into schema_version (version) values (?)', version);
+  });
+  await addNode(engine);
+}
+
+function addNode(engine: Engine): Promise<number> {
+  return engine.transaction(sql =>
+    sql.run("insert into nodes (cluster, node_id, spec) values ('a', 'n1', '{}')"),
+  );
+}
+
+/** The engine of a gateway that dies after its first transaction. */
+function endAfterOne(engine: Engine): Engine {
+  let isFirst = true;
+  return {
+    ...engine,
+    async transaction(work) {
+      if (!isFirst) throw new Error('died');
+      isFirst = false;
+      return engine.transaction(work);
+    },
+  };
+}
+
+async function describe({ reader }: Engine, catalog: Catalog): Promise<readonly string[]> {
+  const rows = await Promise.all(catalog.map(query => reader.all(query)));
+  return rows
+    .flat()
+    .map(row => Object.values(row).join(' '))
+    .sort();
+}

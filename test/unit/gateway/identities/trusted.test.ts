@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JWK } from 'jose';
+import { createTrust, type TrustedKeys } from '../../../../gateway/configuration/trust.ts';
+import type { PublicKey } from '../../../../gateway/configuration/keys.ts';
+import { createAuthenticate, type Authenticate } from '../../../../gateway/http/auth.ts';
+import { callers, createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
+import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { account, makeIssuerKey, signAs, type Otherwise } from './issuer.ts';
+
+/** What every kubeadm calls its issuer. */
+const issuer = 'https://kubernetes.default.svc.cluster.local';
+const [rsa, other, elliptic] = await Promise.all([
+  makeIssuerKey('one'),
+  makeIssuerKey('one'),
+  makeIssuerKey('two', 'ES256'),
+]);
+const [ed, small] = [await makeIssuerKey('three', 'EdDSA'), await makeIssuerKey('four', 'PS256')];
+const nowS = Math.floor(Date.now() / 1_000);
+
+for (const key of [rsa, elliptic])
+  test(`a service account's token by ${key.alg} is its cluster's controller's, again and again`, async () => {
+    const authenticate = await authenticateWith({ a: [rsa.publicJwk, elliptic.publicJwk] });
+    const token = await signAs(issuer, key);
+    for (let time = 0; time < 3; time++)
+      assert.deepEqual(await authenticate(`Bearer ${token}`), { ...callers['a'], subject: account });
+  });
+
+const badClaims: readonly (readonly [name: string, claims: Otherwise, says: RegExp])[] = [
+  ['another issuer', { iss: `${issuer}/` }, /its "iss" is nobody's/],
+  ['no issuer', { iss: undefined }, /its "iss" is nobody's/],
+  ['another audience', { aud: ['https://kubernetes.default.svc'] }, /"aud" is not accepted/],
+  ['an audience beside ours', { aud: ['fairlead', 'vault'] }, /"aud" is not accepted/],
+  ['no audience', { aud: undefined }, /"aud" is missing/],
+  ['another subject', { sub: 'system:serviceaccount:fairlead:default' }, /"sub" is not accepted/],
+  ['a subject that begins as ours', { sub: `${account}2` }, /"sub" is not accepted/],
+  ['no subject', { sub: undefined }, /"sub" is not accepted/],
+  ['a time that is over', { iat: nowS - 120, exp: nowS - 60 }, /has expired \("exp"\)/],
+  ['no end', { exp: undefined }, /"exp" is missing/],
+  ['a lifetime of a year', { exp: nowS + 31_536_000 }, /"exp" is more than 86400 seconds/],
+  ['a start to come', { nbf: nowS + 600 }, /"nbf" is not accepted/],
+];
+for (const [name, claims, says] of badClaims)
+  test(`a service account's token with ${name} is refused, and what is wrong is named`, async () => {
+    const authenticate = await authenticateWith({ a: [rsa.publicJwk], b: [elliptic.publicJwk] });
+    await assertRefused(authenticate, await signAs(issuer, rsa, claims), says);
+  });
+
+const confusions: Readonly<Record<string, () => Promise<string>>> = {
+  "another key's signature under the kid": () => signAs(issuer, other),
+  'an algorithm that is not for issuers': () => signAs(issuer, ed),
+  'another algorithm of the same key': () =>
+    signAs(issuer, { ...small, publicJwk: { ...small.publicJwk, kid: 'four' } }),
+  'no signature': async () => unsigned(await signAs(issuer, rsa), { alg: 'none', kid: 'one' }),
+  'the public key as an HMAC secret': () =>
+    signAs(issuer, { ...rsa, alg: 'HS256', privateKey: Buffer.from(String(rsa.publicJwk.n)) as never }),
+  'a key in its own header': async () => signAs(issuer, other, { header: { jwk: other.publicJwk } }),
+  'an address of keys in its header': async () =>
+    signAs(issuer, other, { header: { jku: 'http://127.0.0.1:1/' } }),
+};
+for (const [name, make] of Object.entries(confusions))
+  test(`a service account's token with ${name} is refused`, async () => {
+    const all = [rsa, ed, small].map(({ publicJwk: { alg: _alg, ...key } }) => key);
+    await assertRefused(await authenticateWith({ a: all }), await make(), /"kid"|not signed|malformed/);
+  });
+
+test("RS256 is not for a caller's own keys, nor EdDSA for an issuer's", async () => {
+  const signer = await createSigner('a');
+  const authenticate = await authenticateWith({ a: [rsa.publicJwk] }, { a: signer });
+  await assertRefused(authenticate, await signAs('a', rsa, { header: { kid: signer.kid } }), /"kid"/);
+  await assertRefused(authenticate, await signer.sign({ iss: issuer, sub: account }), /"kid"/);
+  assert.equal((await authenticate(`Bearer ${await signer.sign()}`)).cluster?.name, 'a');
+});
+
+test('clusters that share the name of an issuer, and a kid, are told apart by their keys', async () => {
+  const authenticate = await authenticateWith({ a: [rsa.publicJwk], b: [other.publicJwk] });
+  for (const [key, name] of [
+    [rsa, 'a'],
+    [other, 'b'],
+  ] as const)
+    assert.equal((await authenticate(`Bearer ${await signAs(issuer, key)}`)).cluster?.name, name);
+  const stranger = await makeIssuerKey('one');
+  await assertRefused(authenticate, await signAs(issuer, stranger), /not signed with the key/);
+  const says = /"sub" is not accepted/;
+  await assertRefused(authenticate, await signAs(issuer, other, { sub: 'somebody' }), says);
+});
+
+test("another cluster's own key may bear the kid of a service account's, and spoils nothing", async () => {
+  const signer = await createSigner('b');
+  const named = { ...signer, publicJwk: { ...signer.publicJwk, kid: 'one' } };
+  const authenticate = await authenticateWith({ a: [rsa.publicJwk] }, { b: named });
+  assert.equal((await authenticate(`Bearer ${await signAs(issuer, rsa)}`)).cluster?.name, 'a');
+  assert.equal((await authenticate(`Bearer ${await signer.sign({}, { kid: 'one' })}`)).cluster?.name, 'b');
+});
+
+test('a key that another cluster has for the same account stays with it, however it is written', async () => {
+  const n = Buffer.concat([Buffer.alloc(1), Buffer.from(String(rsa.publicJwk.n), 'base64url')]).toString(
+    'base64',
+  );
+  for (const copy of [rsa.publicJwk, { ...rsa.publicJwk, n }]) {
+    const faults: string[] = [];
+    const report = (fault: string): void => void faults.push(fault);
+    const first = trustOf({ b: [rsa.publicJwk] }, report);
+    const both = trustOf({ a: [copy, elliptic.publicJwk], b: [rsa.publicJwk] }, report, first);
+    assert.deepEqual(faults, [
+      'a: the key with kid "one" is enrolled for the same issuer and subject already',
+    ]);
+    const authenticate = authenticateBy(both);
+    assert.equal((await authenticate(`Bearer ${await signAs(issuer, rsa)}`)).cluster?.name, 'b');
+    assert.equal((await authenticate(`Bearer ${await signAs(issuer, elliptic)}`)).cluster?.name, 'a');
+  }
+});
+
+test('two accounts of one cluster are two callers, though they share its keys', async () => {
+  const subject = 'system:serviceaccount:other:controller';
+  const entries = [entryOf('a', [rsa.publicJwk]), { ...entryOf('b', [rsa.publicJwk]), subjects: [subject] }];
+  const authenticate = authenticateBy(
+    createTrust(entries, ({ caller }) => assert.fail(caller.cluster?.name)),
+  );
+  assert.equal((await authenticate(`Bearer ${await signAs(issuer, rsa)}`)).cluster?.name, 'a');
+  const token = await signAs(issuer, rsa, { sub: subject });
+  assert.equal((await authenticate(`Bearer ${token}`)).cluster?.name, 'b');
+});
+
+test('an account may have an audience of its own, and then the one of the gateway is none', async () => {
+  const entry = { ...entryOf('a', [rsa.publicJwk]), audience: 'https://storage.example' };
+  const authenticate = authenticateBy(createTrust([entry], () => assert.fail()));
+  const token = await signAs(issuer, rsa, { aud: 'https://storage.example' });
+  assert.equal((await authenticate(`Bearer ${token}`)).cluster?.name, 'a');
+  await assertRefused(authenticate, await signAs(issuer, rsa), /"aud" is not accepted/);
+});
+
+type Keys = Readonly<Record<string, readonly JWK[]>>;
+
+function entryOf(name: string, keys: readonly JWK[]): TrustedKeys {
+  const caller = callers[name] ?? assert.fail(name);
+  return { caller, issuer, subjects: [account], keys: keys as readonly PublicKey[] };
+}
+
+function trustOf(keys: Keys, report: (fault: string) => void, last?: ReturnType<typeof createTrust>) {
+  const entries = Object.entries(keys).map(([name, own]) => entryOf(name, own));
+  return createTrust(entries, ({ caller }, fault) => report(`${caller.cluster?.name}: ${fault}`), last);
+}
+
+async function authenticateWith(
+  keys: Keys,
+  signers: Readonly<Record<string, Signer>> = {},
+): Promise<Authenticate> {
+  const { trusted } = trustOf(keys, assert.fail);
+  const enrolment = { ...(await enrol(signers)), trusted };
+  return createAuthenticate(() => enrolment, 'fairlead');
+}
+
+function authenticateBy({ trusted }: ReturnType<typeof createTrust>): Authenticate {
+  const enrolment = { keySet: () => assert.fail(), owners: new Map(), trusted };
+  return createAuthenticate(() => enrolment, 'fairlead');
+}
+
+/** The detail says what is wrong, and nothing of the token. */
+async function assertRefused(authenticate: Authenticate, token: string, says: RegExp): Promise<void> {
+  await assert.rejects(authenticate(`Bearer ${token}`), (error: Error) => {
+    assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
+    assert.ok(!token.split('.').some(part => part !== '' && error.message.includes(part)));
+    return true;
+  });
+}
+
+function unsigned(token: string, header: object): string {
+  return `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${token.split('.')[1]}.`;
+}
