@@ -33,3 +33,25 @@ test('a storage that must know its nodes is told of one that left, and another i
   assert.deepEqual([method, url], ['DELETE', '/v1/nodes/a.n1']);
   assert.equal((await openRest(t, [])).backend.forgetNode, undefined);
 });
+
+test('each operation on a volume is one request to its storage', async t => {
+  const steps = [
+    json(201, made),
+    json(201, attached),
+    { status: 204 },
+    json(200, { ...made, sizeBytes: grown.sizeBytes }),
+    { status: 204 },
+  ];
+  const { backend, api } = await openRest(t, steps);
+  const asked = { requiredBytes: made.sizeBytes, limitBytes: 0, parameters: {}, capabilities: [mounted] };
+  await backend.create({ ...volume, ...asked });
+  await backend.attach({ ...grown, sizeBytes: made.sizeBytes }, access);
+  await backend.detach(volume, 'n1');
+  await backend.expand?.(grown, { requiredBytes: grown.sizeBytes, limitBytes: 0 });
+  await backend.delete(volume);
+  const [path, at] = [`/v1/volumes/${vendorId}`, `/v1/volumes/${vendorId}/attachments/a.n1`];
+  assert.deepEqual(
+    api.received.slice(2).map(({ method, url }) => `${method} ${url}`),
+    [`PUT ${path}`, `PUT ${at}`, `DELETE ${at}`, `PUT ${path}/size`, `DELETE ${path}`],
+  );
+});
