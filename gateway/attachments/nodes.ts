@@ -49,9 +49,10 @@ export function createNodes({
      * FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. It stays until each storage that
      * must know its nodes has forgotten it: the same call asks again those that did not answer.
      */
-    async delete({ name: cluster }: Cluster, nodeId: string): Promise<void> {
+    async delete({ name: cluster, pools: allowed }: Cluster, nodeId: string): Promise<void> {
       await requireUnused(engine.reader, { cluster, nodeId });
-      for (const { backend } of pools.all()) await backend.forgetNode?.({ cluster, nodeId });
+      for (const { name, backend } of pools.all())
+        if (allowed?.includes(name) ?? true) await backend.forgetNode?.({ cluster, nodeId });
       await operations.change(deed('delete', cluster, nodeId), async sql => {
         await lockNode(sql, { cluster, nodeId });
         await requireUnused(sql, { cluster, nodeId });

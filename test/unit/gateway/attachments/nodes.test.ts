@@ -104,6 +104,9 @@ test('a node stays until each storage that must know its nodes has forgotten it'
     if (isDown) throw new Problem('UNAVAILABLE', 'the storage does not answer');
     told.push(nodeId);
   };
+  await gateway.nodes.put(clusters.b, 'n1', {});
+  // A storage that the cluster may not use knows none of its nodes.
+  await gateway.nodes.delete({ ...clusters.b, pools: [] }, 'n1');
   await assert.rejects(gateway.nodes.delete(cluster, 'n1'), isProblem('UNAVAILABLE'));
   assert.equal((await gateway.nodes.get(cluster, 'n1')).id, 'n1');
   isDown = false;
