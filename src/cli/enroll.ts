@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { controllerSettings } from '../controller/config.ts';
 import { keySetOf, makeKey } from '../controller/key.ts';
 import { makeDirectories } from '../lib/directories.ts';
-import { httpUrl, list, text } from '../lib/parsers.ts';
+import { parseJson } from '../lib/json.ts';
+import { choice, httpUrl, list, text } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 
 /** All settings of `fairlead enroll`. */
@@ -25,28 +26,90 @@ export const enrollSettings = {
   dir: { doc: 'where the files are written', parse: (value: string) => resolve(text(value)), default: '.' },
   namespace: { doc: 'the namespace of the chart in the cluster', parse: text, default: 'fairlead' },
   secret: { doc: 'the name of the Secret with the key', parse: text, default: 'fairlead-key' },
+  'service-account': {
+    doc: "the tokens of the controller's service account say who it is: no key is made",
+    parse: choice('true', 'false'),
+    default: 'false',
+    isSwitch: true,
+  },
+  account: { doc: 'the name of that service account', parse: text, default: 'fairlead-controller' },
+  issuer: {
+    doc: "the issuer of the cluster's tokens, as kubectl get --raw /.well-known/openid-configuration has it",
+    parse: text,
+    default: 'https://kubernetes.default.svc.cluster.local',
+  },
+  'issuer-keys': {
+    doc: 'JWKS file with the keys of that issuer, beside gateway.yaml, as kubectl get --raw /openid/v1/jwks gives it; or discovery: the gateway asks the issuer; without it: NAME.issuer.jwks.json',
+    parse: text,
+    optional: true,
+  },
 } as const;
 
-/** Makes a cluster's key pair, and what its Helm release and the gateway need of it. */
+/** Makes what a cluster's Helm release and the gateway need so that they know each other. */
 export const enrollCommand = {
   settings: enrollSettings,
   operands: ['cluster'],
   run: enroll,
 };
 
-/** Writes three files, none of which may be there, and prints the entry for gateway.yaml. */
-async function enroll(config: SettingsOf<typeof enrollSettings>): Promise<void> {
-  const { cluster, dir } = config;
-  const key = await makeKey(`${cluster}-${crypto.randomUUID().slice(0, 8)}`);
+/** Writes files, none of which may be there, and prints the entry for gateway.yaml. */
+async function enroll(config: Enrolling): Promise<void> {
+  const { cluster, dir, pools } = config;
+  const { files, entry } = await (config['service-account'] === 'true' ? byAccount : byKey)(config);
   await makeDirectories(dir);
-  const files = {
-    [`${cluster}.secret.yaml`]: secretOf(config, JSON.stringify(key)),
-    [`${cluster}.jwks.json`]: `${keySetOf(key)}\n`,
-    [`${cluster}.values.yaml`]: valuesOf(config, keySetOf(key)),
-  };
   for (const [name, content] of Object.entries(files)) await writeNew(join(dir, name), content);
-  const entry = { keys: `${cluster}.jwks.json`, ...(config.pools && { pools: config.pools }) };
-  process.stdout.write(`clusters:\n  ${cluster}: ${JSON.stringify(entry)}\n`);
+  const whole = { ...entry, ...(pools && { pools }) };
+  process.stdout.write(`clusters:\n  ${cluster}: ${JSON.stringify(whole)}\n`);
+}
+
+/** The files by their names, and what the gateway has for the cluster. */
+type Enrolled = { readonly files: Readonly<Record<string, string>>; readonly entry: object };
+
+async function byKey(config: Enrolling): Promise<Enrolled> {
+  const { cluster, secret } = config;
+  const key = await makeKey(`${cluster}-${crypto.randomUUID().slice(0, 8)}`);
+  const keySet = keySetOf(key);
+  return {
+    files: {
+      [`${cluster}.secret.yaml`]: secretOf(config, JSON.stringify(key)),
+      [`${cluster}.jwks.json`]: `${keySet}\n`,
+      [`${cluster}.values.yaml`]: valuesOf(
+        config,
+        { existingSecret: secret },
+        { keySet: JSON.parse(keySet) },
+      ),
+    },
+    entry: { keys: `${cluster}.jwks.json` },
+  };
+}
+
+async function byAccount(config: Enrolling): Promise<Enrolled> {
+  const { cluster, dir, namespace, account, issuer, gateway } = config;
+  const keys = config['issuer-keys'] ?? `${cluster}.issuer.jwks.json`;
+  const named = { issuer, subject: `system:serviceaccount:${namespace}:${account}` };
+  const isFile = keys !== 'discovery';
+  // The gateway of the release gets the file's content; a hosted one has the file beside gateway.yaml.
+  const isContained = isFile && gateway === undefined;
+  const own = isContained ? { keySet: await readKeySet(resolve(dir, keys)) } : { keys };
+  if (isFile && !isContained) process.stderr.write(`next: kubectl get --raw /openid/v1/jwks > ${keys}\n`);
+  const values = valuesOf(
+    config,
+    { serviceAccountToken: { enabled: true } },
+    { serviceAccount: { ...named, ...own } },
+  );
+  return {
+    files: { [`${cluster}.values.yaml`]: values },
+    entry: { serviceAccount: { ...named, keys } },
+  };
+}
+
+async function readKeySet(path: string): Promise<object> {
+  const content = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Error(`"${path}" cannot be read (${code}): kubectl get --raw /openid/v1/jwks > ${path}`);
+  });
+  const keySet = parseJson(content) as { readonly keys?: unknown } | undefined;
+  if (!Array.isArray(keySet?.keys)) throw new Error(`"${path}" is no JWKS`);
+  return keySet;
 }
 
 /** A file that is there may be all that is left of a key in use. */
@@ -73,15 +136,15 @@ stringData:
 `;
 }
 
-function valuesOf({ cluster, gateway, secret, pools }: Enrolling, keySet: string): string {
-  const name = JSON.stringify(cluster);
-  const values = `# Values of the Helm chart for this cluster.
-cluster:
-  name: ${name}
-  existingSecret: ${JSON.stringify(secret)}
-gateway:
-`;
-  if (gateway !== undefined) return `${values}  url: ${JSON.stringify(gateway)}\n`;
-  const entry = `${pools ? `      pools: ${JSON.stringify(pools)}\n` : ''}      keySet: ${keySet}\n`;
-  return `${values}  enabled: true\n  clusters:\n    ${name}:\n${entry}`;
+/** Values for the cluster's release: how it is known, and where its gateway is, or what a gateway in it knows of it. */
+function valuesOf({ cluster, gateway, pools }: Enrolling, known: object, entry: object): string {
+  const clusters = { [cluster]: { ...entry, ...(pools && { pools }) } };
+  const served = gateway === undefined ? { enabled: true, clusters } : { url: gateway };
+  const parts = `cluster:\n${linesOf({ name: cluster, ...known })}gateway:\n${linesOf(served)}`;
+  return `# Values of the Helm chart for this cluster.\n${parts}`;
+}
+
+function linesOf(values: object): string {
+  const lines = Object.entries(values).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}\n`);
+  return lines.join('');
 }

@@ -10,6 +10,7 @@ import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { makeIssuerKey, signAs } from '../../unit/gateway/identities/issuer.ts';
 
 const helm = findHelm();
 
@@ -69,24 +70,65 @@ test('the private key is in the Secret alone, which its owner alone can read, an
   assert.equal(read(dir, 'east.secret.yaml'), secret);
 });
 
+test('a cluster is enrolled by its service account without any key, and the gateway takes the printed entry', async t => {
+  const dir = temporaryDirectory(t);
+  const account = ['--service-account', '--namespace', 'storage', '--account', 'csi'];
+  const { status, stdout } = await enroll(dir, 'west', ...account, '--gateway', 'https://storage.example');
+  assert.equal(status, 0);
+  assert.deepEqual(readdirSync(dir), ['west.values.yaml']);
+  const key = await makeIssuerKey('one');
+  writeFileSync(join(dir, 'west.issuer.jwks.json'), JSON.stringify({ keys: [key.publicJwk] }));
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, `pools: { a: { backend: memory } }\n${stdout}`);
+  const store = join(dir, 'store.sqlite');
+  const gateway = startChild('gateway', { listen: '127.0.0.1:0', store, config, 'log-level': 'error' });
+  t.after(() => gateway.close());
+  const { gateway: url = '' } = await gateway.ready;
+  const token = () =>
+    signAs('https://kubernetes.default.svc.cluster.local', key, { sub: 'system:serviceaccount:storage:csi' });
+  const client = createClient({ url, token });
+  t.after(() => client.close());
+  const { volumes } = await client.listVolumes({}, { deadlineMs: Date.now() + 60_000 });
+  assert.deepEqual(volumes, []);
+});
+
+test("for a gateway in the cluster the issuer's keys are needed, and nothing is written without them", async t => {
+  const dir = temporaryDirectory(t);
+  const { status, stderr } = await enroll(dir, 'west', '--service-account');
+  assert.equal(status, 1);
+  assert.match(stderr, /kubectl get --raw \/openid\/v1\/jwks/);
+  assert.deepEqual(readdirSync(dir), []);
+});
+
 const skip = helm === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';
 
+const hosted = ['--gateway', 'https://storage.example:7700'];
+const byAccount = ['--service-account', '--issuer', 'https://kubernetes.default.svc'];
 for (const [where, argv] of [
-  ['a hosted gateway', ['--gateway', 'https://storage.example:7700']],
+  ['a hosted gateway', hosted],
   ['a gateway in the cluster', ['--pools', 'fast']],
+  ['a service account at a hosted gateway', [...byAccount, ...hosted]],
+  ['a service account at a gateway in the cluster', [...byAccount, '--issuer-keys', 'keys.json']],
 ] as const)
   test(`the chart takes the values that are written for ${where}`, { skip }, async t => {
     const dir = temporaryDirectory(t);
-    await enroll(dir, 'east', ...argv, '--secret', 'own');
+    writeFileSync(
+      join(dir, 'keys.json'),
+      JSON.stringify({ keys: [{ kty: 'RSA', kid: 'x', n: 'AQAB', e: 'AQAB' }] }),
+    );
+    const { status } = await enroll(dir, 'east', ...argv, '--secret', 'own');
+    assert.equal(status, 0);
     const values = parse(read(dir, 'east.values.yaml')) as { gateway: object };
     const pools = { fast: { backend: 'memory' } };
     const text = stringify({ ...values, gateway: { ...values.gateway, pools } });
     const documents = parseAllDocuments(await renderChart(helm ?? '', text)).map(one => one.toString());
     const deployment = documents.find(one => one.includes('kind: Deployment')) ?? '';
     assert.match(deployment, /--cluster=east/);
-    assert.match(deployment, /secretName: own/);
+    const isByAccount = where.includes('account');
+    assert.match(deployment, isByAccount ? /path: token\n/ : /secretName: own/);
+    assert.doesNotMatch(deployment, isByAccount ? /secretName|--key-file/ : /--token-file/);
     assert.equal(
       documents.some(one => one.includes('kind: StatefulSet')),
-      where === 'a gateway in the cluster',
+      where.endsWith('a gateway in the cluster'),
     );
   });
