@@ -105,7 +105,7 @@ const controller = group('the controller with the CSI sidecars', {
     tolerations: [{ key: 'CriticalAddonsOnly', operator: 'Exists' }],
     graceSeconds: 30,
   }),
-  port: count('the port of its /healthz', 8084),
+  port: count('the port of its /healthz and /metrics', 8084),
   annotations: named('annotations of the Deployment'),
   topologySpreadConstraints: listAsIs('how replicas are spread; empty: over nodes, as far as there are'),
   updateStrategy: asIs('how it is replaced'),

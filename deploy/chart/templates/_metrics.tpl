@@ -3,6 +3,7 @@
 {{- if .Values.metrics.enabled -}}
 {{- if .Values.controller.enabled }}
 controller: {{- include "fairlead.sidecarPorts" . | nindent 2 }}
+  health: {{ .Values.controller.port }}
 {{- end }}
 {{- if not (include "fairlead.isRemote" .) }}
 {{- if .Values.node.enabled }}

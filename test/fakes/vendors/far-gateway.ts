@@ -8,7 +8,7 @@ import type { Backend, BackendPlugin } from '../../../gateway/backend.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { startGateway, type GatewayOptions } from '../../../gateway/main.ts';
 import { createIdentity, type OwnIdentity } from '../../../gateway/pools/identity.ts';
-import { silentLog } from '../../../src/lib/log.ts';
+import { silentLog, type Log } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import type { Content } from '../../suites/backend-fixtures.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
@@ -20,10 +20,17 @@ export type GatewayFile = {
   readonly clusters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly flags?: readonly string[];
   readonly plugins?: GatewayOptions['plugins'];
+  readonly log?: Log;
 };
 
 /** A gateway on a port; it ends with the test, or by `close`. */
-export type Served = { readonly url: string; readonly directory: string; close(): Promise<void> };
+export type Served = {
+  readonly url: string;
+  /** Where its metrics are served, when the flags say so. */
+  readonly metrics: string | undefined;
+  readonly directory: string;
+  close(): Promise<void>;
+};
 
 /** Starts a gateway of this configuration, in a directory of its own unless one is given. */
 export async function serve(
@@ -31,7 +38,7 @@ export async function serve(
   file: GatewayFile,
   directory = temporaryDirectory(t),
 ): Promise<Served> {
-  const { flags = [], plugins, ...content } = file;
+  const { flags = [], plugins, log = silentLog, ...content } = file;
   const at = (name: string): string => join(directory, name);
   writeFileSync(at('gateway.yaml'), JSON.stringify(content));
   const argv = [
@@ -45,11 +52,12 @@ export async function serve(
   ];
   const { values, faults } = readSettings(gatewaySettings, { argv, env: {} });
   if (!values) throw new Error(faults?.join('\n'));
-  const running = await startGateway(values, silentLog, plugins ? { plugins } : {});
+  const running = await startGateway(values, log, plugins ? { plugins } : {});
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= running.close());
   t.after(close);
-  return { url: running.ready['gateway'] ?? '', directory, close };
+  const { gateway: url = '', metrics } = running.ready;
+  return { url, metrics, directory, close };
 }
 
 /** The identity of a gateway of this name, and the file of its public keys. */

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { chart, findHelm, renderChart, snapshotOf, valueSets } from '../../../deploy/render.ts';
@@ -216,17 +215,4 @@ test('every value changes what is rendered', { skip }, async () => {
     if (!isUsed) unused.push(path.join('.'));
   }
   assert.deepEqual(unused, []);
-});
-
-test('the dashboards ask for metrics that the programs have', () => {
-  const sources = globSync('{gateway/http,node-agent/plugin,src/lib}/*.ts')
-    .map(file => readFileSync(file, 'utf8'))
-    .join('\n');
-  const asked = globSync(`${chart}/dashboards/*.json`)
-    .flatMap(file => readFileSync(file, 'utf8').match(/(fairlead|process)_\w+/g) ?? [])
-    .map(name => name.replace(/_bucket$/, ''));
-  assert.deepEqual(
-    asked.filter(name => !sources.includes(`'${name}'`)),
-    [],
-  );
 });
