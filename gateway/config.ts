@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { isClusterName } from '../src/api/ids.ts';
 import { choice, durationMs, hostPort, longDurationMs, text } from '../src/lib/parsers.ts';
-import { logLevelSetting, type SettingsOf } from '../src/lib/settings.ts';
+import { logLevelSetting, otlpEndpointSetting, type SettingsOf } from '../src/lib/settings.ts';
 
 /** Shorter claims end while their process is only slow, in milliseconds. */
 const leastLeaseMs = 200;
@@ -75,6 +75,7 @@ export const gatewaySettings = {
     parse: lease,
     default: '15s',
   },
+  'otlp-endpoint': otlpEndpointSetting,
   'log-level': logLevelSetting,
 } as const;
 

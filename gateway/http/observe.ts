@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { allOperations } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { newTraceparent, readTraceparent } from '../../src/lib/trace.ts';
+import { newTraceparent, readTraceparent } from '../../src/lib/tracing/trace.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { logRequest, type Env } from './respond.ts';
 

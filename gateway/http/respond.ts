@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
-import { traceIdOf } from '../../src/lib/trace.ts';
+import { traceIdOf } from '../../src/lib/tracing/trace.ts';
 import { callerName, type Caller } from '../tenancy/caller.ts';
 import { overloaded } from '../tenancy/turns.ts';
 

@@ -1,5 +1,5 @@
 import { createCalls, createCounter, type Metric } from '../../src/lib/metrics.ts';
-import { createObserve, type Observe, type Tracer } from '../../src/lib/trace.ts';
+import { createObserve, type Observe, type Tracer } from '../../src/lib/tracing/trace.ts';
 
 /** What the gateway counts of its work, and records as spans where there is a tracer. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -23,6 +23,7 @@ export function createMetrics(tracer?: Tracer) {
         count: method => backendCalls.start(`pool="${pool}",method="${method}"`),
         kind: 'internal',
         tracer,
+        prefix: `${pool} `,
       }),
     /** Begins a read or a transaction; what is returned ends it. */
     observeStore: (kind: 'read' | 'transaction') => storeCalls.start(`kind="${kind}"`),

@@ -1,5 +1,5 @@
 import { whileObserved } from '../../src/api/problem.ts';
-import type { Observe } from '../../src/lib/trace.ts';
+import type { Observe } from '../../src/lib/tracing/trace.ts';
 import type { Backend } from '../backend.ts';
 import { currentRequest, withRequest } from '../operations/request.ts';
 import { layAround } from '../pools/around.ts';

@@ -5,7 +5,7 @@ import {
   renderMetrics,
   type Metric,
 } from '../../src/lib/metrics.ts';
-import type { Observe } from '../../src/lib/trace.ts';
+import type { Observe } from '../../src/lib/tracing/trace.ts';
 import type { Host } from '../host.ts';
 import type { ObservePhase } from '../host/phases.ts';
 

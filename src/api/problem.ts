@@ -1,4 +1,4 @@
-import type { Observed } from '../lib/trace.ts';
+import type { Observed } from '../lib/tracing/trace.ts';
 
 /** Every error by its code, which decides: the gRPC number, the HTTP status (a hint), when it is used. */
 export const problemTable = {

@@ -2,7 +2,7 @@ import { isClusterName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
-import { allowHttpSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
+import { allowHttpSetting, logLevelSetting, otlpEndpointSetting, type SettingsOf } from '../lib/settings.ts';
 
 /** All settings of the controller. */
 export const controllerSettings = {
@@ -56,6 +56,7 @@ export const controllerSettings = {
   },
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
+  'otlp-endpoint': otlpEndpointSetting,
   'log-level': logLevelSetting,
 } as const;
 

@@ -5,6 +5,7 @@ import { serve, type Service } from '../csi/server.ts';
 import type { Running } from '../lib/lifecycle.ts';
 import type { Log } from '../lib/log.ts';
 import { requirePrivate } from '../lib/parsers.ts';
+import { openTracer } from '../lib/tracing/tracer.ts';
 import { createCapabilitySource, findDisagreements } from './capabilities.ts';
 import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';
@@ -20,7 +21,9 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   if (config['allow-http'] === 'false') requirePrivate(config.gateway);
   const token = await openTokens(config);
   await using opened = new AsyncDisposableStack();
-  const metrics = createMetrics();
+  const tracer = await openTracer('controller', config['otlp-endpoint'], log);
+  opened.defer(() => tracer?.close());
+  const metrics = createMetrics(tracer);
   const http = createClient({ url: config.gateway, token, observe: metrics.observeCall });
   opened.defer(() => http.close());
   const csi = loadCsi();

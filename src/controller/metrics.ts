@@ -1,5 +1,5 @@
 import { createCalls, type Metric } from '../lib/metrics.ts';
-import { createObserve, type Tracer } from '../lib/trace.ts';
+import { createObserve, type Tracer } from '../lib/tracing/trace.ts';
 
 /** What the controller counts of its work, and records as spans where there is a tracer. */
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -11,7 +11,7 @@ import {
 import { maxIdBytes } from '../api/ids.ts';
 import { asProblem, callerGone, invalidProblem, problemTable, type Problem } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
-import { readTraceparent, traceIdOf, type Observe } from '../lib/trace.ts';
+import { readTraceparent, traceIdOf, type Observe } from '../lib/tracing/trace.ts';
 
 /** What a handler knows of its call beside the request. */
 export type UnaryCall = {

@@ -9,7 +9,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
-import type { Observe } from '../lib/trace.ts';
+import type { Observe } from '../lib/tracing/trace.ts';
 import { clearSocketPath, fileIdentity, lockSocketPath } from '../lib/unix-socket.ts';
 import { toGrpcHandler, toGrpcStream, type Streaming, type Unary } from './call.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { logLevels } from './log.ts';
-import { choice } from './parsers.ts';
+import { choice, httpUrl } from './parsers.ts';
 
 // To import it is to load all that it would load late.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -48,6 +48,14 @@ export const allowHttpSetting = {
   parse: choice('true', 'false'),
   default: 'false',
   isSwitch: true,
+} as const;
+
+/** The setting of where spans are sent, the same in all programs that record some. */
+export const otlpEndpointSetting = {
+  doc: 'address of an OpenTelemetry collector that takes OTLP over HTTP, such as http://collector:4318, for traces; without it none are recorded',
+  parse: httpUrl,
+  optional: true,
+  variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
 } as const;
 
 const prefix = 'FAIRLEAD_';

@@ -17,6 +17,11 @@ export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
 }
 
+/** The id of the span in it. */
+export function spanIdOf(traceparent: string): string {
+  return traceparent.slice(36, 52);
+}
+
 /** A piece of work that is observed: its own calls are part of `traceparent`, and its end is told with a code. */
 export type Observed = { readonly traceparent: string | undefined; end(code: string): void };
 
@@ -38,13 +43,15 @@ type ObserveOptions = {
   readonly count: (name: string) => (code: string) => void;
   readonly kind: SpanKind;
   readonly tracer: Tracer | undefined;
+  /** What the name of a span begins with. */
+  readonly prefix?: string;
 };
 
 /** Observes by counting, and as spans where there is a tracer. What is part of no trace begins one. */
-export function createObserve({ count, kind, tracer }: ObserveOptions): Observe {
+export function createObserve({ count, kind, tracer, prefix = '' }: ObserveOptions): Observe {
   return (name, traceparent) => {
     const ended = count(name);
-    const span = tracer?.start(kind, name, traceparent);
+    const span = tracer?.start(kind, prefix + name, traceparent);
     return {
       traceparent: span?.traceparent ?? traceparent ?? newTraceparent(),
       end(code) {

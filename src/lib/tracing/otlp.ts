@@ -1,0 +1,70 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace, type Span } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { withinTime } from '../concurrency.ts';
+import type { Log } from '../log.ts';
+import { spanIdOf, traceIdOf, type Tracer } from './trace.ts';
+import { version } from '../version.ts';
+
+// Of the packages that this loads, 26 MB, nothing is loaded where no endpoint is set.
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
+const closeTimeoutMs = 2_000;
+/** What is no failure of a call. */
+const good = new Set(['OK', 'ACCEPTED']);
+
+/**
+ * Sends spans to an OpenTelemetry collector by OTLP over HTTP, in batches; `endpoint` is without /v1/traces. A span has a
+ * name, a code and times, and nothing else. What cannot be sent is lost, which is logged once.
+ */
+export function createTracer(program: string, endpoint: string, log: Log): Tracer {
+  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': `fairlead-${program}`, 'service.version': version }),
+    spanProcessors: [new BatchSpanProcessor({ exporter: reporting(exporter, log) })],
+  });
+  const tracer = provider.getTracer('fairlead');
+  return {
+    start(kind, name, traceparent) {
+      const span = tracer.startSpan(name, { kind: kinds[kind] }, contextOf(traceparent));
+      return {
+        traceparent: traceparentOf(span),
+        end(code) {
+          span.setAttribute('fairlead.code', code);
+          if (!good.has(code)) span.setStatus({ code: SpanStatusCode.ERROR, message: code });
+          span.end();
+        },
+      };
+    },
+    // A collector that does not answer holds up no end; what failed was logged.
+    close: async () => void (await withinTime(provider.shutdown().catch(ignore), closeTimeoutMs)),
+  };
+}
+
+function ignore(): void {}
+
+function contextOf(traceparent: string | undefined) {
+  if (traceparent === undefined) return ROOT_CONTEXT;
+  const traceFlags = Number.parseInt(traceparent.slice(-2), 16) & TraceFlags.SAMPLED;
+  const [traceId, spanId] = [traceIdOf(traceparent), spanIdOf(traceparent)];
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}
+
+function traceparentOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-0${traceFlags}`;
+}
+
+function reporting(exporter: SpanExporter, log: Log): SpanExporter {
+  let isFailing = false;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, result => {
+        if (result.error && !isFailing) log.warn('spans cannot be sent', { detail: result.error.message });
+        isFailing = result.error !== undefined;
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+}

@@ -1,0 +1,55 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+
+/** One span as it came, with the program that sent it. */
+export type Span = {
+  readonly service: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly status: { readonly code?: number };
+  readonly attributes: readonly { readonly key: string; readonly value: unknown }[];
+};
+
+type Sent = {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly { key: string; value: { stringValue?: string } }[] };
+    readonly scopeSpans: readonly { readonly spans: readonly Omit<Span, 'service'>[] }[];
+  }[];
+};
+
+/** What takes OTLP over HTTP, as JSON, as an OpenTelemetry collector does. */
+export type Collector = {
+  readonly url: string;
+  readonly spans: readonly Span[];
+  /** All that was sent, as it came. */
+  readonly bodies: readonly string[];
+};
+
+/** Starts one that ends with its test; it answers with `status`. */
+export async function startCollector(t: TestContext, status = 200): Promise<Collector> {
+  const spans: Span[] = [];
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const isGood = request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
+    if (isGood) bodies.push(body);
+    if (isGood && status === 200) spans.push(...readSpans(JSON.parse(body) as Sent));
+    response.writeHead(isGood ? status : 400, { 'content-type': 'application/json' }).end('{}');
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, bodies };
+}
+
+function readSpans({ resourceSpans }: Sent): readonly Span[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const name = resource.attributes.find(({ key }) => key === 'service.name');
+    const service = name?.value.stringValue ?? '';
+    return scopeSpans.flatMap(({ spans }) => spans.map(span => Object.assign(span, { service })));
+  });
+}
