@@ -15,6 +15,7 @@ import { heldBy, readHealth, type HealthNow } from './describe.ts';
 import { clusterOf, clusterSettings, listAll } from './get.ts';
 import { kinds, toQuota, usedOf, type Entry, type Kind, type KindName, type Query } from './kinds.ts';
 import { outputFormats, toOutput } from './output/formats.ts';
+import { toPlain } from './output/table.ts';
 import { toAge } from './output/values.ts';
 
 /** One thing that somebody waits for or should know, and what to do about it. */
@@ -60,7 +61,7 @@ export const explainCommand = gatewayCommand({ settings, operands: ['id'] }, asy
 });
 
 function toText({ what, todo }: Advice): string {
-  return `${what}\n${todo === undefined ? '' : `    ${todo}\n`}`;
+  return `${toPlain(what)}\n${todo === undefined ? '' : `    ${todo}\n`}`;
 }
 
 async function gather(connection: Connection, values: SettingsOf<typeof settings>): Promise<Facts> {

@@ -17,13 +17,13 @@ const colours: ReadonlyMap<string, Colour> = new Map([
   ...['waiting', 'removed'].map(state => [state, 'red'] as const),
 ]);
 
-/** Rows as columns for people, a line each; what is in a cell cannot steer a terminal, nor end its line. */
+/** Rows as columns for people, a line each. */
 export function renderTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
   { hasHeads = true, style = (_, text) => text, widths = [] }: TableOptions = {},
 ): string {
-  const plain = rows.map(row => row.map(toCell));
+  const plain = rows.map(row => row.map(toPlain));
   const lines = [...(hasHeads ? [heads] : []), ...plain];
   const wide = widthsOf(lines, widths);
   return lines
@@ -47,6 +47,7 @@ export function widthsOf(lines: readonly (readonly string[])[], least: readonly 
   );
 }
 
-function toCell(text: string): string {
+/** Text of others on one line of a terminal, which it cannot steer. */
+export function toPlain(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, '?');
 }

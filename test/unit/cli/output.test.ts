@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderTable } from '../../../src/cli/output/table.ts';
+import { toAge, toSize } from '../../../src/cli/output/values.ts';
+
+test('columns are as wide as their widest cell, and at least as before', () => {
+  const rows = [
+    ['a.long', 'ready'],
+    ['b', ''],
+  ];
+  assert.equal(renderTable(['id', 'state'], rows), 'id      state\na.long  ready\nb\n');
+  assert.equal(renderTable([], [['b', 'x']], { hasHeads: false, widths: [4] }), 'b     x\n');
+});
+
+test('what others wrote cannot steer the terminal, nor begin a line', () => {
+  const cell = '\u001B[31mred\u001B[0m \u001B]0;title\u0007two\nlines\u009B2J\r';
+  const table = renderTable(['fault'], [[cell]]);
+  assert.equal(table.split('\n').length, 3);
+  assert.doesNotMatch(table.replaceAll('\n', ''), /\p{Cc}/u);
+  assert.match(table, /red .*two\?lines/);
+});
+
+for (const [bytes, text] of [
+  [0, '0'],
+  [1_023, '1023'],
+  [1_024, '1Ki'],
+  [1_610_612_736, '1.5Gi'],
+  [2 ** 40 - 1, '1023.9Gi'],
+  [2 ** 53, '8Pi'],
+] as const)
+  test(`${bytes} bytes are ${text}`, () => assert.equal(toSize(bytes), text));
+
+for (const [ms, text] of [
+  [-5, '0s'],
+  [59_999, '59s'],
+  [60_000, '1m'],
+  [7_200_000, '2h'],
+  [200_000_000, '2d'],
+] as const)
+  test(`${ms} ms are ${text}`, () => assert.equal(toAge(ms), text));
