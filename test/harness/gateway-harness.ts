@@ -24,7 +24,8 @@ import { createServices, type Services } from '../../gateway/services.ts';
 import { createFaultyBackend, type FaultyBackend } from '../unit/gateway/faulty-backend.ts';
 import { openPlaced, type Space } from '../fakes/placed-backend.ts';
 import type { Engine } from '../../gateway/store.ts';
-import { openSqlite } from '../../gateway/stores/sqlite.ts';
+import { storeSetting } from '../../gateway/config.ts';
+import { openStore } from '../../gateway/stores/index.ts';
 import { createOperations, type Operations, type Step } from '../../gateway/operations/operation.ts';
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
 import type { Caller } from '../../gateway/tenancy/caller.ts';
@@ -35,6 +36,7 @@ import { problemTable, type ProblemCode } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
+import { storeIn } from './stores/store-in.ts';
 
 /** A directory that is removed when the test ends. */
 export function temporaryDirectory(t: TestContext): string {
@@ -132,13 +134,15 @@ export type AskOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** `store` is the path of a database that gateways share; `leaseMs` how long their claims hold. */
+/** `store`, as `--store` has it, is shared by gateways; `leaseMs` how long their claims hold. */
 export type GatewayOptions<B = Backend> = {
   /** The backend of its one pool, `main`; without it memory, with faults when a test wants them. */
   readonly backend?: B;
   /** Several pools by name, instead of `backend`. */
   readonly pools?: Readonly<Record<string, B>>;
   readonly store?: string;
+  /** Stands between the gateway and its store. */
+  readonly wrapEngine?: (engine: Engine) => Engine;
   readonly leaseMs?: number;
   /** What is called at each step of an operation. */
   readonly checkpoint?: (step: Step) => void;
@@ -173,8 +177,9 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   const backends = options.pools ?? { main: options.backend ?? createFaultyBackend(await openMemory()) };
   const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
   const pools = createPools(() => all);
-  const store = options.store ?? join(temporaryDirectory(t), 'store.sqlite');
-  const engine = openSqlite(store);
+  const store = options.store ?? (await storeIn(temporaryDirectory(t)));
+  const opened = await openStore(storeSetting(store));
+  const engine = options.wrapEngine?.(opened) ?? opened;
   t.after(() => engine.close());
   await migrate(engine);
   const { log, lines } = createMemoryLog();

@@ -32,7 +32,7 @@ export type PostgresOptions = { readonly isDurable?: boolean; readonly collation
 export type PostgresServer = {
   readonly directory: string;
   /** Makes an empty database, and a file that holds the URL by which it is reached. */
-  createDatabase(name?: string): Promise<string>;
+  createDatabase(name?: string, options?: string): Promise<string>;
   /** Asks a database by itself, `postgres` unless another is named. */
   query(sql: string, database?: string): Promise<readonly Record<string, unknown>[]>;
   /** Ends all its processes at once, as a crash of it would. */
@@ -109,8 +109,8 @@ export async function startPostgres({
   await start();
   return {
     directory,
-    async createDatabase(name = `store_${databases++}`) {
-      await query(`create database ${name}`);
+    async createDatabase(name = `store_${databases++}`, options = '') {
+      await query(`create database ${name} ${options}`);
       const file = join(directory, `${name}.url`);
       writeFileSync(file, `${urlOf(name)}\n`, { mode: 0o600 });
       return file;

@@ -10,6 +10,7 @@ import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { storeIn } from '../../harness/stores/store-in.ts';
 
 /** Of the cluster of these gateways. */
 export const signer = await createSigner('a');
@@ -52,7 +53,7 @@ export async function startProcess(
     '--listen': '127.0.0.1:0',
     '--config': join(directory, 'gateway.yaml'),
     '--claim-lease': lease,
-    '--store': join(directory, 'store.sqlite'),
+    '--store': await storeIn(directory),
     '--log-level': 'error',
   };
   const argv = Object.entries(flags).flat();

@@ -16,6 +16,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import type { Snapshot } from '../../../../src/api/snapshot.ts';
 import { clusters } from '../../../harness/gateway-harness.ts';
 import { seed } from '../../../harness/sample.ts';
+import { storeIn } from '../../../harness/stores/store-in.ts';
 import { createModel, type Content, type Model, type ModelSnapshot } from './model.ts';
 import { askOnce, listAll, mebibyte, slotBytes, type Command } from './play.ts';
 import type { ModelStorage } from './storage.ts';
@@ -47,7 +48,7 @@ export async function assertPlays(t: TestContext, play: Play): Promise<boolean> 
   });
   const property = asyncProperty(script, nat(), async (steps, faultSeed) => {
     const storage = await play.openStorage();
-    const store = join(directory, `${stores++}.sqlite`);
+    const store = await storeIn(join(directory, String(stores++)));
     const world = await openWorld(t, { store, storage, seed: faultSeed });
     const model = createModel();
     try {

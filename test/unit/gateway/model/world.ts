@@ -37,7 +37,7 @@ type Life = {
 };
 
 type WorldOptions = {
-  /** The path of the gateways' database. */
+  /** The gateways' store, as `--store` has it. */
   readonly store: string;
   readonly storage: ModelStorage;
   /** Of the faults. */
