@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { openPostgres } from '../../../../gateway/stores/postgres.ts';
+import type { Engine } from '../../../../gateway/store.ts';
+import { poll, withinTime } from '../../../../src/lib/concurrency.ts';
+import {
+  clusters,
+  makeGateway,
+  mounted,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+
+const { a } = clusters;
+const server = sharePostgres();
+
+async function openEmpty(t: TestContext): Promise<Engine> {
+  const engine = await openPostgres(await (await server()).createDatabase());
+  t.after(() => engine.close());
+  return engine;
+}
+
+const refusals = [
+  ['sorts by a language', "locale_provider icu icu_locale 'en'", '', /needs .*the collation C$/],
+  ['may lose commits', '', 'synchronous_commit = off', /synchronous_commit is off/],
+  ['only reads', '', 'default_transaction_read_only = on', /the server only reads$/],
+] as const;
+for (const [what, making, setting, reason] of refusals)
+  test(`a database that ${what} is refused with one line`, { skip }, async () => {
+    const { createDatabase, query } = await server();
+    const name = what.replaceAll(' ', '_');
+    const urlFile = await createDatabase(name, `template template0 ${making}`);
+    if (setting !== '') await query(`alter database ${name} set ${setting}`);
+    await assert.rejects(openPostgres(urlFile), ({ message }: Error) => {
+      assert.ok(message.startsWith(`cannot use the store of "${urlFile}": `), message);
+      return reason.test(message);
+    });
+  });
+
+test('a server that is not there is one line without the password', { skip }, async t => {
+  const urlFile = join(temporaryDirectory(t), 'url');
+  writeFileSync(urlFile, 'postgres://me:canary@127.0.0.1:1/none');
+  await assert.rejects(openPostgres(urlFile), {
+    message: `cannot use the store of "${urlFile}": ECONNREFUSED`,
+  });
+});
+
+test('a server that is killed is UNAVAILABLE, and all goes on once it is back', { skip }, async t => {
+  const { createDatabase, kill, start } = await server();
+  const { volumes, engine } = await makeGateway(t, { store: `postgres:${await createDatabase()}` });
+  await volumes.create(a, 'a.before', volumeSpec('before'));
+  const { promise: held, resolve: go } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const inside = engine.transaction(async sql => {
+    await sql.run("delete from volumes where id = 'a.before'");
+    begin();
+    await held;
+    await sql.run("delete from volumes where id = 'a.before'");
+  });
+  await begun;
+  await kill();
+  go();
+  await assert.rejects(inside, isProblem('UNAVAILABLE'));
+  const create = () => volumes.create(a, 'a.after', volumeSpec('after'));
+  await assert.rejects(create(), isProblem('UNAVAILABLE'));
+  await assert.rejects(volumes.get(a, 'a.before'), isProblem('UNAVAILABLE'));
+  await start();
+  const created = await poll(() => create().catch(() => undefined), { everyMs: 20, timeoutMs: 30_000 });
+  assert.equal(created?.volume.state, 'ready');
+  assert.equal((await volumes.get(a, 'a.before')).state, 'ready');
+});
+
+test('transactions that lock in opposite orders both succeed: one is run again', { skip }, async t => {
+  const engine = await openEmpty(t);
+  await engine.transaction(sql => sql.run('create table items (id text primary key)'));
+  const met = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  let runs = 0;
+  const lockBoth = (order: readonly [0, 1] | readonly [1, 0]): Promise<number> =>
+    engine.transaction(async sql => {
+      runs++;
+      await sql.lock('volume', `item-${order[0]}`);
+      await sql.all('select 1');
+      met[order[0]].resolve();
+      await met[order[1]].promise;
+      await sql.lock('volume', `item-${order[1]}`);
+      return sql.run('insert into items (id) values (?)', `by-${order[0]}`);
+    });
+  assert.deepEqual(await Promise.all([lockBoth([0, 1]), lockBoth([1, 0])]), [1, 1]);
+  assert.equal(runs, 3);
+});
+
+test('work that meets others is run again, but not for ever', { skip }, async t => {
+  const engine = await openEmpty(t);
+  let runs = 0;
+  const work = (failures: number): Promise<string> =>
+    engine.transaction(async sql => {
+      if (runs++ < failures)
+        await sql.run("do $$ begin raise exception using errcode = '40001'; end $$").catch(() => undefined);
+      return 'done';
+    });
+  assert.equal(await work(3), 'done');
+  assert.equal(runs, 4);
+  await assert.rejects(work(1_000), isProblem('UNAVAILABLE'));
+  assert.ok(runs < 100);
+});
+
+test('a write that fails, for which nobody waited, fails the transaction', { skip }, async t => {
+  const engine = await openEmpty(t);
+  await engine.transaction(sql => sql.run('create table items (id text primary key)'));
+  const twice = engine.transaction(async sql => {
+    await sql.write('insert into items (id) values (?)', 'one');
+    await sql.write('insert into items (id) values (?)', 'one');
+  });
+  await assert.rejects(twice, isProblem('UNAVAILABLE'));
+  assert.deepEqual(await engine.reader.all('select * from items'), []);
+});
+
+/** Two replicas attach a volume for one writer to two nodes; the second stops once it has read who has it. */
+async function race(t: TestContext, locks: boolean): Promise<number> {
+  const store = `postgres:${await (await server()).createDatabase()}`;
+  const backend = await openMemory();
+  let [first, isRacing]: [Promise<unknown> | undefined, boolean] = [undefined, false];
+  const slow = (engine: Engine): Engine => ({
+    ...engine,
+    transaction: work =>
+      engine.transaction(sql =>
+        work({
+          ...sql,
+          ...(!locks && { lock: async () => {} }),
+          async all(text, ...values) {
+            const rows = await sql.all(text, ...values);
+            if (!isRacing || !/ from attachments where true/.test(text)) return rows;
+            isRacing = false;
+            first = attach(one, 'n1');
+            await withinTime(first, 500);
+            return rows;
+          },
+        }),
+      ),
+  });
+  const one = await makeGateway(t, { store, backend });
+  const other = await makeGateway(t, { store, backend, wrapEngine: slow });
+  const attach = ({ attachments }: typeof one, nodeId: string): Promise<unknown> =>
+    attachments
+      .attach({ cluster: clusters.any, volumeId: 'any.v', nodeId }, { capability: mounted, readonly: false })
+      .catch((error: unknown) => error);
+  await one.volumes.create(clusters.any, 'any.v', volumeSpec('v'));
+  isRacing = true;
+  await attach(other, 'n2');
+  await first;
+  const { length } = await one.engine.reader.all('select node_id from attachments');
+  return length;
+}
+
+test(
+  'of two replicas that attach a volume at once one does; without the lock both would',
+  { skip },
+  async t => {
+    assert.equal(await race(t, true), 1);
+    assert.equal(await race(t, false), 2);
+  },
+);
