@@ -78,7 +78,7 @@ export async function audit(options: AuditOptions): Promise<Audit> {
       }
     for (const row of after.values()) {
       yield;
-      seen.push(...judge(row, before.get(row.id), there.get(row.pool)));
+      seen.push(...judge(row, before.get(row.storageId), there.get(row.pool)));
     }
   }
   const nowMs = await readTime(engine.reader);
@@ -110,7 +110,7 @@ async function readThere(
   return ids;
 }
 
-/** What the store has, by its id. */
+/** What the store has, by what the storage calls it: no two have the same. */
 async function readStore(
   { engine, turns }: Pick<AuditOptions, 'engine' | 'turns'>,
   kind: Kind,
@@ -119,7 +119,7 @@ async function readStore(
   await readInPieces({ afterId: '', limit: Infinity }, (afterId, limit) =>
     turns.take('operator', async () => {
       const piece = await readInventory(engine.reader, kind, { afterId, limit });
-      for (const row of piece) rows.set(row.id, row);
+      for (const row of piece) rows.set(row.storageId, row);
       return piece;
     }),
   );
@@ -132,11 +132,11 @@ function judge(
   before: InventoryRow | undefined,
   there: ReadonlySet<string> | undefined,
 ): readonly Seen[] {
-  const { pool, kind, id, state, createdAtMs, unfinished } = row;
+  const { pool, kind, id, storageId, state, createdAtMs, unfinished } = row;
   if (!before || before.createdAtMs !== createdAtMs || before.state !== state) return [];
   const found: Seen[] = [];
   const whole = state === 'ready' || state === 'deleted';
-  if (whole && there && !there.has(id))
+  if (whole && there && !there.has(storageId))
     found.push({ pool, kind, id, problem: 'missing', detail: `${state} in the store, not in the storage` });
   if (unfinished !== undefined && unfinished === before.unfinished)
     found.push({

@@ -7,7 +7,7 @@ import { newSnapshotRecord } from '../snapshots/record.ts';
 import type { Sql } from '../store.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
-import { type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findAtStorage, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { emptyVolumeRecord } from '../volumes/record.ts';
 import { audit, type Audit, type AuditOptions } from './audit.ts';
 
@@ -105,6 +105,7 @@ async function bury(
   };
   const of = { ...known, volumeId: '', parameters: {} };
   const snapshot = { ...newSnapshotRecord(of, { pool, segments: undefined, sizeBytes: 0 }), ...dead };
+  if (kind === 'volume' && (await findAtStorage(sql, id))) return undefined;
   const isNew =
     kind === 'volume' ? await volumeTable.insert(sql, volume) : await snapshotTable.insert(sql, snapshot);
   if (!isNew) return undefined;

@@ -4,6 +4,8 @@ import type { Reader, SqlRow } from '../store.ts';
 export type InventoryRow = {
   readonly kind: 'volume' | 'snapshot';
   readonly id: string;
+  /** What the storage calls it. */
+  readonly storageId: string;
   readonly pool: string;
   readonly state: string;
   readonly createdAtMs: number;
@@ -12,11 +14,12 @@ export type InventoryRow = {
 };
 
 const queries: Readonly<Record<InventoryRow['kind'], string>> = {
-  volume: `select id, pool, state, created_at_ms, pending, (
+  volume: `select id, coalesce(storage_id, id) as storage_id, pool, state, created_at_ms, pending, (
       select min(state || ' node "' || node_id || '"') from attachments
       where volume_id = volumes.id and state <> 'attached'
     ) as attaching from volumes`,
-  snapshot: 'select id, pool, state, created_at_ms, null as pending, null as attaching from snapshots',
+  snapshot:
+    'select id, id as storage_id, pool, state, created_at_ms, null as pending, null as attaching from snapshots',
 };
 
 /** So many resources of the kind, in any state, whose ids come after `afterId`, by id. */
@@ -33,6 +36,7 @@ function toInventoryRow(kind: InventoryRow['kind'], row: SqlRow): InventoryRow {
   return {
     kind,
     id: String(row.id),
+    storageId: String(row.storage_id),
     pool: String(row.pool),
     state: String(row.state),
     createdAtMs: Number(row.created_at_ms),

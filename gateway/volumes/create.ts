@@ -1,5 +1,5 @@
 import { formatOptionsOf } from '../../src/api/filesystems.ts';
-import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { Intended } from '../operations/operation.ts';
@@ -106,7 +106,7 @@ async function intendCreate(
   const { source: from } = asked;
   // Nobody deletes it before it is recorded what is made from it.
   if (from) await sql.lock(toResource(from).kind, toResource(from).id);
-  const known = await volumeTable.find(sql, asked);
+  const known = await findKnown(sql, asked.id);
   if (known) requireSame(known, asked);
   if (known?.state === 'ready') return { result: { record: known, created: false } };
   const record = known ?? asked;
@@ -129,6 +129,14 @@ async function intendCreate(
   return {
     intent: { record: reserved, source, topologies: topologies && segments ? [segments] : topologies },
   };
+}
+
+/** The record; FAILED_PRECONDITION when there is none, and the storage calls another volume so. */
+async function findKnown(sql: Sql, id: string): Promise<VolumeRecord | undefined> {
+  const found = await volumeTable.select(sql, {}, 'and (id = ? or storage_id = ?)', id, id);
+  const known = found.find(one => one.id === id);
+  if (known || found.length === 0) return known;
+  throw preconditionProblem(`"${id}" is what the storage calls a volume that another cluster has now`);
 }
 
 /** A copy is never cut off: what is asked for, and was reserved by an earlier try, must hold all of the source, or OUT_OF_RANGE. */

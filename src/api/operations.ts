@@ -384,6 +384,20 @@ export const operations = {
     answers: { 204: null },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
+  handOverVolume: {
+    route: 'PUT /v1/admin/volumes/{volumeId}/owner',
+    doc: 'Gives the volume to another cluster, under a new id. It is detached from all nodes first.',
+    body: admin.handOverSpecSchema,
+    answers: { 200: admin.ownedVolumeSchema },
+    problems: ['ABORTED', 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+  },
+  importVolume: {
+    route: 'PUT /v1/admin/imports/{volumeId}',
+    doc: 'Takes what the storage has, and the store does not know, as a volume of this id.',
+    body: admin.importSpecSchema,
+    answers: { 200: admin.ownedVolumeSchema },
+    problems: ['ABORTED', 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
+  },
   listAuditLog: {
     route: 'GET /v1/admin/audit-log',
     doc: 'One page of who changed what, and how that ended, the newest first.',

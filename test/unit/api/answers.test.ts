@@ -205,6 +205,14 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   revokeGrant: { asked: grant },
   grantAnyVolume: { asked: { ...grant, body: { access } }, right: { volumeId, cluster: 'b', access } },
   revokeAnyGrant: { asked: grant },
+  handOverVolume: {
+    asked: { volumeId, body: { cluster: 'b' } },
+    right: { volume: sampleVolume(), capabilities: [] },
+  },
+  importVolume: {
+    asked: { volumeId, body: { pool: 'main' } },
+    right: { volume: sampleVolume(), capabilities: [] },
+  },
   listAuditLog: { asked: asPage, right: { entries: [] }, wrong: endless },
 };
 

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { plan, repair } from '../../../../gateway/admin/repair.ts';
+import { audit } from '../../../../gateway/admin/audit.ts';
+import { recountReservations } from '../../../../gateway/tables/reservations.ts';
+import { preconditionProblem } from '../../../../src/api/problem.ts';
+import {
+  assertProblem,
+  clusters,
+  mounted,
+  volumeSpec,
+  type Answer,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+
+const { a, b } = clusters;
+const writing = { capability: mounted, readonly: false };
+
+/** The volume `a.one`, with "data" in it; each cluster has reported a node `n1`. */
+async function open(t: TestContext) {
+  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  for (const cluster of [a, b]) await gateway.nodes.put(cluster, 'n1', {});
+  return gateway;
+}
+
+const handOver = ({ ask }: Pick<Gateway, 'ask'>, body: object = { cluster: 'b' }, id = 'a.one') =>
+  ask(`PUT /v1/admin/volumes/${id}/owner`, { as: 'operator', body });
+
+/** Each volume, and what the storage calls it. */
+async function recorded({ engine }: Gateway): Promise<readonly string[]> {
+  const rows = await engine.reader.all('select id, coalesce(storage_id, id) as there from volumes');
+  return rows.map(({ id, there }) => `${id} ${there}`);
+}
+
+async function assertWhole(gateway: Gateway): Promise<void> {
+  const { engine } = gateway;
+  const read = () =>
+    engine.reader.all('select * from reservations where volumes <> 0 or bytes <> 0 order by cluster');
+  const counted = await read();
+  await engine.transaction(recountReservations);
+  assert.deepEqual(counted, await read());
+  const { findings } = await audit({ ...gateway, stuckAfterMs: 0 });
+  assert.deepEqual(findings, []);
+}
+
+test('a volume that is handed over is the other cluster’s, where it was, and the first can do nothing with it', async t => {
+  const gateway = await open(t);
+  const { volumes, attachments, changes, backend } = gateway;
+  const { status, body } = await handOver(gateway);
+  assert.equal(status, 200);
+  assert.partialDeepStrictEqual(body, {
+    volume: { id: 'b.one', name: 'one', state: 'ready', attachments: [] },
+    capabilities: [mounted],
+  });
+  assert.deepEqual(await volumesIn(backend), ['a.one']);
+  await assert.rejects(volumes.get(a, 'a.one'), isProblem('NOT_FOUND'));
+  await assert.rejects(volumes.get(a, 'b.one'), isProblem('NOT_FOUND'));
+  await volumes.delete(a, 'a.one');
+  await assertWhole(gateway);
+  await changes.expand(b, 'b.one', { requiredBytes: 2 ** 21 });
+  await changes.modify(b, 'b.one', { tier: 'fast' });
+  const key = { cluster: b, volumeId: 'b.one', nodeId: 'n1' };
+  await attachments.attach(key, writing);
+  await attachments.detach(key);
+  await gateway.snapshots.create(b, 'b.cut', { name: 'cut', volumeId: 'b.one' });
+  const source = { kind: 'volume', volumeId: 'b.one' } as const;
+  await volumes.create(b, 'b.copy', volumeSpec('copy', { source, requiredBytes: 2 ** 21 }));
+  await assertWhole(gateway);
+  await volumes.delete(b, 'b.one');
+  assert.deepEqual(await volumesIn(backend), ['b.copy']);
+  await assertWhole(gateway);
+});
+
+test('its first cluster makes no volume of the same id before that is free at the storage', async t => {
+  const gateway = await open(t);
+  const { volumes } = gateway;
+  await handOver(gateway);
+  const again = (): Promise<unknown> => volumes.create(a, 'a.one', volumeSpec('one'));
+  await assert.rejects(again(), isProblemThat('FAILED_PRECONDITION', /another cluster has now$/));
+  await assertWhole(gateway);
+  await volumes.delete(b, 'b.one');
+  await again();
+  await assertWhole(gateway);
+});
+
+test('it is detached from all nodes first, also of a cluster with which it was shared', async t => {
+  const gateway = await open(t);
+  const { sharing, attachments, backend, volumes } = gateway;
+  await sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
+  await attachments.attach({ cluster: b, volumeId: 'a.one', nodeId: 'n1' }, writing);
+  backend.calls.length = 0;
+  assert.equal((await handOver(gateway)).status, 200);
+  assert.deepEqual(backend.calls, ['detach a.one']);
+  assert.deepEqual((await volumes.list(b, { limit: 10 })).volumes.length, 1);
+  assert.deepEqual(await gateway.engine.reader.all('select * from grants'), []);
+});
+
+test('a node that cannot be shut out keeps the volume where it is, and so does anything else that forbids it', async t => {
+  const gateway = await open(t);
+  const key = { cluster: a, volumeId: 'a.one', nodeId: 'n1' };
+  await gateway.attachments.attach(key, writing);
+  gateway.backend.failNext('detach', 'before', preconditionProblem('in use (injected)'));
+  assertProblem(await handOver(gateway), 409, 'FAILED_PRECONDITION');
+  assert.equal((await gateway.attachments.get(key)).state, 'attached');
+  await gateway.volumes.create(b, 'b.one', volumeSpec('one'));
+  gateway.backend.calls.length = 0;
+  const refusals: readonly (readonly [body: object, status: number, code: string, says: RegExp])[] = [
+    [{ cluster: 'b' }, 409, 'ALREADY_EXISTS', /give it another name$/],
+    [{ cluster: 'a' }, 400, 'INVALID_ARGUMENT', /belongs to cluster "a" already/],
+    [{ cluster: 'nobody' }, 400, 'INVALID_ARGUMENT', /there is no cluster "nobody"/],
+    [{ cluster: 'b', name: 'not/a/name' }, 400, 'INVALID_ARGUMENT', /is no id/],
+  ];
+  for (const [body, status, code, says] of refusals) {
+    const answer = await handOver(gateway, body);
+    assertProblem(answer, status, code);
+    assert.match(String(answer.body['detail']), says);
+  }
+  await gateway.sharing.grant({ volumeId: 'a.one', grantee: 'any' }, { access: 'read-only' });
+  assertProblem(await handOver(gateway, { cluster: 'b', name: 'two' }), 409, 'FAILED_PRECONDITION');
+  assert.deepEqual(gateway.backend.calls, []);
+  assert.equal((await gateway.attachments.get(key)).state, 'attached');
+});
+
+test('it is handed on, back, and asked for again, and is one volume all the while', async t => {
+  const gateway = await open(t);
+  const { backend } = gateway;
+  for (let time = 0; time < 2; time++) assert.equal((await handOver(gateway)).status, 200);
+  const onward = { cluster: 'any', name: 'moved' };
+  for (let time = 0; time < 2; time++) assert.equal((await handOver(gateway, onward, 'b.one')).status, 200);
+  await assertWhole(gateway);
+  const back = { cluster: 'a', name: 'one' };
+  for (let time = 0; time < 2; time++) assert.equal((await handOver(gateway, back, 'any.moved')).status, 200);
+  assert.deepEqual(await recorded(gateway), ['a.one a.one']);
+  await gateway.volumes.delete(a, 'a.one');
+  assert.deepEqual(await volumesIn(backend), []);
+  await assertWhole(gateway);
+});
+
+test('a gateway that dies at any point leaves the volume whole with one of the two, and the next call ends it', async t => {
+  const points = ['before-intent', 'after-intent', 'after-commit', 'before-answer'] as const;
+  for (const point of points) {
+    const gateway = await open(t);
+    await gateway.attachments.attach({ cluster: a, volumeId: 'a.one', nodeId: 'n1' }, writing);
+    const dying = await gateway.replica({
+      checkpoint(step) {
+        if (step.operation === 'hand over' && step.point === point) throw new Error('the gateway died');
+      },
+    });
+    assert.equal((await handOver(dying)).status, 503, point);
+    await gateway.engine.transaction(sql => sql.run('update claims set until_ms = 0'));
+    await gateway.recovery.sweep();
+    assert.equal((await gateway.engine.reader.all('select id from volumes')).length, 1, point);
+    const { status, body } = await handOver(gateway);
+    assert.deepEqual([status, (body['volume'] as { id: string } | undefined)?.id], [200, 'b.one'], point);
+    assert.deepEqual(await volumesIn(gateway.backend), ['a.one'], point);
+    await assertWhole(gateway);
+  }
+});
+
+const take = ({ ask }: Pick<Gateway, 'ask'>, id: string, body: object): Promise<Answer> =>
+  ask(`PUT /v1/admin/imports/${id}`, { as: 'operator', body: { pool: 'main', ...body } });
+
+test('what only the storage has becomes a volume with its bytes, which no node formats', async t => {
+  const gateway = await makeFaultyGateway(t, { names: [], orphans: ['legacy', 'a.lost'] });
+  const { volumes, attachments, backend } = gateway;
+  await gateway.nodes.put(b, 'n1', {});
+  for (let time = 0; time < 2; time++) {
+    const { status, body } = await take(gateway, 'b.old', { storageId: 'legacy' });
+    assert.equal(status, 200);
+    assert.partialDeepStrictEqual(body, { volume: { id: 'b.old', state: 'ready', sizeBytes: 2 ** 20 } });
+  }
+  assert.equal((await take(gateway, 'a.lost', {})).status, 200);
+  await assertWhole(gateway);
+  const { attachment } = await attachments.attach({ cluster: b, volumeId: 'b.old', nodeId: 'n1' }, writing);
+  assert.equal(attachment.attachment?.mayFormat, false);
+  await attachments.detach({ cluster: b, volumeId: 'b.old', nodeId: 'n1' });
+  await volumes.delete(b, 'b.old');
+  assert.deepEqual(await volumesIn(backend), ['a.lost']);
+});
+
+test('nothing of another record is imported, nor what the storage has not, nor beyond the quota', async t => {
+  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['legacy'] });
+  const refused = async (id: string, body: object, ...expected: [number, string]): Promise<void> =>
+    assertProblem(await take(gateway, id, body), ...expected);
+  await refused('b.mine', { storageId: 'a.one' }, 409, 'FAILED_PRECONDITION');
+  await refused('a.one', { storageId: 'legacy' }, 409, 'ALREADY_EXISTS');
+  await refused('b.mine', { storageId: 'nothing' }, 404, 'NOT_FOUND');
+  await refused('nobody.x', { storageId: 'legacy' }, 400, 'INVALID_ARGUMENT');
+  await refused('b.mine', { storageId: 'legacy', topology: { zone: 'a' } }, 400, 'INVALID_ARGUMENT');
+  await handOver(gateway);
+  await refused('a.mine', { storageId: 'a.one' }, 409, 'FAILED_PRECONDITION');
+  assert.deepEqual(await recorded(gateway), ['b.one a.one']);
+});
+
+test('a repair that was planned before an import removes nothing of it', async t => {
+  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['a.lost'] });
+  const settings = { ...gateway, stuckAfterMs: 0 };
+  const steps = plan(await audit(settings), 0);
+  assert.deepEqual(
+    steps.map(({ id, action }) => [id, action]),
+    [['a.lost', 'remove']],
+  );
+  assert.equal((await take(gateway, 'b.found', { storageId: 'a.lost' })).status, 200);
+  const [step] = await repair(settings, steps);
+  assert.equal(step?.outcome, 'failed');
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.lost', 'a.one']);
+  assert.deepEqual((await audit(settings)).findings, []);
+});
