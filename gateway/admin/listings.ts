@@ -17,6 +17,7 @@ import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts
 import { notFoundProblem } from '../tenancy/ownership.ts';
 import { createVolumesHealth } from '../volumes/health.ts';
 import { toVolume } from '../volumes/record.ts';
+import { grantsOf } from '../volumes/show.ts';
 import { readClusters, readPools, type Asked, type ListingOptions } from './state.ts';
 
 /** Makes the lists of what all clusters have; `id` of an entry is unique in its list, and orders it. */
@@ -45,7 +46,15 @@ export function createListings(options: ListingOptions) {
         const { cluster } = asked;
         const volumes = await volumeTable.select(reader, given({ cluster }), ...tailOf(['id'], asked, from));
         const attachments = await findAttachmentsOf(reader, volumes);
-        return volumes.map(volume => toAnyVolume(volume, attachments.get(volume.id) ?? []));
+        const shown: AnyVolume[] = [];
+        for (const volume of volumes) {
+          const grants = await grantsOf(reader, volume);
+          shown.push({
+            ...toVolume(volume, [], { grants }),
+            ...ofOperator(volume, attachments.get(volume.id)),
+          });
+        }
+        return shown;
       }),
 
     async getAnyVolumeHealth({ volumeId: id }: Request<Rows['getAnyVolumeHealth']>) {
@@ -137,10 +146,10 @@ function given<T extends Readonly<Record<string, string | undefined>>>(members: 
   };
 }
 
-function toAnyVolume(record: VolumeRecord, attachments: readonly AttachmentRecord[]): AnyVolume {
+/** What operators see of a volume beside what its owner does. */
+function ofOperator(record: VolumeRecord, attachments: readonly AttachmentRecord[] = []) {
   const { cluster, pool, state, reservedBytes, spec, restorableUntilMs } = record;
   return {
-    ...toVolume(record, []),
     cluster,
     pool,
     state,

@@ -31,6 +31,10 @@ export async function showVolumes(
   return volumes.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, query.limit);
 }
 
-async function grantsOf(reader: Reader, { id, shared }: VolumeRecord): Promise<readonly GrantRecord[]> {
+/** With whom the volume is shared. */
+export async function grantsOf(
+  reader: Reader,
+  { id, shared }: VolumeRecord,
+): Promise<readonly GrantRecord[]> {
   return shared ? findGrants(reader, id) : [];
 }

@@ -80,6 +80,10 @@ const volumes = kind<AnyVolume>({
       of: ({ capabilities }: AnyVolume) =>
         list([...new Set(capabilities.map(({ accessType, accessMode }) => `${accessType}:${accessMode}`))]),
     }),
+    wide({
+      head: 'shared',
+      of: ({ grants }: AnyVolume) => list(grants?.map(({ cluster, access }) => `${cluster}:${access}`)),
+    }),
     wide({ head: 'topology', of: ({ topology }: AnyVolume) => places(topology) }),
     wide({ head: 'restorable', of: ({ restorableUntil }: AnyVolume) => restorableUntil }),
   ],

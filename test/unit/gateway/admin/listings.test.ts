@@ -69,6 +69,9 @@ test('operators list what all clusters have, in pages of any size, of one cluste
   }
   assert.deepEqual(idsOf(await listAll(gateway, 'snapshots', 'volumeId=b.pvc-1')), ['b.cut']);
   assert.deepEqual(idsOf(await listAll(gateway, 'attachments', 'nodeId=n/1&cluster=a')), ['a.pvc-1/a/n/1']);
+  await gateway.ask('PUT /v1/volumes/b.pvc-1/grants/a', { as: 'b', body: { access: 'read-only' } });
+  const grants = (await listAll(gateway, 'volumes')).map(volume => volume['grants']);
+  assert.deepEqual(grants, [undefined, [{ cluster: 'a', access: 'read-only' }]]);
   const stray = await gateway.ask('GET /v1/admin/nodes?pageToken=any-volumes:a.x', { as: 'operator' });
   assertProblem(stray, 409, 'ABORTED');
 });
