@@ -5,7 +5,7 @@ import { filesLoadedBy } from './imports.ts';
 
 /** What a tier's tests need beside Node: scripts that fetch it where it is missing, and succeed where it cannot be had. */
 const tiers: Readonly<Record<string, readonly string[]>> = {
-  unit: ['deploy/fetch-helm.sh'],
+  unit: ['deploy/fetch-helm.sh', 'deploy/fetch-promtool.sh'],
   machine: ['deploy/install-tools.sh'],
   conformance: ['deploy/install-tools.sh'],
   kubernetes: ['deploy/install-tools.sh'],

@@ -210,6 +210,11 @@ const metrics = group('metrics for Prometheus', {
     enabled: flag('whether there are, as ConfigMaps', false),
     labels: texts.default({ grafana_dashboard: '1' }).describe('labels by which Grafana finds them'),
   }),
+  rules: group('alerts for the Prometheus operator', {
+    enabled: flag('whether there are, as a PrometheusRule', false),
+    labels: named('labels by which Prometheus finds it'),
+    runbookUrl: text('where docs/runbook.md is served, to which each alert leads', 'docs/runbook.md'),
+  }),
 });
 
 const networkPolicy = group('who may reach the controller and the gateway', {

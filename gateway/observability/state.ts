@@ -28,7 +28,8 @@ async function readHeld(reader: Reader): Promise<readonly Row[]> {
     reserved.map(row =>
       sample({ pool: String(row['pool']), cluster: String(row['cluster']) }, Number(row[column])),
     );
-  const oldestMs = Math.min(Date.now(), ...claims.map(({ since }) => Number(since)));
+  const nowMs = Date.now();
+  const oldestMs = Math.min(nowMs, ...claims.map(({ since }) => Number(since)));
   return [
     ['fairlead_gateway_volumes', 'Volumes, soft-deleted ones included.', byOwner('volumes')],
     ['fairlead_gateway_snapshots', 'Snapshots, members of groups included.', byOwner('snapshots')],
@@ -41,7 +42,7 @@ async function readHeld(reader: Reader): Promise<readonly Row[]> {
     [
       'fairlead_gateway_oldest_claim_seconds',
       'For how long the oldest claim is held.',
-      (Date.now() - oldestMs) / 1_000,
+      (nowMs - oldestMs) / 1_000,
     ],
   ];
 }

@@ -1,8 +1,29 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { parse, stringify } from 'yaml';
 import { chart } from '../../../deploy/render.ts';
+import { alertCases, type AlertCase } from './alerts.ts';
 import { exportedMetrics } from './exported.ts';
+
+type Rule = {
+  readonly alert: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+};
+
+const rulesFile = resolve(chart, 'rules/fairlead.yaml');
+const { groups } = parse(readFileSync(rulesFile, 'utf8')) as {
+  groups: readonly { rules: readonly Rule[] }[];
+};
+const rules = groups.flatMap(group => group.rules);
+
+const fetched = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'fairlead/promtool');
+const promtool = [fetched, '/usr/bin/promtool'].find(path => existsSync(path)) ?? '';
+const skip = promtool === '' && 'promtool is not there: deploy/fetch-promtool.sh fetches it';
 
 /** The metrics that a file names, without what a histogram adds. */
 function metricsIn(path: string): readonly string[] {
@@ -10,13 +31,54 @@ function metricsIn(path: string): readonly string[] {
   return names.map(name => name.replace(/_(bucket|sum|count)$/, ''));
 }
 
-test('dashboards ask for metrics that the programs export, and for no others', async t => {
+test('dashboards, alerts and docs name metrics that the programs export, and the docs name all of them', async t => {
   const exported = await exportedMetrics(t);
-  const files = globSync(`${chart}/dashboards/*.json`);
-  const asked = files.flatMap(metricsIn);
-  assert.ok(asked.length > 20);
-  assert.deepEqual(
-    asked.filter(name => !exported.has(name)),
-    [],
-  );
+  const documented = metricsIn('docs/observability.md');
+  const asked = [...globSync(`${chart}/dashboards/*.json`), rulesFile].flatMap(metricsIn);
+  assert.ok(asked.length > 40);
+  const strangers = [...asked, ...documented].filter(name => !exported.has(name));
+  assert.deepEqual(strangers, []);
+  const unsaid = [...exported].filter(name => !documented.includes(name));
+  assert.deepEqual(unsaid, []);
 });
+
+test('each alert leads to its own section of the runbook, and each section is of an alert', () => {
+  const titles = readFileSync('docs/runbook.md', 'utf8').matchAll(/^## (\w+)$/gm);
+  const anchors = [...titles].map(([, title = '']) => `docs/runbook.md#${title.toLowerCase()}`);
+  const asked = rules.map(({ annotations }) => annotations['runbook_url']);
+  assert.deepEqual(anchors.toSorted(), asked.toSorted());
+});
+
+test('promtool finds nothing wrong with the alerts', { skip }, () => {
+  execFileSync(promtool, ['check', 'rules', rulesFile], { stdio: ['ignore', 'ignore', 'inherit'] });
+});
+
+test('each alert fires when it is to fire, and not before', { skip }, t => {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-alerts-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  assert.deepEqual(Object.keys(alertCases).toSorted(), rules.map(({ alert }) => alert).toSorted());
+  const path = join(directory, 'alerts.yaml');
+  const tests = rules.map(rule => toUnitTest(rule, alertCases[rule.alert] ?? assert.fail(rule.alert)));
+  writeFileSync(path, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
+  execFileSync(promtool, ['test', 'rules', path], { stdio: ['ignore', 'ignore', 'inherit'] });
+});
+
+/** The case as promtool takes it; what an alert says is what it has in git, with its labels filled in. */
+function toUnitTest({ alert, labels, annotations }: Rule, { series, quietAt, firesAt, ...found }: AlertCase) {
+  const fill = (text: string): string =>
+    text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => found.labels[name] ?? '');
+  const said = Object.entries(annotations).map(([name, text]) => [name, fill(text)]);
+  const firing = {
+    exp_labels: { ...labels, ...found.labels },
+    exp_annotations: Object.fromEntries(said) as object,
+  };
+  return {
+    name: alert,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    alert_rule_test: [
+      { eval_time: quietAt, alertname: alert, exp_alerts: [] },
+      { eval_time: firesAt, alertname: alert, exp_alerts: [firing] },
+    ],
+  };
+}

@@ -1,0 +1,145 @@
+/** When an alert fires: by these series of one sample a minute, not yet at `quietAt`, and at `firesAt` with these labels. */
+export type AlertCase = {
+  readonly series: Readonly<Record<string, string>>;
+  readonly quietAt: string;
+  readonly firesAt: string;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+const instance = 'one:7701';
+const at = `instance="${instance}"`;
+
+/** What is well for ten minutes and then is not. */
+function gauge(series: string, good: number, bad: number): AlertCase['series'] {
+  return { [series]: `${good}x10 ${bad}x60` };
+}
+
+/** Ten calls a minute that succeed, and from the tenth minute on as many that fail. */
+function failing(name: string, labels: string): AlertCase['series'] {
+  return {
+    [`${name}{${labels},code="OK"}`]: '0+10x70',
+    [`${name}{${labels},code="UNAVAILABLE"}`]: '0x10 10+10x60',
+  };
+}
+
+/** One case for each alert. */
+export const alertCases: Readonly<Record<string, AlertCase>> = {
+  FairleadGatewayAbsent: {
+    series: { [`fairlead_gateway_info{${at}}`]: '1x10' },
+    quietAt: '10m',
+    firesAt: '25m',
+    labels: {},
+  },
+  FairleadStoreDown: {
+    series: gauge(`fairlead_gateway_store_up{${at}}`, 1, 0),
+    quietAt: '12m',
+    firesAt: '15m',
+    labels: { instance },
+  },
+  FairleadPoolUnreached: {
+    series: {
+      ...gauge(`fairlead_gateway_pool_reached{${at},pool="fast"}`, 1, 0),
+      ...gauge(`fairlead_gateway_pool_reached{${at},pool="slow"}`, 0, 1),
+      [`fairlead_gateway_pool_reached{instance="two",pool="slow"}`]: '1x70',
+    },
+    quietAt: '15m',
+    firesAt: '20m',
+    labels: { pool: 'fast' },
+  },
+  FairleadPoolFails: {
+    series: failing('fairlead_gateway_backend_calls_total', `${at},pool="fast",method="create"`),
+    quietAt: '12m',
+    firesAt: '40m',
+    labels: { pool: 'fast' },
+  },
+  FairleadPoolFills: {
+    series: {
+      ...gauge(`fairlead_gateway_reserved_bytes{${at},pool="fast",cluster="a"}`, 10, 60),
+      ...gauge(`fairlead_gateway_reserved_bytes{${at},pool="fast",cluster="b"}`, 10, 35),
+      [`fairlead_gateway_reserved_bytes{instance="two",pool="fast",cluster="a"}`]: '10x70',
+      [`fairlead_gateway_pool_capacity_bytes{${at},pool="fast"}`]: '100x70',
+    },
+    quietAt: '20m',
+    firesAt: '30m',
+    labels: { pool: 'fast' },
+  },
+  FairleadRequestsFail: {
+    series: failing('fairlead_gateway_requests_total', `${at},operation="createVolume"`),
+    quietAt: '12m',
+    firesAt: '40m',
+    labels: { operation: 'createVolume' },
+  },
+  FairleadRequestsSlow: {
+    series: {
+      [`fairlead_gateway_request_duration_seconds_bucket{${at},operation="attachVolume",le="10"}`]: '0x70',
+      [`fairlead_gateway_request_duration_seconds_bucket{${at},operation="attachVolume",le="60"}`]: '0+5x70',
+      [`fairlead_gateway_request_duration_seconds_bucket{${at},operation="attachVolume",le="+Inf"}`]:
+        '0+5x70',
+      [`fairlead_gateway_request_duration_seconds_bucket{${at},operation="createVolume",le="+Inf"}`]:
+        '0+5x70',
+    },
+    quietAt: '10m',
+    firesAt: '30m',
+    labels: { operation: 'attachVolume' },
+  },
+  FairleadWorkStuck: {
+    series: gauge(`fairlead_gateway_oldest_claim_seconds{${at}}`, 60, 2_000),
+    quietAt: '14m',
+    firesAt: '20m',
+    labels: {},
+  },
+  FairleadTokensRefused: {
+    series: { [`fairlead_gateway_refused_tokens_total{${at},reason="expired"}`]: '0x10 30+30x60' },
+    quietAt: '20m',
+    firesAt: '50m',
+    labels: { reason: 'expired' },
+  },
+  FairleadKeysFaulty: {
+    series: gauge(`fairlead_gateway_key_faults{${at}}`, 0, 1),
+    quietAt: '15m',
+    firesAt: '20m',
+    labels: { instance },
+  },
+  FairleadClockOff: {
+    series: gauge(`fairlead_gateway_clock_skew_seconds{${at}}`, 1, -90),
+    quietAt: '15m',
+    firesAt: '20m',
+    labels: { instance },
+  },
+  FairleadGatewayCallsFail: {
+    series: failing('fairlead_controller_gateway_calls_total', `${at},operation="createVolume"`),
+    quietAt: '12m',
+    firesAt: '40m',
+    labels: { instance },
+  },
+  FairleadRpcsFail: {
+    series: failing('fairlead_controller_rpcs_total', `${at},rpc="CreateVolume"`),
+    quietAt: '15m',
+    firesAt: '45m',
+    labels: { rpc: 'CreateVolume' },
+  },
+  FairleadNodeUnregistered: {
+    series: gauge(`fairlead_node_registered{${at}}`, 1, 0),
+    quietAt: '20m',
+    firesAt: '25m',
+    labels: { instance },
+  },
+  FairleadVolumeUnhealthy: {
+    series: gauge(`fairlead_node_volume_healthy{${at},volume_id="a.one"}`, 1, 0),
+    quietAt: '15m',
+    firesAt: '20m',
+    labels: { instance, volume_id: 'a.one' },
+  },
+  FairleadCommandsStuck: {
+    series: gauge(`fairlead_node_stuck_children{${at}}`, 0, 2),
+    quietAt: '25m',
+    firesAt: '30m',
+    labels: { instance },
+  },
+  FairleadRecordsDamaged: {
+    series: gauge(`fairlead_node_damaged_records{${at}}`, 0, 1),
+    quietAt: '11m',
+    firesAt: '15m',
+    labels: { instance },
+  },
+};
