@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { tooManyRequests } from '../src/api/problem.ts';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
@@ -192,8 +193,7 @@ async function listen(
 
 /** Who has no good token, or too much in flight. */
 function isRefusal(response: Response): boolean {
-  // Whoever looks at the headers of an answer has an object made of them.
-  return response.status === 401 || (response.status === 503 && response.headers.has('retry-after'));
+  return response.status === 401 || response.status === tooManyRequests;
 }
 
 function urlOf(server: Server, { listen: { host }, ...config }: GatewayConfig): string {

@@ -79,6 +79,7 @@ export async function reclaim(
     operation: 'delete',
     subject: undefined,
     claims: [{ kind, id }],
+    pool: () => pool,
     async intend(sql) {
       const tombstone = await bury(sql, orphan);
       if (tombstone) return { intent: tombstone };

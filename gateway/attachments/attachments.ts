@@ -75,6 +75,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       subject: { cluster, nodeId, begun },
       about: nodeId,
       claims: [{ kind: 'volume', id: volumeId }],
+      pool: ({ volume }) => volume.pool,
       async intend(sql) {
         const volume = await findVolume(sql, volumeId);
         const before = volume && (await attachmentTable.find(sql, key));
@@ -107,6 +108,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       subject: { nodeId: late.nodeId },
       about: late.nodeId,
       claims: [{ kind: 'volume', id }],
+      pool: ({ volume }) => volume.pool,
       async intend(sql) {
         const volume = await findVolume(sql, id);
         const found = await attachmentTable.find(sql, late);
@@ -154,6 +156,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         subject: { cluster: cluster.name, nodeId, capability, readonly },
         about: nodeId,
         claims: [{ kind: 'volume', id: volumeId }],
+        pool: ({ volume }) => volume.pool,
         intend: sql => intendAttach(sql, cluster, asked),
         act: ({ volume, attachment: { attachmentId }, topology }) =>
           attachIn(volume, {

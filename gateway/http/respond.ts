@@ -4,7 +4,6 @@ import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
 import { traceIdOf } from '../../src/lib/tracing/trace.ts';
 import { callerName, type Caller } from '../tenancy/caller.ts';
-import { overloaded } from '../tenancy/turns.ts';
 
 /** What is known of each request: who asks, and how it is named in logs. */
 export type Env = {
@@ -23,7 +22,7 @@ export function answerProblem(c: Context<Env>, error: unknown): Response {
   const document = toDocument(problem, c.get('requestId'));
   return c.body(JSON.stringify(document), document.status as ContentfulStatusCode, {
     'content-type': 'application/problem+json',
-    ...(problem === overloaded && { 'retry-after': '1' }),
+    ...(problem.retryAfterS !== undefined && { 'retry-after': String(problem.retryAfterS) }),
     ...(problem.code === 'UNAUTHENTICATED' && { 'www-authenticate': 'Bearer' }),
   });
 }

@@ -5,7 +5,10 @@ import { clusterOf } from '../../src/api/ids.ts';
 import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
 import { createAuditLog } from '../tenancy/audit-log.ts';
-import { overloaded } from '../tenancy/turns.ts';
+import { createQueues, type Queues, type Turn } from '../pools/queues.ts';
+import { type Askers, createAskers } from './askers.ts';
+import { type Asking, beginInTurn, type RequireTurn } from './in-turn.ts';
+import { currentRequest } from './request.ts';
 
 /**
  * One operation, in the order of its members: record the intent and claim, act, record the outcome and free. `intend`,
@@ -20,6 +23,8 @@ export interface Operation<Intent, Effect, Result> {
   readonly about?: string;
   /** What the operation is about, and then what else it needs for itself. */
   readonly claims: readonly [Resource, ...Resource[]];
+  /** Whose storage acts. It begins, and records anything, only in its turn there; absent: nothing is acted on. */
+  pool?(intent: Intent): string | undefined;
   /** What it records stays only when all claims could be taken. */
   intend(sql: Sql): Promise<Intended<Intent, Result>>;
   act(intent: Intent): Promise<Effect>;
@@ -52,6 +57,8 @@ export type Step = {
 /** What operations work with. */
 export type OperationsOptions = {
   readonly engine: Engine;
+  /** Where operations wait for their turn at a pool. */
+  readonly queues?: Queues | undefined;
   /** How long a claim holds after its process last renewed it. */
   readonly leaseMs?: number | undefined;
   /** Called at each step, before the operation goes on; what it throws ends the operation there, as a crash would. */
@@ -59,17 +66,14 @@ export type OperationsOptions = {
 };
 
 type Running = {
-  readonly cluster: string | undefined;
   /** What the operation is about, as `keyOf` has it. */
   readonly key: string;
   readonly operation: string;
   readonly subject: unknown;
   readonly sinceMs: number;
   readonly promise: Promise<unknown>;
+  readonly askers: Askers;
 };
-
-/** Most operations of one cluster at a time: what was answered with 202 goes on, and is no request in flight any more. */
-const mostRunning = 256;
 
 /** How long a claim holds when nothing else is set, in milliseconds. */
 export const defaultLeaseMs = 15_000;
@@ -81,22 +85,22 @@ const settleEveryMs = 500;
 export type Operations = ReturnType<typeof createOperations>;
 
 /** Makes the operations of one process. */
-export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint }: OperationsOptions) {
+export function createOperations(options: OperationsOptions) {
+  const { engine, queues = createQueues(), leaseMs = defaultLeaseMs, checkpoint } = options;
   const owner = crypto.randomUUID();
   const running = new Map<string, Running>();
   const audit = createAuditLog(engine);
 
-  function countOf(cluster: string | undefined): number {
-    let count = 0;
-    for (const [at, one] of running) if (at === one.key && one.cluster === cluster) count++;
-    return count;
-  }
-
-  async function intend<I, E, R>(asked: Operation<I, E, R>, sql: Sql): Promise<Intended<I, R>> {
+  async function intend<I, E, R>(
+    asked: Operation<I, E, R>,
+    sql: Sql,
+    requireTurn: RequireTurn,
+  ): Promise<Intended<I, R>> {
     const { operation, claims } = asked;
     await lockAll(sql, claims);
     const intended = await asked.intend(sql);
     if ('result' in intended) return intended;
+    requireTurn(turnOf(asked, asked.pool?.(intended.intent)));
     const claiming = claims.map(async resource => ({
       resource,
       holder: await acquireClaim(sql, { ...resource, owner, operation }, leaseMs),
@@ -135,23 +139,30 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
     return await act();
   }
 
-  async function perform<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
+  async function perform<I, E, R>(asked: Operation<I, E, R>, asking: Asking): Promise<R> {
     const { operation, claims, about } = asked;
     const audited = audit.begin({ operation, ...claims[0], about });
     const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
     reach('before-intent');
-    const untilMs = Date.now() + leaseMs;
-    const intended = await engine.transaction(sql => intend(asked, sql)).catch(audited.refused);
+    let untilMs = 0;
+    const { begun: intended, slot } = await beginInTurn(queues, asking, requireTurn => {
+      untilMs = Date.now() + leaseMs;
+      return engine.transaction(sql => intend(asked, sql, requireTurn));
+    }).catch(audited.refused);
+    using _ = asking.held ? undefined : slot;
     if ('result' in intended) return intended.result;
     const { intent } = intended;
     reach('after-intent');
-    const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent));
-    const settle = (): Promise<void> => (asked.settle ? perform(asked.settle(intent)) : undo());
+    // What is begun is ended, whoever is gone, and in the same turn.
+    const part: Asking = { unwanted: () => undefined, held: slot };
+    const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent), part);
+    const settle = (): Promise<void> => (asked.settle ? perform(asked.settle(intent), part) : undo());
     let effect: E;
     try {
       // Who stood still for as long as its claims hold leaves the storage alone: others may be at work.
       if (Date.now() >= untilMs) throw lostProblem(claims[0]);
-      effect = await whileRenewed(claims, () => asked.act(intent));
+      const act = (): Promise<E> => asked.act(intent);
+      effect = await whileRenewed(claims, slot ? () => slot.measure(act) : act);
     } catch (error) {
       const problem = asProblem(error);
       await conclude(
@@ -178,24 +189,25 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
   return {
     /**
      * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does, and
-     * UNAVAILABLE when the cluster has too many that run.
+     * UNAVAILABLE when too many wait at the pool. What nobody waits for any more when its turn comes does not begin.
      * ABORTED, with nothing recorded, when a claim was taken over while the operation acted.
      */
     run<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
       const { operation, subject, claims } = asked;
       const [key = '', ...others] = claims.map(keyOf);
       const same = running.get(key);
-      if (same?.key === key && same.operation === operation && sameJson(same.subject, subject))
+      if (same?.key === key && same.operation === operation && sameJson(same.subject, subject)) {
+        same.askers.join(currentRequest());
         return same.promise as Promise<R>;
+      }
       for (const resource of claims) {
         const current = running.get(keyOf(resource));
         if (current) return Promise.reject(busyProblem(resource, current));
       }
-      const cluster = clusterOf(claims[0].id);
-      if (countOf(cluster) >= mostRunning) return Promise.reject(overloaded);
+      const askers = createAskers(currentRequest());
       const used = [key, ...others];
-      const promise = perform(asked).finally(() => used.forEach(one => running.delete(one)));
-      const own = { cluster, key, operation, subject, sinceMs: Date.now(), promise };
+      const promise = perform(asked, askers).finally(() => used.forEach(one => running.delete(one)));
+      const own = { key, operation, subject, sinceMs: Date.now(), promise, askers };
       for (const one of used) running.set(one, own);
       return promise;
     },
@@ -206,6 +218,15 @@ export function createOperations({ engine, leaseMs = defaultLeaseMs, checkpoint 
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));
     },
   };
+}
+
+/** Its place is that of the cluster that asks, or, where nobody does, of whose it is. */
+function turnOf(
+  { operation, claims }: Pick<Operation<never, never, never>, 'operation' | 'claims'>,
+  pool: string | undefined,
+): Turn | undefined {
+  const cluster = currentRequest()?.caller.cluster?.name ?? clusterOf(claims[0].id) ?? '';
+  return pool === undefined ? undefined : { pool, cluster, operation };
 }
 
 /** Comes first in each transaction that decides. */

@@ -29,13 +29,15 @@ export function currentRequest(): CurrentRequest | undefined {
 
 const late = new Problem('DEADLINE_EXCEEDED', 'the caller has given up');
 
-/**
- * Comes before work begins, or goes on that nothing has come of yet: throws when its caller has gone away or given up. What
- * nobody asked for is wanted.
- */
+/** Why the request is not wanted any more: its caller has gone away or given up. */
+export function unwantedProblem({ deadlineMs, isGone }: CurrentRequest): Problem | undefined {
+  if (deadlineMs !== undefined && Date.now() >= deadlineMs) return late;
+  return isGone() ? callerGone : undefined;
+}
+
+/** Comes before work begins, or goes on that nothing has come of yet. What nobody asked for is wanted. */
 export function requireWanted(): void {
   const request = currentRequest();
-  if (!request) return;
-  if (request.deadlineMs !== undefined && Date.now() >= request.deadlineMs) throw late;
-  if (request.isGone()) throw callerGone;
+  const problem = request && unwantedProblem(request);
+  if (problem) throw problem;
 }

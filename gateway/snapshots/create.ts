@@ -65,6 +65,7 @@ export async function createRecorded(
     operation: 'snapshot',
     subject: asked,
     claims: [{ kind, id }, ...sources],
+    pool: ({ subject }) => subject.pool,
     intend: sql => intendCreate(sql, planned),
     act: creating => createAll(planned, creating),
     succeed: (sql, { intent, effect }) => recordAll(sql, asked, { intent, effect }),

@@ -22,6 +22,7 @@ export async function deleteRecorded(
     operation: 'delete',
     subject: undefined,
     claims: [ref],
+    pool: ({ members }) => members[0]?.pool,
     intend: sql => intendDelete(sql, ref),
     act: ({ members }) => deleteAll(pools, members),
     succeed: (sql, { intent }) => forget(sql, ref, intent),
@@ -66,6 +67,7 @@ export function undoRecorded(
     subject: { nonce },
     about: 'what was begun',
     claims: [ref],
+    pool: () => recorded.members[0]?.pool,
     async intend(sql) {
       const found = await findRecorded(sql, ref);
       const known = found?.members[0]?.nonce === nonce ? found : undefined;

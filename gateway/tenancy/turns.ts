@@ -1,4 +1,4 @@
-import { unavailableProblem } from '../../src/api/problem.ts';
+import { overloadedProblem } from '../../src/api/problem.ts';
 import { requireWanted } from '../operations/request.ts';
 import type { Tenant } from './cluster.ts';
 
@@ -28,7 +28,7 @@ const most = {
 } as const;
 
 /** A caller has too much in flight; it is told when to come again. */
-export const overloaded = unavailableProblem('too much is in flight already; try again later');
+const overloaded = overloadedProblem('too much is in flight already; try again later', 1);
 
 /** What is in flight of a caller. */
 export type Load = { readonly requests: number; readonly bytes: number };

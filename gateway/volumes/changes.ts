@@ -40,6 +40,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
       operation,
       subject,
       claims: [{ kind: 'volume', id }],
+      pool: ({ volume }) => volume.pool,
       async intend(sql) {
         const volume = await requireReadyVolume(sql, id);
         const begun = await change.begin(volume, sql);

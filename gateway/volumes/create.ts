@@ -63,6 +63,7 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
     // A volume that is copied must not change meanwhile.
     claims: spec.source?.kind === 'volume' ? [resource, toResource(spec.source)] : [resource],
+    pool: ({ record }) => record.pool,
     intend: sql => intendCreate(sql, asNew, { cluster, pool, spaces }),
     act: creating => create(pool.backend, creating),
     async succeed(sql, { intent: { record }, effect: { sizeBytes, context: own = {}, segments } }) {

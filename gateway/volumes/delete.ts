@@ -36,6 +36,7 @@ export async function deleteVolume(
     operation: 'delete',
     subject: undefined,
     claims: [{ kind: 'volume', id }],
+    pool: volume => (canRestore(volume) ? undefined : volume.pool),
     intend,
     async act(volume) {
       if (!canRestore(volume)) await deleteFrom(pools, volume);
@@ -66,6 +67,7 @@ export function undoVolume(
     subject: { nonce },
     about: 'what was begun',
     claims: [{ kind: 'volume', id }],
+    pool: () => record.pool,
     async intend(sql) {
       const found = await volumeTable.find(sql, { id });
       const known = found?.nonce === nonce ? found : undefined;

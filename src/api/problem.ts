@@ -25,6 +25,8 @@ export type ProblemCode = keyof typeof problemTable;
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly detail: string;
+  /** In how many seconds to come again, where there is too much to do now. */
+  declare readonly retryAfterS?: number;
 
   constructor(code: ProblemCode, detail: string, cause?: unknown) {
     super(detail, cause === undefined ? undefined : { cause });
@@ -47,6 +49,11 @@ export const invalidProblem = makerOf('INVALID_ARGUMENT');
 export const preconditionProblem = makerOf('FAILED_PRECONDITION');
 /** UNAVAILABLE: not done, or still running; the caller tries again. */
 export const unavailableProblem = makerOf('UNAVAILABLE');
+
+/** UNAVAILABLE, not begun: there is too much to do now, and whoever asks is told when to come again. */
+export function overloadedProblem(detail: string, retryAfterS: number): Problem {
+  return Object.assign(unavailableProblem(detail), { retryAfterS });
+}
 
 function makerOf(code: ProblemCode) {
   return (detail: string, cause?: unknown) => new Problem(code, detail, cause);
@@ -73,13 +80,16 @@ export async function whileObserved<T>({ end }: Observed, work: () => Promise<T>
 /** Why work ends when its caller is gone; every call ends so, and one problem for all costs no stack trace each. */
 export const callerGone = new Problem('CANCELLED', 'the caller went away');
 
+/** The status of a problem that says when to come again. */
+export const tooManyRequests = 429;
+
 /** The problem as the RFC 9457 document that goes over HTTP; `code` decides, `status` is a hint. */
 export function toDocument(problem: Problem, requestId?: string) {
   const { http, title } = problemTable[problem.code];
   return {
     type: `urn:fairlead:problem:${problem.code.toLowerCase().replaceAll('_', '-')}`,
     title,
-    status: http,
+    status: problem.retryAfterS === undefined ? http : tooManyRequests,
     code: problem.code,
     detail: problem.detail,
     ...(requestId !== undefined && { requestId }),
