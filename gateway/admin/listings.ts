@@ -18,7 +18,7 @@ import { notFoundProblem } from '../tenancy/ownership.ts';
 import { createVolumesHealth } from '../volumes/health.ts';
 import { toVolume } from '../volumes/record.ts';
 import { grantsOf } from '../volumes/show.ts';
-import { readClusters, readPools, type Asked, type ListingOptions } from './state.ts';
+import { readClusters, readPools, readQueues, type Asked, type ListingOptions } from './state.ts';
 
 /** Makes the lists of what all clusters have; `id` of an entry is unique in its list, and orders it. */
 export function createListings(options: ListingOptions) {
@@ -102,6 +102,8 @@ export function createListings(options: ListingOptions) {
 
     listPools: (asked: Asked) =>
       page('pools', asked, async (...from) => select(await readPools(options, asked), asked, from)),
+    listQueues: (asked: Asked) =>
+      page('queues', asked, async (...from) => select(readQueues(options, asked), asked, from)),
     listClusters: (asked: Asked) =>
       page('clusters', asked, async (...from) => select(await readClusters(options, asked), asked, from)),
   };

@@ -1,4 +1,4 @@
-import type { ClusterState, PoolState } from '../../src/api/admin.ts';
+import type { ClusterState, PoolState, Queue } from '../../src/api/admin.ts';
 import type { Operations, Request } from '../../src/api/operations.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
@@ -13,6 +13,7 @@ import type { AuditOptions } from './audit.ts';
 /** What lists are made of; `clusters` are those that the configuration names now. */
 export type ListingOptions = Pick<AuditOptions, 'engine' | 'pools' | 'turns'> & {
   readonly clusters: () => Readonly<Record<string, Pick<Cluster, 'pools' | 'quota'>>>;
+  readonly queues?: { show(): readonly Omit<Queue, 'id'>[] } | undefined;
 };
 
 /** What is asked of each list. */
@@ -98,6 +99,21 @@ export async function readClusters(
       quotas: quotas.map(({ path, limit, used }) => ({ path, limit, used })),
     };
   }
+}
+
+/** What waits for its turn here; another gateway of the store has queues of its own. */
+export function readQueues({ queues }: ListingOptions, { cluster }: Asked): readonly Queue[] {
+  const all = queues?.show() ?? [];
+  const own = all.filter(one => one.cluster === (cluster ?? one.cluster));
+  return own.map(one => ({
+    id: `${one.pool}/${one.cluster}`,
+    pool: one.pool,
+    cluster: one.cluster,
+    waiting: one.waiting,
+    running: one.running,
+    limit: one.limit,
+    oldestWaitMs: Math.round(one.oldestWaitMs),
+  }));
 }
 
 function sum(use: readonly Use[], what: Exclude<keyof Use, 'pool' | 'cluster'>): number {

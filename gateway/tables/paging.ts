@@ -13,7 +13,8 @@ export type AnyListName =
   | 'nodes'
   | 'pools'
   | 'clusters'
-  | 'operations';
+  | 'operations'
+  | 'queues';
 
 /** The lists that have pages. A token of one is no token of another. */
 export type ListName = 'volumes' | 'snapshots' | 'health' | 'nodes' | 'audit-log' | `any-${AnyListName}`;

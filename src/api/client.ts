@@ -83,6 +83,7 @@ const checks: {
   listPools: (page, asked) => pageFaults(page, page.pools, asked),
   listClusters: (page, asked) => pageFaults(page, page.clusters, asked),
   listOperations: (page, asked) => pageFaults(page, page.operations, asked),
+  listQueues: (page, asked) => pageFaults(page, page.queues, asked),
 };
 
 /** Makes a client; connections are opened when needed and kept. */

@@ -370,6 +370,13 @@ export const operations = {
     answers: { 200: admin.operationPageSchema },
     problems: ['ABORTED'],
   },
+  listQueues: {
+    route: 'GET /v1/admin/queues',
+    doc: 'What waits for its turn at the pools of the gateway that answers, by pool and cluster.',
+    query: listing,
+    answers: { 200: admin.queuePageSchema },
+    problems: ['ABORTED'],
+  },
   grantAnyVolume: {
     route: 'PUT /v1/admin/volumes/{volumeId}/grants/{grantee}',
     doc: 'Shares a volume of any cluster with another, or changes how.',

@@ -30,7 +30,7 @@ export const commands: Commands = {
     },
   },
   get: {
-    doc: 'lists what operators see: volumes, snapshots, attachments, nodes, pools, clusters, operations',
+    doc: 'lists what operators see: volumes, snapshots, attachments, nodes, pools, clusters, operations, queues, the log',
     load: async () => ({ commands: (await import('./get.ts')).getCommands }),
   },
   describe: {

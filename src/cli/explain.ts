@@ -4,6 +4,7 @@ import type {
   AuditEntry,
   ClusterState,
   PoolState,
+  Queue,
   RunningOperation,
 } from '../api/admin.ts';
 import { clusterOf as clusterOfId } from '../api/ids.ts';
@@ -39,6 +40,8 @@ export type Facts = {
   /** The nodes to which it is attached and that nobody has reported. */
   readonly unknownNodes: readonly string[];
   readonly health?: HealthNow | undefined;
+  /** What its cluster has at its pool. */
+  readonly queue?: Queue | undefined;
   /** What was done to it last. */
   readonly last?: AuditEntry | undefined;
 };
@@ -84,6 +87,7 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
     unknownNodes,
     operation: await one('operations', { id: snapshot ? heldBy(snapshot) : `volume/${id}` }),
     pool: subject && (await one('pools', { id: subject.pool })),
+    queue: subject && (await one('queues', { id: `${subject.pool}/${clusterOfId(id)}` })),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
     last: await one('audit', { resource: id, limit: 1 }),
@@ -99,6 +103,7 @@ export function explain(facts: Facts): readonly Advice[] {
     ...ofPool(facts),
     ...ofState(facts),
     ...ofAttachments(facts),
+    ...ofQueue(facts),
     ...ofQuota(facts),
     ...ofHealth(facts),
     ...ofLast(facts),
@@ -221,6 +226,19 @@ function ofAttachments({ volume, unknownNodes, operation }: Facts): readonly Adv
       lost ?? 'the call is repeated by the cluster; a sweep goes on with it, too',
     );
   });
+}
+
+/** What waits has recorded nothing yet, so that nobody knows whether it is this. */
+function ofQueue({ queue }: Facts): readonly Advice[] {
+  if (!queue || queue.waiting === 0) return [];
+  const { cluster, pool, waiting, running, limit, oldestWaitMs } = queue;
+  const work = waiting === 1 ? '1 operation waits' : `${waiting} operations wait`;
+  return [
+    know(
+      `${work} for a turn of cluster "${cluster}" at pool "${pool}", the first for ${toAge(oldestWaitMs)}; ${running} run`,
+      `the pool's storage takes ${limit} at a time now, of all clusters; fairlead top shows how that goes on`,
+    ),
+  ];
 }
 
 function ofQuota({ cluster }: Facts): readonly Advice[] {

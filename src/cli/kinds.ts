@@ -6,6 +6,7 @@ import type {
   AuditEntry,
   ClusterState,
   PoolState,
+  Queue,
   RunningOperation,
 } from '../api/admin.ts';
 import type { Call } from '../api/http.ts';
@@ -200,6 +201,22 @@ const operations = kind<RunningOperation>({
   ],
 });
 
+const queues = kind<Queue>({
+  one: 'queue',
+  doc: 'what waits for its turn at a pool; a name is pool/cluster',
+  ask: id => ({ id }),
+  page: async (client, query, call) => toPage(await client.listQueues(query, call), 'queues'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'waiting', of: ({ waiting }) => waiting },
+    { head: 'running', of: ({ running }) => running },
+    { head: 'limit', of: ({ limit }) => limit },
+    { head: 'oldest', of: ({ oldestWaitMs }) => oldestWaitMs, show: toAge },
+    wide({ head: 'pool', of: ({ pool }: Queue) => pool }),
+    wide({ head: 'cluster', of: ({ cluster }: Queue) => cluster }),
+  ],
+});
+
 const audit = kind<AuditEntry>({
   one: 'entry',
   doc: 'who changed what, and how that ended, the newest 100 first, or as many as --limit says; a name is that of what was changed',
@@ -231,6 +248,7 @@ export type KindName =
   | 'pools'
   | 'clusters'
   | 'operations'
+  | 'queues'
   | 'audit';
 
 /** All that operators list. */
@@ -242,6 +260,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   pools,
   clusters,
   operations,
+  queues,
   audit,
 };
 

@@ -20,7 +20,7 @@ const settings = {
 type Values = SettingsOf<typeof settings>;
 
 /** What is shown, the most urgent first, and of each kind at most so many lines in a terminal. */
-const shown = ['operations', 'pools', 'clusters'] as const;
+const shown = ['operations', 'queues', 'pools', 'clusters'] as const;
 const mostLines = 20;
 
 /** Home, and what is below it cleared: nothing flickers. */

@@ -140,6 +140,22 @@ export const runningOperationSchema = z
 /** One page of what gateways work on. */
 export const operationPageSchema = pageOf('operations', runningOperationSchema);
 
+/** What a cluster has at a pool now. */
+export const queueSchema = z
+  .object({
+    id: text('fast/east').describe('The pool, and the cluster.'),
+    pool: poolName,
+    cluster,
+    waiting: count.describe('How many operations wait for their turn.'),
+    running: count,
+    limit: count.describe('How many may run at the pool, of all clusters together.'),
+    oldestWaitMs: count.describe('How long the first of those that wait has waited, in milliseconds.'),
+  })
+  .meta({ id: 'Queue', description: 'What a cluster has at a pool now.' });
+
+/** One page of the queues. */
+export const queuePageSchema = pageOf('queues', queueSchema);
+
 export type AnyVolume = z.infer<typeof anyVolumeSchema>;
 export type AnySnapshot = z.infer<typeof anySnapshotSchema>;
 export type AnyAttachment = z.infer<typeof anyAttachmentSchema>;
@@ -147,3 +163,4 @@ export type AnyNode = z.infer<typeof anyNodeSchema>;
 export type PoolState = z.infer<typeof poolSchema>;
 export type ClusterState = z.infer<typeof clusterStateSchema>;
 export type RunningOperation = z.infer<typeof runningOperationSchema>;
+export type Queue = z.infer<typeof queueSchema>;

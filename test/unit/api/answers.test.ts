@@ -200,6 +200,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listPools: { asked: asPage, right: { pools: [] }, wrong: endless },
   listClusters: { asked: asPage, right: { clusters: [] }, wrong: endless },
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
+  listQueues: { asked: asPage, right: { queues: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
   grantVolume: { asked: { ...grant, body: { access } }, right: { volumeId, cluster: 'b', access } },
   revokeGrant: { asked: grant },

@@ -42,6 +42,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get nodes --no-headers', 'a/n1  1  3\n'],
   ['get clusters -o name', 'a\nb\n'],
   ['get operations -o name', ''],
+  ['get queues -o name', ''],
   ['get operations -o json', '{\n  "operations": []\n}\n'],
   [
     'get pools',
@@ -137,7 +138,7 @@ test('operators see what a gateway has', async t => {
   await t.test('what runs is shown once without a terminal, and redrawn in one', async () => {
     const plain = await fairlead('top');
     assert.equal(plain.status, 0);
-    assert.match(plain.stdout, /^operations \(0\)\nnone\n\npools \(1\)\n/m);
+    assert.match(plain.stdout, /^operations \(0\)\nnone\n\nqueues \(0\)\nnone\n\npools \(1\)\n/m);
     assert.equal(plain.stdout.includes('\u001B'), false);
     let looks = 0;
     const until = (): boolean => ++looks === 2;

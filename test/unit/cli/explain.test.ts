@@ -157,6 +157,21 @@ const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: 
     /\(volumes:1\/1\): it can create no more$/,
   ],
   [
+    'how many wait for their turn at the pool',
+    {
+      queue: {
+        id: 'fast/a',
+        pool: 'fast',
+        cluster: 'a',
+        waiting: 3,
+        running: 2,
+        limit: 8,
+        oldestWaitMs: 5_000,
+      },
+    },
+    /^3 operations wait for a turn of cluster "a" at pool "fast", the first for 5s; 2 run$/,
+  ],
+  [
     'what was refused last',
     { last },
     /^last, attach \(n2\), which a asked for 1m ago, ended with FAILED_PRECOND/,

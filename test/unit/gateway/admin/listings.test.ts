@@ -139,6 +139,14 @@ test('a pool that waits says why, one that does not answer is listed with that, 
   );
   assert.deepEqual(idsOf((await listPools({ ...asked, cluster: 'a' })).pools), ['open']);
   await gateway.ask('PUT /v1/nodes/n1', { as: 'any', body: {} });
+  const queue = { pool: 'open', cluster: 'a', waiting: 2, running: 1, limit: 4, oldestWaitMs: 7.5 };
+  const { listQueues } = createAdmin({
+    ...gateway,
+    clusters: () => enrolled,
+    queues: { show: () => [queue] },
+  });
+  assert.deepEqual(await listQueues(asked), { queues: [{ ...queue, id: 'open/a', oldestWaitMs: 8 }] });
+  assert.deepEqual(await listQueues({ ...asked, cluster: 'b' }), { queues: [] });
   const { clusters: known } = await listClusters(asked);
   assert.deepEqual(
     known.map(({ id, isEnrolled, pools: usable, quotas }) => [id, isEnrolled, usable, quotas]),
