@@ -9,15 +9,12 @@ import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
 import { openTracer } from '../src/lib/tracing/tracer.ts';
-import { version } from '../src/lib/version.ts';
-import { createAdmin } from './admin/admin.ts';
 import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/plugins.ts';
-import { createApp } from './http/app.ts';
-import { createAuthenticate } from './http/auth.ts';
+import { createGateway } from './gateway.ts';
 import { openCertificate, type Certificate } from './http/certificate.ts';
 import {
   leaveUnread,
@@ -29,15 +26,12 @@ import {
 import { createMetrics } from './observability/metrics.ts';
 import { observeBackend, observeEngine } from './observability/observe.ts';
 import { startObservability } from './observability/pages.ts';
-import { createOperations, type Step } from './operations/operation.ts';
-import { createRecovery } from './operations/recovery.ts';
+import type { Step } from './operations/operation.ts';
 import { createIdentity, type OwnIdentity } from './pools/identity.ts';
 import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
-import { createServices } from './services.ts';
 import { openStore } from './stores/index.ts';
 import { migrate } from './tables/schema.ts';
-import { createTurns } from './tenancy/turns.ts';
 
 /** How long work that runs may take to end when the gateway ends, in milliseconds. */
 const closeGraceMs = 3_000;
@@ -90,39 +84,24 @@ export async function startGateway(
     wrap,
   });
   opened.defer(() => configuration.close());
-  const { pools, clusters } = configuration;
-  await requireKnownPools(engine.reader, pools);
-  const leaseMs = config['claim-lease'];
-  const operations = createOperations({ engine, leaseMs, checkpoint });
-  const turns = createTurns();
-  const services = createServices({
+  await requireKnownPools(engine.reader, configuration.pools);
+  const { app, operations, recovery } = createGateway({
     engine,
-    pools,
-    operations,
-    turns,
+    configuration,
+    log,
+    audience: config.audience,
+    leaseMs: config['claim-lease'],
     keepDeletedMs: config['keep-deleted'],
+    keepAuditMs: config['keep-audit'],
+    publicDocs: config['public-docs'] === 'true',
+    keySet: identity.keySet,
+    observer: metrics,
+    checkpoint,
   });
-  const keepAuditMs = config['keep-audit'];
-  const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters, ...services });
-  const authenticate = createAuthenticate(configuration.enrolment, config.audience);
-  const publicDocs = config['public-docs'] === 'true';
   const metricsListen = config['metrics-listen'];
   const shown = { engine, ...configuration, ...recovery, metrics, log };
   const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
   opened.defer(() => pages?.close());
-  const app = createApp({
-    pools,
-    ...services,
-    turns,
-    admin,
-    authenticate,
-    version,
-    log,
-    publicDocs,
-    keySet: identity.keySet,
-    observer: metrics,
-  });
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
   const repeated = [

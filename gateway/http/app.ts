@@ -21,6 +21,7 @@ export type AppDeps = HandlerDeps & {
   readonly publicDocs: boolean;
   readonly keySet?: (() => Promise<object>) | undefined;
   readonly observer?: RequestObserver | undefined;
+  readonly mostWaitMs?: number | undefined;
 };
 
 const maxRequestIdLength = 64;

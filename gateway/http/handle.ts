@@ -39,6 +39,8 @@ export type HandleOptions = {
   readonly show: Handle | undefined;
   readonly log: Log;
   readonly turns: Turns;
+  /** The longest that a caller may wait, in milliseconds, where what runs this ends requests early. */
+  readonly mostWaitMs?: number | undefined;
 };
 
 const maxWaitS = 60;
@@ -49,7 +51,7 @@ const defaultWaitS = 30;
  * caller prefers where the row has 202, and answers with the status that the row has for the outcome.
  */
 export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): Route<Env> {
-  const { show, log, turns } = options;
+  const { show, log, turns, mostWaitMs = Infinity } = options;
   return async c => {
     const caller = c.get('caller');
     if (!mayCall(caller, operation)) throw routeProblem(c);
@@ -57,7 +59,8 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
     const request = { ...(await readRequest(c, operation, turns)), ...(cluster && { cluster }) };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
-    const outcome = await withinTime(work, readWaitMs(c.req.header('prefer')));
+    const waitMs = Math.min(readWaitMs(c.req.header('prefer')), mostWaitMs);
+    const outcome = await withinTime(work, waitMs);
     if (outcome) return answer(c, operation, outcome.value);
     work.catch((error: unknown) => {
       const problem = asProblem(error);
