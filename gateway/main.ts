@@ -139,11 +139,12 @@ async function tryPools(
 }
 
 function findCertificate(
-  { 'tls-cert-file': certFile, 'tls-key-file': keyFile }: GatewayConfig,
+  { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-client-ca-file': clientCa }: GatewayConfig,
   log: Log,
 ): Certificate | undefined {
-  if (certFile !== undefined && keyFile !== undefined) return openCertificate(certFile, keyFile, log);
-  if (certFile === keyFile) return undefined;
+  if (cert !== undefined && key !== undefined) return openCertificate({ cert, key, clientCa }, log);
+  if (clientCa !== undefined) throw new Error('--tls-client-ca-file needs --tls-cert-file');
+  if (cert === key) return undefined;
   throw new Error('--tls-cert-file and --tls-key-file need each other');
 }
 

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import type { Log } from '../../src/lib/log.ts';
@@ -5,29 +6,52 @@ import type { Log } from '../../src/lib/log.ts';
 /** A certificate with its key, and how a server gets the one that is in the files later. */
 export type Certificate = ReturnType<typeof openCertificate>;
 
+/** Paths of PEM files; with `clientCa`, only who has a certificate by one of these authorities is let in. */
+export type CertificateFiles = {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa?: string | undefined;
+};
+
 /** Reads the PEM files, or throws. */
-export function openCertificate(certFile: string, keyFile: string, log: Log) {
-  const read = () => ({ cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') });
+export function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
+  const read = () => ({
+    cert: readFileSync(cert, 'utf8'),
+    key: readFileSync(key, 'utf8'),
+    ...(clientCa !== undefined && { ca: readAuthorities(clientCa) }),
+  });
   const first = read();
   let used = first;
   let reported = '';
   return {
-    first,
-    /** New connections get what is in the files now; what cannot be used is logged once, and all stays as it was. */
+    first: { ...first, ...(clientCa !== undefined && { requestCert: true, rejectUnauthorized: true }) },
+    /**
+     * New connections get what is in the files now, and open ones end when it was changed who is let in; what cannot be
+     * used is logged once, and all stays as it was.
+     */
     async renew(server: Server): Promise<void> {
       try {
         const found = read();
-        if (found.cert !== used.cert || found.key !== used.key) {
+        if (found.cert !== used.cert || found.key !== used.key || found.ca !== used.ca) {
           server.setSecureContext(found);
+          if (found.ca !== used.ca) server.closeAllConnections();
           used = found;
-          log.info('the certificate was read again', { path: certFile });
+          log.info('the certificate was read again', { path: cert });
         }
         reported = '';
       } catch (error) {
         const detail = String(error);
-        if (detail !== reported) log.error('the certificate stays as it was', { path: certFile, detail });
+        if (detail !== reported) log.error('the certificate stays as it was', { path: cert, detail });
         reported = detail;
       }
     },
   };
+}
+
+/** Without one certificate at least, those of every public authority would count. */
+function readAuthorities(path: string): string {
+  const pem = readFileSync(path, 'utf8');
+  // It throws where there is none.
+  new X509Certificate(pem).toString();
+  return pem;
 }

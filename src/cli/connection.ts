@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createClient, type StorageClient } from '../api/client.ts';
 import type { Call, HttpOptions } from '../api/http.ts';
+import { readTlsFiles } from '../api/http/tls-files.ts';
 import { Problem } from '../api/problem.ts';
-import { createTokenSource } from '../controller/tokens.ts';
+import { createTokenSource, readTokenFile } from '../controller/tokens.ts';
 import { durationMs, requirePrivate, text } from '../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
 import { contextFallback, contextSettings } from './contexts.ts';
@@ -24,6 +24,8 @@ export const connectionSettings = {
   },
   'token-file': contextSettings['token-file'],
   'ca-file': contextSettings['ca-file'],
+  'tls-cert-file': contextSettings['tls-cert-file'],
+  'tls-key-file': contextSettings['tls-key-file'],
   audience: { ...contextSettings.audience, optional: false, default: 'fairlead' },
   timeout: { doc: 'how long the gateway may take', parse: durationMs, default: '30s' as string },
 } as const;
@@ -64,9 +66,13 @@ async function withConnection(
   io: Io,
   work: (connection: Connection) => Promise<number | void>,
 ): Promise<number> {
-  const { gateway: url, timeout, 'ca-file': caFile } = values;
+  const { gateway: url, timeout } = values;
   if (values['allow-http'] === 'false') requirePrivate(url);
-  const tls = caFile === undefined ? undefined : async () => ({ ca: await readFile(caFile) });
+  const tls = readTlsFiles({
+    ca: values['ca-file'],
+    cert: values['tls-cert-file'],
+    key: values['tls-key-file'],
+  });
   const client = createClient({ url, token: tokenOf(values), tls });
   const requestId = randomUUID().slice(-12);
   const signal = io.signal && { signal: io.signal };
@@ -89,5 +95,5 @@ function tokenOf(values: ConnectionSettings): HttpOptions['token'] {
     return createTokenSource({ keyFile, issuer: 'operators', audience, lifetimeMs: 60_000 });
   if (tokenFile === undefined)
     throw new Error('--key-file or --token-file is required, or a context that has one');
-  return async () => (await readFile(tokenFile, 'utf8')).trim();
+  return readTokenFile(tokenFile);
 }

@@ -34,6 +34,12 @@ export const contextSettings = {
     parse: path,
     optional: true,
   },
+  'tls-cert-file': {
+    doc: 'PEM file with a certificate, where the gateway asks for one',
+    parse: path,
+    optional: true,
+  },
+  'tls-key-file': { doc: "PEM file with that certificate's key", parse: path, optional: true },
   audience: { doc: "the tokens' audience, as set at the gateway", parse: text, optional: true },
   cluster: {
     doc: 'the cluster that is listed unless another is named, or all are',

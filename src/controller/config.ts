@@ -24,6 +24,16 @@ export const controllerSettings = {
     parse: absolutePath,
     optional: true,
   },
+  'tls-cert-file': {
+    doc: 'PEM file with the certificate by which the gateway lets this connect, where it asks for one; read for each new connection',
+    parse: absolutePath,
+    optional: true,
+  },
+  'tls-key-file': {
+    doc: "PEM file with that certificate's key",
+    parse: absolutePath,
+    optional: true,
+  },
   issuer: {
     doc: "the issuer of tokens by --key-file; without it the cluster's name",
     parse: text,

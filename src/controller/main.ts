@@ -1,4 +1,5 @@
 import { createClient } from '../api/client.ts';
+import { readTlsFiles } from '../api/http/tls-files.ts';
 import { createIdentity } from '../csi/identity.ts';
 import { loadCsi } from '../csi/protocol.ts';
 import { serve, type Service } from '../csi/server.ts';
@@ -20,11 +21,12 @@ import { createStorage } from './vendor.ts';
 export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
   if (config['allow-http'] === 'false') requirePrivate(config.gateway);
   const token = await openTokens(config);
+  const tls = readTlsFiles({ cert: config['tls-cert-file'], key: config['tls-key-file'] });
   await using opened = new AsyncDisposableStack();
   const tracer = await openTracer('controller', config['otlp-endpoint'], log);
   opened.defer(() => tracer?.close());
   const metrics = createMetrics(tracer);
-  const http = createClient({ url: config.gateway, token, observe: metrics.observeCall });
+  const http = createClient({ url: config.gateway, token, tls, observe: metrics.observeCall });
   opened.defer(() => http.close());
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];

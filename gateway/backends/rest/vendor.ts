@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { createClient } from '../../../src/api/client.ts';
-import type { TlsFiles } from '../../../src/api/http/exchange.ts';
+import { readTlsFiles, type TlsPaths } from '../../../src/api/http/tls-files.ts';
 import type { HttpOptions } from '../../../src/api/http.ts';
 import {
   operations,
@@ -15,7 +15,7 @@ import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src
 import type { PoolContext } from '../../backend.ts';
 import { currentRequest } from '../../operations/request.ts';
 import type { RestSettings } from '../rest.ts';
-import { createTokenSource, readNamed } from './tokens.ts';
+import { createTokenSource } from './tokens.ts';
 
 type Guard = NonNullable<HttpOptions['guard']>;
 type Reply = Awaited<ReturnType<Parameters<Guard>[0]>>;
@@ -36,7 +36,7 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
     tries,
     connections,
     requestTimeoutMs: requestTimeout,
-    tls: settings.tls && (() => readTls(settings.tls, pool.directory)),
+    tls: readTlsFiles(resolveAll(settings.tls, pool.directory)),
     guard: createGuard(settings, pool),
   });
   return {
@@ -94,10 +94,7 @@ function isUnanswered(reply: unknown): boolean {
   return status >= 500 && !problemSchema.safeParse(body).success;
 }
 
-async function readTls(files: RestSettings['tls'] = {}, directory = '.'): Promise<TlsFiles> {
-  const read = Object.entries(files).map(async ([name, file]) => [
-    name,
-    file && (await readNamed(resolve(directory, file))),
-  ]);
-  return Object.fromEntries(await Promise.all(read)) as TlsFiles;
+function resolveAll(files: RestSettings['tls'] = {}, directory = '.'): TlsPaths {
+  const paths = Object.entries(files).map(([name, file]) => [name, file && resolve(directory, file)]);
+  return Object.fromEntries(paths) as TlsPaths;
 }

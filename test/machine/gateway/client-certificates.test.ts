@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { gatewaySettings } from '../../../gateway/config.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { createClient } from '../../../src/api/client.ts';
+import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
+import { controllerSettings } from '../../../src/controller/config.ts';
+import { startController } from '../../../src/controller/main.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { isProblem } from '../../harness/gateway-problems.ts';
+
+const soon = { everyMs: 50, timeoutMs: 30_000 };
+
+test('who has no certificate by the authorities of clients is not let in, whatever token he has', async t => {
+  const { client } = await open(t);
+  assert.ok((await client('one').ask()).version);
+  await assert.rejects(client().ask(), isProblem('UNAVAILABLE'));
+  await assert.rejects(client('two').ask(), isProblem('UNAVAILABLE'), 'by another authority');
+});
+
+test('authorities of clients are exchanged without a restart, and open connections end with the old ones', async t => {
+  const { client, at, lines } = await open(t);
+  const [old, next] = [client('one'), client('two')];
+  await old.ask();
+  copyFileSync(at('two-ca.crt'), at('clients.crt'));
+  const isIn = async () =>
+    next.ask().then(
+      () => true,
+      () => undefined,
+    );
+  assert.ok(await poll(isIn, soon), lines.join('\n'));
+  await assert.rejects(old.ask(), isProblem('UNAVAILABLE'));
+});
+
+for (const [name, content] of [
+  ['is empty', ''],
+  ['holds none', 'no certificate'],
+] as const)
+  test(`a file of authorities that ${name} lets nobody else in: it is reported, and all stays as it was`, async t => {
+    const { client, at, lines } = await open(t);
+    writeFileSync(at('clients.crt'), content);
+    const reported = () => lines.some(line => line.includes('stays as it was')) || undefined;
+    assert.ok(await poll(reported, soon));
+    assert.ok((await client('one').ask()).version);
+    await assert.rejects(client('two').ask(), isProblem('UNAVAILABLE'));
+  });
+
+test("a client's certificate is read again for each connection", async t => {
+  const { client, at } = await open(t);
+  for (const kind of ['crt', 'key']) copyFileSync(at(`two.${kind}`), at(`own.${kind}`));
+  const own = client('own');
+  await assert.rejects(own.ask(), isProblem('UNAVAILABLE'));
+  for (const kind of ['crt', 'key']) copyFileSync(at(`one.${kind}`), at(`own.${kind}`));
+  assert.ok((await own.ask()).version);
+});
+
+test('a gateway that has no certificate cannot ask for them, and a controller needs both files', async t => {
+  const { at } = await open(t);
+  const ca = ['--tls-client-ca-file', at('clients.crt')];
+  const alone = ['--config', at('gateway.yaml'), '--store', at('other.sqlite'), '--listen', '127.0.0.1:0'];
+  const { values } = readSettings(gatewaySettings, { argv: [...alone, ...ca], env: {} });
+  assert.ok(values);
+  await assert.rejects(startGateway(values, silentLog), /--tls-client-ca-file needs --tls-cert-file$/);
+  const given = ['--endpoint', at('csi.sock'), '--gateway', 'https://127.0.0.1:1', '--cluster', 'a'];
+  const half = ['--key-file', at('key.json'), '--tls-cert-file', at('one.crt')];
+  const controller = readSettings(controllerSettings, { argv: [...given, ...half], env: {} });
+  assert.ok(controller.values);
+  await assert.rejects(startController(controller.values, silentLog), /need each other$/);
+});
+
+/** A gateway that lets in who has a certificate by the authority `one`, and clients of it with certificates of their own. */
+async function open(t: TestContext) {
+  const directory = temporaryDirectory(t);
+  const at = (name: string): string => join(directory, name);
+  for (const name of ['one', 'two']) makeCertificates(at, name);
+  makeServer(at);
+  copyFileSync(at('one-ca.crt'), at('clients.crt'));
+  const signer = await createSigner('a');
+  writeFileSync(at('key.json'), JSON.stringify(signer.privateJwk));
+  writeFileSync(at('a.json'), JSON.stringify({ keys: [signer.publicJwk] }));
+  const file = { pools: { main: { backend: 'memory' } }, clusters: { a: { keys: 'a.json' } } };
+  writeFileSync(at('gateway.yaml'), JSON.stringify(file));
+  const flags = {
+    '--listen': '127.0.0.1:0',
+    '--store': at('store.sqlite'),
+    '--config': at('gateway.yaml'),
+    '--tls-cert-file': at('server.crt'),
+    '--tls-key-file': at('server.key'),
+    '--tls-client-ca-file': at('clients.crt'),
+  };
+  const { values } = readSettings(gatewaySettings, { argv: Object.entries(flags).flat(), env: {} });
+  assert.ok(values);
+  const { log, lines } = createMemoryLog();
+  const running = await startGateway(values, log);
+  t.after(() => running.close());
+  return {
+    at,
+    lines,
+    /** One with this certificate, or without any. */
+    client(name?: string) {
+      const own = name === undefined ? {} : { cert: at(`${name}.crt`), key: at(`${name}.key`) };
+      const tls = readTlsFiles({ ca: at('server.crt'), ...own });
+      const client = createClient({ url: running.ready['gateway'] ?? '', token: () => signer.sign(), tls });
+      t.after(() => client.close());
+      return { ask: () => client.getCapabilities({}, { deadlineMs: Date.now() + 5_000 }) };
+    },
+  };
+}
+
+type At = (name: string) => string;
+
+const openssl = (...argv: readonly string[]): void => void execFileSync('openssl', argv, { stdio: 'ignore' });
+const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
+
+/** An authority, and a certificate by it. */
+function makeCertificates(at: At, name: string): void {
+  const ca = ['-keyout', at(`${name}-ca.key`), '-out', at(`${name}-ca.crt`)];
+  openssl('req', '-x509', ...kind, '-subj', `/CN=${name} authority`, ...ca);
+  const by = ['-CA', at(`${name}-ca.crt`), '-CAkey', at(`${name}-ca.key`)];
+  const files = ['-keyout', at(`${name}.key`), '-out', at(`${name}.crt`)];
+  openssl('req', '-x509', ...kind, '-subj', `/CN=${name}`, ...by, ...files);
+}
+
+function makeServer(at: At): void {
+  const name = ['-subj', '/CN=server', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  openssl('req', '-x509', ...kind, ...name, '-keyout', at('server.key'), '-out', at('server.crt'));
+}
