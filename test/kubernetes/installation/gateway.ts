@@ -19,6 +19,10 @@ export interface Gateway {
   readonly device: string;
   /** Its certificate, which clients have to trust. */
   readonly certificate: string;
+  /** The address at which clusters reach it. */
+  readonly url: string;
+  /** Takes the keys of a cluster's issuer, of which it knows no more than the name until then. */
+  takeIssuer(cluster: string, keySet: string): void;
   /** The path of a file that `fairlead enroll` wrote for a cluster. */
   fileOf(cluster: string, what: 'secret' | 'values'): string;
   /** The process that runs, or ran last. */
@@ -67,6 +71,8 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
     pools,
     device,
     certificate: certificateOf(directory),
+    url,
+    takeIssuer: (cluster, keySet) => writeFileSync(join(directory, issuerKeysOf(cluster)), keySet),
     fileOf: (cluster, what) => join(directory, `${cluster}.${what}.yaml`),
     process: () => process,
     async start() {
@@ -98,8 +104,24 @@ const configurationOf = (pools: string, clusters: readonly string[]) => ({
   pools: Object.fromEntries(
     Object.entries(backends).map(([name, backend]) => [name, { backend, dir: join(pools, name) }]),
   ),
-  clusters: Object.fromEntries(clusters.map(name => [name, { keys: `${name}.jwks.json` }])),
+  clusters: Object.fromEntries(clusters.map(name => [name, entryOf(name)])),
   operators: { keys: 'operators.jwks.json' },
+});
+
+const issuerKeysOf = (cluster: string) => `${cluster}.issuer.jwks.json`;
+
+/** Clusters whose service accounts are known, too; all call their issuer the same. */
+const knownByAccount = new Set(['east', 'west']);
+
+const entryOf = (cluster: string) => ({
+  keys: `${cluster}.jwks.json`,
+  ...(knownByAccount.has(cluster) && {
+    serviceAccount: {
+      issuer: 'https://kubernetes.default.svc',
+      subject: 'system:serviceaccount:fairlead:fairlead-controller',
+      keys: issuerKeysOf(cluster),
+    },
+  }),
 });
 
 const gatewayArgs = (directory: string) => [

@@ -19,7 +19,7 @@ export type Served = {
   readonly release: Release;
 };
 
-/** Two clusters on one gateway: the first has two nodes, the second one. */
+/** Two clusters on one gateway: the first has two nodes and a key, the second one, and the tokens of its service account. */
 export type Installation = {
   readonly site: Site;
   /** The archive of the image. */
@@ -40,6 +40,7 @@ export async function install(site: Site): Promise<Installation> {
   const serve = async (name: string, { cluster, nodes }: Started): Promise<Served> => {
     await Promise.all(nodes.map(node => node.containerd.importImages(image)));
     for (const node of nodes) await node.run(['mount', gateway.device, join(gateway.pools, 'fast')]);
+    gateway.takeIssuer(name, await cluster.kubectl('get', '--raw', '/openid/v1/jwks'));
     const release = await prepareRelease(cluster, releaseFor(name), gateway);
     await release.install();
     return { cluster, nodes, release };

@@ -39,13 +39,21 @@ export async function installSnapshots(cluster: Cluster): Promise<void> {
 }
 
 /** A release: the name by which the gateway knows its cluster, its namespace, and what it has beside what all have. */
-export type ReleasePlan = { readonly name: string; readonly namespace: string; readonly values: object };
+export type ReleasePlan = {
+  readonly name: string;
+  readonly namespace: string;
+  readonly values: object;
+  /** The tokens of its service account say who it is, and it has no key. */
+  readonly isByAccount?: boolean;
+};
 
 /** The release that scenarios use. */
 export const releaseFor = (name: string): ReleasePlan => ({
   name,
   namespace: releaseNamespace,
+  isByAccount: name === 'west',
   values: {
+    cluster: { serviceAccountToken: { enabled: name === 'west' } },
     storageClasses,
     volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
     // What was changed behind the cluster's back is seen a minute later where nothing is set.
@@ -56,14 +64,14 @@ export const releaseFor = (name: string): ReleasePlan => ({
 /** Prepares the installation of the chart in a cluster, in a namespace that it makes. */
 export async function prepareRelease(
   cluster: Cluster,
-  { name, namespace, values: own }: ReleasePlan,
+  { name, namespace, values: own, isByAccount = false }: ReleasePlan,
   gateway: Gateway,
 ): Promise<Release> {
   const { site, credentials } = cluster;
   await cluster.kubectl('create', 'namespace', namespace);
   const secret = readFileSync(gateway.fileOf(name, 'secret'), 'utf8');
   const here = secret.replace(`"namespace":"${releaseNamespace}"`, `"namespace":"${namespace}"`);
-  await capture(cluster.commandLine(['apply', '--filename', '-']), here);
+  if (!isByAccount) await capture(cluster.commandLine(['apply', '--filename', '-']), here);
   const values = join(site.directory, `${name}.values.json`);
   writeFileSync(values, JSON.stringify({ ...valuesFor(gateway), ...own }));
   const how = ['--kubeconfig', credentials.kubeconfigOf('admin'), '--namespace', namespace];

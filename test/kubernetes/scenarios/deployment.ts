@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { snapshotOf, valueSets } from '../../../deploy/render.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import { waitFor } from '../cluster/wait.ts';
 import { awayCluster, type Installation } from '../installation/installation.ts';
 import { claim, pod } from './manifests.ts';
 import { inWorkspace, type Scenarios } from './workspace.ts';
@@ -39,6 +41,43 @@ export const deploymentScenarios: Scenarios = {
       await capture(cluster.commandLine(['apply', ...how, '--filename', '-']), known);
     }
   },
+
+  'a controller does its work by the tokens of its service account, and no key is in its cluster': ({
+    west,
+  }) =>
+    inWorkspace(west.cluster, 'by-account', async at => {
+      const pods = await at.kubectl('--namespace=fairlead', 'get', 'pods,secrets', '--output=yaml');
+      if (!/--token-file=/.test(pods) || /--key-file=|key\.jwk\.json/.test(pods)) throw new Error(pods);
+      await at.apply(
+        claim('data', { class: 'files' }),
+        pod('app', { claim: 'data', script: 'echo 1 > /data/file' }),
+      );
+      await at.untilReady('app');
+      await at.remove('pod/app', 'pvc/data');
+    }),
+
+  'clusters that call their issuer the same are known by its keys, for one account and audience':
+    async installation => {
+      const { east, west } = installation;
+      for (const { cluster, nodes } of [east, west]) {
+        const token = await makeToken(cluster);
+        const names = nodes.map(({ name }) => name).join();
+        await waitFor(`the nodes ${names} alone`, async () => {
+          const { status, body } = await listNodes(installation, token);
+          assert.equal(status, 200);
+          return namesIn(body) === names || undefined;
+        });
+        const wrong = { audience: 'other', account: 'fairlead-node' };
+        for (const [what, value] of Object.entries(wrong)) {
+          const refused = await listNodes(installation, await makeToken(cluster, { [what]: value }));
+          assert.equal(refused.status, 401);
+          assert.match(
+            refused.body,
+            what === 'audience' ? /\\"aud\\" is not accepted/ : /\\"sub\\" is not accepted/,
+          );
+        }
+      }
+    },
 
   'a cluster with nothing but the agent is served by a controller elsewhere': installation =>
     inWorkspace(installation.west.cluster, 'agent-alone', async at => {
@@ -135,4 +174,32 @@ function helmOf({ site, credentials }: Cluster, namespace: string) {
   const how = [`--kubeconfig=${credentials.kubeconfigOf('admin')}`, `--namespace=${namespace}`];
   const command = ['env', `HOME=${site.directory}`, join(site.bin, 'helm'), ...how];
   return (...args: readonly string[]) => capture(site.namespace.enter([...command, ...args]));
+}
+
+/** A token of a service account of the driver, the controller's unless named, as the API server gives it. */
+function makeToken(
+  cluster: Cluster,
+  { account = 'fairlead-controller', audience = 'fairlead' }: { account?: string; audience?: string } = {},
+): Promise<string> {
+  const how = ['--namespace=fairlead', `--audience=${audience}`, '--duration=10m'];
+  return cluster.kubectl('create', 'token', account, ...how);
+}
+
+const listing = `fetch(process.argv[1] + '/v1/nodes', { headers: { authorization: 'Bearer ' + process.argv[2] } })
+  .then(async answer => console.log(JSON.stringify({ status: answer.status, body: await answer.text() })))`;
+
+/** What the gateway answers to whoever has the token and asks for the nodes of his cluster. */
+async function listNodes(
+  { site, gateway }: Installation,
+  token: string,
+): Promise<{ status: number; body: string }> {
+  const node = ['env', `NODE_EXTRA_CA_CERTS=${gateway.certificate}`, process.execPath, '--eval', listing];
+  return JSON.parse(await site.run([...node, gateway.url, token.trim()]));
+}
+
+/** The names of the nodes in a page, in order; an id begins with the name. */
+function namesIn(body: string): string {
+  const { nodes } = JSON.parse(body) as { readonly nodes: readonly { readonly id: string }[] };
+  const names = nodes.map(({ id }) => id.split('~')[0]);
+  return names.sort().join();
 }
