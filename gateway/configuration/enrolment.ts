@@ -1,7 +1,8 @@
 import { createLocalJWKSet } from 'jose/jwks/local';
 import type { JSONWebKeySet } from 'jose';
+import { algorithmOf } from '../../src/api/http/jwt.ts';
 import type { Enrolment, KeyOwner } from '../http/auth.ts';
-import { algorithmOf, type PublicKey } from './keys.ts';
+import type { PublicKey } from './keys.ts';
 
 /** One caller, and the public keys that sign its tokens. */
 export type Enrolled = KeyOwner & { readonly keys: readonly PublicKey[] };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { algorithmOf } from '../../src/api/http/jwt.ts';
 
-const algorithms: Readonly<Record<string, string>> = { 'OKP Ed25519': 'EdDSA', 'EC P-256': 'ES256' };
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 const anyKeySchema = z
@@ -35,8 +35,3 @@ export const issuerKeySetSchema = z.object({ keys: z.array(anyKeySchema) });
 
 /** A public key. */
 export type PublicKey = z.infer<typeof anyKeySchema>;
-
-/** What a caller's own key signs with; undefined for one that is none. */
-export function algorithmOf({ kty, crv }: Pick<PublicKey, 'kty' | 'crv'>): string | undefined {
-  return algorithms[`${kty} ${crv}`];
-}

@@ -1,5 +1,15 @@
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
-import type { JSONWebKeySet, JWK } from 'jose';
+import type { JSONWebKeySet } from 'jose';
+import {
+  claimsOf,
+  importKey,
+  isPrivateJwk,
+  makeKey,
+  publicHalf,
+  sign,
+  type PrivateJwk,
+  type TokenClaims,
+} from '../../src/api/http/jwt.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Identity } from '../backend.ts';
@@ -10,20 +20,13 @@ export type OwnIdentity = Identity & {
   keySet(): Promise<JSONWebKeySet>;
 };
 
-const lifetimeS = 300;
+const lifetimeMs = 300_000;
 /** A token is used until a fifth of its life is left. */
-const usedMs = 0.8 * lifetimeS * 1_000;
+const usedMs = 0.8 * lifetimeMs;
 /** How long what was read of the file is shown, in milliseconds: nobody needs a token to ask. */
 const shownMs = 1_000;
 
 type Token = { readonly token: string; readonly untilMs: number };
-type PrivateKey = JWK & { readonly kid: string; readonly alg: string };
-
-/** Which algorithm a key on a curve signs with. */
-const algorithms: ReadonlyMap<unknown, string> = new Map([
-  ['Ed25519', 'EdDSA'],
-  ['P-256', 'ES256'],
-]);
 
 /**
  * Makes the identity of the gateway of this name. The first key of the file, a JWKS, signs; all are published, so that a
@@ -34,10 +37,10 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
   const tokens = new Map<string, Token>();
   let shown: { readonly keySet: Promise<JSONWebKeySet>; readonly untilMs: number } | undefined;
 
-  async function sign(audience: string): Promise<string> {
+  async function signFor(audience: string): Promise<string> {
     const [key] = (await readKeys(keyFile)) ?? (await makeKeys(keyFile));
     if (!key) throw unusableProblem(keyFile, 'has no key');
-    const token = await signToken(key, { name, audience }).catch((error: unknown) => {
+    const token = await signWith(key, { issuer: name, audience, lifetimeMs }).catch((error: unknown) => {
       throw unusableProblem(keyFile, 'holds a key that cannot sign', error);
     });
     tokens.set(audience, { token, untilMs: Date.now() + usedMs });
@@ -48,7 +51,7 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
     name,
     async token(audience, renew) {
       const known = renew ? undefined : tokens.get(audience);
-      return known && Date.now() < known.untilMs ? known.token : sign(audience);
+      return known && Date.now() < known.untilMs ? known.token : signFor(audience);
     },
     keySet() {
       if (!shown || Date.now() >= shown.untilMs)
@@ -58,37 +61,19 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
   };
 }
 
-async function signToken(
-  { kid, alg, ...jwk }: PrivateKey,
-  { name, audience }: { readonly name: string; readonly audience: string },
-): Promise<string> {
-  const [{ SignJWT }, { importJWK }] = await Promise.all([
-    import('jose/jwt/sign'),
-    import('jose/key/import'),
-  ]);
-  return new SignJWT()
-    .setProtectedHeader({ alg, kid })
-    .setIssuer(name)
-    .setSubject(name)
-    .setAudience(audience)
-    .setIssuedAt()
-    .setExpirationTime(`${lifetimeS}s`)
-    .sign(await importJWK(jwk, alg));
+async function signWith(key: PrivateJwk, claims: TokenClaims): Promise<string> {
+  return sign(await importKey(key), claimsOf(claims));
 }
 
 async function publicKeys(keyFile: string): Promise<JSONWebKeySet> {
   const read = readKeys(keyFile).catch((error: unknown) => {
     throw unavailableProblem('the public keys cannot be read', error);
   });
-  const keys = (await read) ?? [];
-  // Each member is named: whatever else a private key has stays here.
-  return {
-    keys: keys.map(({ kty, crv, x, y, kid, alg }) => ({ kty, crv, x, y, kid, alg, use: 'sig' }) as JWK),
-  };
+  return { keys: ((await read) ?? []).map(publicHalf) };
 }
 
 /** The keys of the file; undefined when there is none. */
-async function readKeys(path: string): Promise<readonly PrivateKey[] | undefined> {
+async function readKeys(path: string): Promise<readonly PrivateJwk[] | undefined> {
   let content: string;
   try {
     content = await readFile(path, 'utf8');
@@ -99,26 +84,13 @@ async function readKeys(path: string): Promise<readonly PrivateKey[] | undefined
   }
   const { keys } = Object(parseJson(content)) as { readonly keys?: unknown };
   if (!Array.isArray(keys)) throw unusableProblem(path, 'is no JWKS');
-  return keys.map((key: JWK) => toPrivateKey(key, path));
-}
-
-function toPrivateKey(key: JWK, path: string): PrivateKey {
-  const alg = algorithms.get(Object(key).crv);
-  if (!alg || typeof key.kid !== 'string' || key.kid === '' || typeof key.d !== 'string')
-    throw unusableProblem(path, 'has what is no private key with a kid on the curve Ed25519 or P-256');
-  return { ...key, kid: key.kid, alg };
+  if (keys.every(isPrivateJwk)) return keys;
+  throw unusableProblem(path, 'has what is no private key with a kid on the curve Ed25519 or P-256');
 }
 
 /** Makes the file with one key; of two gateways that do so at a time both use the key of the first. */
-async function makeKeys(path: string): Promise<readonly PrivateKey[]> {
-  const [{ generateKeyPair }, { exportJWK }, { calculateJwkThumbprint }] = await Promise.all([
-    import('jose/key/generate/keypair'),
-    import('jose/key/export'),
-    import('jose/jwk/thumbprint'),
-  ]);
-  const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
-  const jwk = await exportJWK(privateKey);
-  const key = { ...jwk, alg: 'EdDSA', use: 'sig', kid: await calculateJwkThumbprint(jwk) };
+async function makeKeys(path: string): Promise<readonly PrivateJwk[]> {
+  const key = await makeKey(crypto.randomUUID());
   const temporary = `${path}.${crypto.randomUUID()}`;
   try {
     await writeFile(temporary, JSON.stringify({ keys: [key] }), { mode: 0o600, flush: true });

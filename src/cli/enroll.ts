@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { controllerSettings } from '../controller/config.ts';
-import { keySetOf, makeKey } from '../controller/key.ts';
+import { makeKey, publicHalf } from '../api/http/jwt.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import { parseJson } from '../lib/json.ts';
 import { choice, httpUrl, list, text } from '../lib/parsers.ts';
@@ -68,16 +68,12 @@ type Enrolled = { readonly files: Readonly<Record<string, string>>; readonly ent
 async function byKey(config: Enrolling): Promise<Enrolled> {
   const { cluster, secret } = config;
   const key = await makeKey(`${cluster}-${crypto.randomUUID().slice(0, 8)}`);
-  const keySet = keySetOf(key);
+  const keySet = { keys: [publicHalf(key)] };
   return {
     files: {
       [`${cluster}.secret.yaml`]: secretOf(config, JSON.stringify(key)),
-      [`${cluster}.jwks.json`]: `${keySet}\n`,
-      [`${cluster}.values.yaml`]: valuesOf(
-        config,
-        { existingSecret: secret },
-        { keySet: JSON.parse(keySet) },
-      ),
+      [`${cluster}.jwks.json`]: `${JSON.stringify(keySet)}\n`,
+      [`${cluster}.values.yaml`]: valuesOf(config, { existingSecret: secret }, { keySet }),
     },
     entry: { keys: `${cluster}.jwks.json` },
   };

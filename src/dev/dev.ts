@@ -1,10 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { JWK } from 'jose';
 import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
-import { keySetOf, makeKey } from '../controller/key.ts';
+import { makeKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
 import { createTokenSource } from '../controller/tokens.ts';
 import { formatAdvertised } from '../csi/identity.ts';
 import { poll } from '../lib/concurrency.ts';
@@ -112,20 +111,23 @@ export async function enroll(dir: string, pools: PoolSettings) {
 }
 
 async function enrollKey(path: string, keySetPath: string): Promise<string> {
-  await replaceFile(keySetPath, keySetOf((await readJwk(path)) ?? (await makeJwk(path))));
+  await replaceFile(
+    keySetPath,
+    JSON.stringify({ keys: [publicHalf((await readJwk(path)) ?? (await makeJwk(path)))] }),
+  );
   return path;
 }
 
-async function readJwk(path: string): Promise<JWK | undefined> {
+async function readJwk(path: string): Promise<PrivateJwk | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as JWK;
+    return JSON.parse(await readFile(path, 'utf8')) as PrivateJwk;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new Error(`key file "${path}" cannot be read or is not JSON`, { cause: error });
   }
 }
 
-async function makeJwk(path: string): Promise<JWK> {
+async function makeJwk(path: string): Promise<PrivateJwk> {
   const jwk = await makeKey(crypto.randomUUID());
   await replaceFile(path, JSON.stringify(jwk));
   return jwk;

@@ -39,7 +39,7 @@ async function runOn(settings: Settings, started: VendorProcess | undefined): Pr
   const ends = listenForSignals();
   const report = await verify({
     target: targetOf(url, settings),
-    credentials: credentialsOf(url, settings),
+    credentials: await credentialsOf(url, settings),
     prefix: `${settings.prefix}verify-`,
     timeoutMs: settings.timeout,
     isThorough: settings.thorough === 'true',
@@ -83,7 +83,7 @@ function targetOf(url: URL, { ca, cert, 'cert-key': key }: Settings): Target {
   return files.length === 0 ? { url } : { url, tls: Object.fromEntries(files) };
 }
 
-function credentialsOf(url: URL, settings: Settings): Credentials {
+async function credentialsOf(url: URL, settings: Settings): Promise<Credentials> {
   const { token, issuer, audience = url.href.replace(/\/+$/, '') } = settings;
   const { 'key-file': keyFile, 'oauth-url': oauthUrl, 'oauth-client': client } = settings;
   const { 'oauth-secret': secret, 'oauth-scope': scope } = settings;

@@ -60,6 +60,6 @@ async function makeKey(t: TestContext) {
   const [keyFile, JWKS] = [join(directory, 'key'), join(directory, 'jwks')];
   writeFileSync(keyFile, JSON.stringify(privateJwk), { mode: 0o600 });
   writeFileSync(JWKS, JSON.stringify({ keys: [publicJwk] }));
-  const credentials = keyCredentials({ keyFile, issuer: 'gateway', audience });
+  const credentials = await keyCredentials({ keyFile, issuer: 'gateway', audience });
   return { credentials, env: { JWKS, AUDIENCE: audience } };
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { keySetOf, makeKey } from '../../../src/controller/key.ts';
+import { makeKey, publicHalf } from '../../../src/api/http/jwt.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import { capture } from '../cluster/capture.ts';
 import type { Program } from '../cluster/program.ts';
@@ -56,7 +56,7 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
   await makeCertificate(directory);
   const operator = await makeKey('operator');
   writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(operator), { mode: 0o600 });
-  writeFileSync(join(directory, 'operators.jwks.json'), keySetOf(operator));
+  writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(operator)] }));
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf(pools, clusters)));
   const store = join(directory, 'store.sqlite');
   const launch = () => site.namespace.start('gateway', [...fairlead, ...gatewayArgs(directory)]);

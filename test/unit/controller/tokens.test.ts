@@ -70,11 +70,11 @@ const bad: readonly (readonly [name: string, content: unknown, fault: RegExp])[]
   ['a kid that is no text', { ...good, kid: 5 }, noKey],
   ['a shared secret', { kty: 'oct', k: 'c2VjcmV0', kid: 'k1', alg: 'HS256' }, noKey],
   ['a key on another curve', { ...curve, crv: 'P-384' }, noKey],
-  ['a key of another type', { ...good, kty: 'EC' }, unusable],
+  ['a key of another type', { ...good, kty: 'EC' }, noKey],
   ['a private part that is cut', { ...good, d: secret.slice(0, 20) }, unusable],
-  ['a private part that is no text', { ...good, d: 5 }, unusable],
+  ['a private part that is no text', { ...good, d: 5 }, noKey],
   ['a point that is on no curve', { ...curve, x: curve.y }, unusable],
-  ['a key that may not sign', { ...good, key_ops: [] }, /holds a key that (may not sign|cannot be used)$/],
+  ['a key that may not sign', { ...good, key_ops: [] }, unusable],
 ];
 
 for (const [name, content, fault] of bad)

@@ -39,29 +39,29 @@ export const authentication: Checks = {
   },
   async 'FL-2.1-3'(kit) {
     const forge = forgeOf(kit);
-    await requireForgedRefused(kit, `Bearer ${forge({ isOthers: true })}`);
-    const [head, , signature] = forge({}).split('.');
-    const [, claims] = forge({ claims: { jti: 'another' } }).split('.');
+    await requireForgedRefused(kit, `Bearer ${await forge({ isOthers: true })}`);
+    const [head, , signature] = (await forge({})).split('.');
+    const [, claims] = (await forge({ claims: { jti: 'another' } })).split('.');
     await requireForgedRefused(kit, `Bearer ${head}.${claims}.${signature}`);
   },
   async 'FL-2.1-4'(kit) {
     const forge = forgeOf(kit);
-    await requireForgedRefused(kit, `Bearer ${forge({ isUnsigned: true })}`);
-    await requireForgedRefused(kit, `Bearer ${forge({}).replace(/[^.]*$/, '')}`);
+    await requireForgedRefused(kit, `Bearer ${await forge({ isUnsigned: true })}`);
+    await requireForgedRefused(kit, `Bearer ${(await forge({})).replace(/[^.]*$/, '')}`);
   },
   'FL-2.1-5': async kit => {
     const nowS = Math.floor(Date.now() / 1_000);
     for (const agoS of [hourS, 5 * 60])
       await requireForgedRefused(
         kit,
-        tokenWith(kit, { claims: { iat: nowS - 2 * hourS, exp: nowS - agoS } }),
+        await tokenWith(kit, { claims: { iat: nowS - 2 * hourS, exp: nowS - agoS } }),
       );
   },
   'FL-2.1-6': async kit => {
     for (const aud of ['https://another.example', ['https://another.example'], undefined])
-      await requireForgedRefused(kit, tokenWith(kit, { claims: { aud } }));
+      await requireForgedRefused(kit, await tokenWith(kit, { claims: { aud } }));
   },
-  'FL-2.1-7': kit => requireForgedRefused(kit, tokenWith(kit, { claims: { exp: undefined } })),
+  'FL-2.1-7': async kit => requireForgedRefused(kit, await tokenWith(kit, { claims: { exp: undefined } })),
   async 'FL-2.1-8'(kit) {
     const token = await tokenOf(kit);
     if (token.length < leastTokenLength)
@@ -93,13 +93,13 @@ async function tokenOf({ credentials }: Kit): Promise<string> {
   return header.replace(/^Bearer /, '');
 }
 
-function forgeOf({ credentials: { forge } }: Kit): (changes: Forgery) => string {
+function forgeOf({ credentials: { forge } }: Kit): (changes: Forgery) => Promise<string> {
   if (!forge) throw skip('no --key-file was given: the kit can sign no tokens');
   return forge;
 }
 
-function tokenWith(kit: Kit, changes: Forgery): string {
-  return `Bearer ${forgeOf(kit)(changes)}`;
+async function tokenWith(kit: Kit, changes: Forgery): Promise<string> {
+  return `Bearer ${await forgeOf(kit)(changes)}`;
 }
 
 async function requireForgedRefused(kit: Kit, authorization: string): Promise<void> {

@@ -1,18 +1,12 @@
-import {
-  createPrivateKey,
-  generateKeyPairSync,
-  sign,
-  type JsonWebKeyInput,
-  type KeyObject,
-} from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { parseJson } from '../../../lib/json.ts';
+import { claimsOf, importKey, makeKey, sign } from '../../../api/http/jwt.ts';
+import { createOauth } from '../../../api/http/oauth.ts';
+import { readKey } from '../../../controller/tokens.ts';
 
 /** Gives what stands in `authorization`; undefined where a certificate, or nothing, says who calls. */
 export type Credentials = {
   header(): Promise<string | undefined> | string | undefined;
   /** A token of the caller's key with other claims or another header, or signed with a key of nobody. */
-  readonly forge?: (changes: Forgery) => string;
+  readonly forge?: (changes: Forgery) => Promise<string>;
 };
 
 /** What a token has that a good one does not; undefined leaves a claim out. */
@@ -36,69 +30,32 @@ export type OAuthOptions = {
 /** A shorter token may stand in an answer by chance. */
 export const leastTokenLength = 8;
 
-const lifetimeS = 300;
-const renewBeforeMs = 30_000;
+const lifetimeMs = 300_000;
+const grantTimeoutMs = 30_000;
 
 /** Credentials that are always the same token. */
 export function tokenCredentials(token: string): Credentials {
   return { header: () => `Bearer ${token}` };
 }
 
-/** Credentials that are tokens which a private JWK signs, each for five minutes; throws what is wrong with the key. */
-export function keyCredentials({ keyFile, issuer, audience }: KeyOptions): Credentials {
-  const jwk = Object(parseJson(readFileSync(keyFile, 'utf8'))) as JsonWebKeyInput['key'] & {
-    readonly kid?: string;
+/** Credentials that are tokens which a private JWK signs, each for five minutes; rejects with what is wrong with the key. */
+export async function keyCredentials({ keyFile, ...names }: KeyOptions): Promise<Credentials> {
+  const own = await readKey(keyFile);
+  const stranger = await importKey(await makeKey(own.kid, own.alg === 'EdDSA' ? 'Ed25519' : 'P-256'));
+  const forge = async ({ claims, isUnsigned = false, isOthers = false }: Forgery): Promise<string> => {
+    const token = await sign(isOthers ? stranger : own, { ...claimsOf({ ...names, lifetimeMs }), ...claims });
+    return isUnsigned ? withoutSignature(token, own.kid) : token;
   };
-  const { crv, kid } = jwk;
-  if (!jwk.d || !kid || (crv !== 'Ed25519' && crv !== 'P-256'))
-    throw new Error(`key file "${keyFile}" is not a private JWK with kid on the curve Ed25519 or P-256`);
-  const own = createPrivateKey({ key: jwk, format: 'jwk' });
-  const alg = crv === 'Ed25519' ? 'EdDSA' : 'ES256';
-  const forge = ({ claims, isUnsigned = false, isOthers = false }: Forgery): string => {
-    const nowS = Math.floor(Date.now() / 1_000);
-    const good = { iss: issuer, sub: issuer, aud: audience, iat: nowS, exp: nowS + lifetimeS };
-    const head = { alg: isUnsigned ? 'none' : alg, typ: 'JWT', kid };
-    const text = [head, { ...good, ...claims }].map(toBase64).join('.');
-    if (isUnsigned) return `${text}.`;
-    return `${text}.${signatureOf(text, isOthers ? strangerOf(crv) : own)}`;
-  };
-  return { header: () => `Bearer ${forge({})}`, forge };
+  return { header: async () => `Bearer ${await forge({})}`, forge };
 }
 
 /** Credentials that an authorization server gives, got again before they expire. */
-export function oauthCredentials(options: OAuthOptions): Credentials {
-  let known: { readonly token: string; readonly untilMs: number } | undefined;
-  return {
-    async header() {
-      if (!known || known.untilMs < Date.now() + renewBeforeMs) known = await getToken(options);
-      return `Bearer ${known.token}`;
-    },
-  };
+export function oauthCredentials({ secret, client, ...server }: OAuthOptions): Credentials {
+  const token = createOauth({ ...server, clientId: client, secret: () => secret, timeoutMs: grantTimeoutMs });
+  return { header: async () => `Bearer ${await token(false)}` };
 }
 
-async function getToken({ url, client, secret, scope }: OAuthOptions) {
-  const basic = Buffer.from(`${encodeURIComponent(client)}:${encodeURIComponent(secret)}`).toString('base64');
-  const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
-  const headers = { authorization: `Basic ${basic}` };
-  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'error' });
-  const answer = Object(parseJson(await response.text())) as Readonly<Record<string, unknown>>;
-  const { access_token: token, expires_in: seconds = 60 } = answer;
-  if (!response.ok || typeof token !== 'string')
-    throw new Error(`"${url}" gives no token: it answers ${response.status}`);
-  return { token, untilMs: Date.now() + Number(seconds) * 1_000 };
-}
-
-function toBase64(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
-}
-
-function signatureOf(text: string, key: KeyObject): string {
-  const algorithm = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
-  return sign(algorithm, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
-}
-
-function strangerOf(crv: 'Ed25519' | 'P-256'): KeyObject {
-  return crv === 'Ed25519'
-    ? generateKeyPairSync('ed25519').privateKey
-    : generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+function withoutSignature(token: string, kid: string): string {
+  const head = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT', kid })).toString('base64url');
+  return `${head}.${token.split('.')[1]}.`;
 }

@@ -146,7 +146,7 @@ async function startRight(
   t.after(() => client.close());
   const options = runOptions({
     target: { url },
-    credentials: keyCredentials({ keyFile, issuer: 'a', audience: 'fairlead' }),
+    credentials: await keyCredentials({ keyFile, issuer: 'a', audience: 'fairlead' }),
     prefix: 'a.verify-',
     timeoutMs: 20_000,
     only: [],
