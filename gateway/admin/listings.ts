@@ -150,7 +150,7 @@ function given<T extends Readonly<Record<string, string | undefined>>>(members: 
 
 /** What operators see of a volume beside what its owner does. */
 function ofOperator(record: VolumeRecord, attachments: readonly AttachmentRecord[] = []) {
-  const { cluster, pool, state, reservedBytes, spec, restorableUntilMs } = record;
+  const { cluster, pool, state, reservedBytes, spec, restorableUntilMs, storageId } = record;
   return {
     cluster,
     pool,
@@ -163,6 +163,7 @@ function ofOperator(record: VolumeRecord, attachments: readonly AttachmentRecord
       state: now,
       readonly,
     })),
+    ...(storageId !== undefined && { storageId }),
     ...(restorableUntilMs !== undefined && { restorableUntil: new Date(restorableUntilMs).toISOString() }),
   };
 }

@@ -1,27 +1,14 @@
 import type { Finding, Unasked } from '../api/admin.ts';
 import type { StorageClient } from '../api/client.ts';
-import type { Call } from '../api/http.ts';
-import { choice, durationMs, text } from '../lib/parsers.ts';
-import type { SettingsOf } from '../lib/settings.ts';
-import { connectionSettings, gatewayCommand } from './connection.ts';
+import { durationMs, text } from '../lib/parsers.ts';
+import { command, shared, yesOrNo } from './admin/command.ts';
+import { tenancyCommands } from './admin/tenancy.ts';
 import { renderTable } from './output/table.ts';
 import { toAge } from './output/values.ts';
-
-const yesOrNo = choice('true', 'false');
-
-/** How every admin command reaches the gateway, and what it prints. */
-const shared = {
-  ...connectionSettings,
-  timeout: { ...connectionSettings.timeout, default: '10m' },
-  json: { doc: 'prints JSON in place of a table', parse: yesOrNo, default: 'false', isSwitch: true },
-} as const;
 
 const stuckAfter = {
   'stuck-after': { doc: 'work that is not done after this is stuck', parse: durationMs, default: '10m' },
 } as const;
-
-/** What is printed, as JSON or as a table (or one sentence), and the exit status: 2 when something is left that should not be. */
-type Result = { readonly data: unknown; readonly table: string; readonly status?: number };
 
 /** Every admin command by its name. */
 export const adminCommands = {
@@ -91,24 +78,8 @@ export const adminCommands = {
       return { data: { volumeId }, table: `volume "${volumeId}" is ready again` };
     },
   }),
+  ...tenancyCommands,
 };
-
-type Admin<T extends typeof shared> = {
-  readonly doc: string;
-  readonly settings: T;
-  /** The settings that may stand without their flags, in this order. */
-  readonly operands?: readonly string[];
-  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
-};
-
-function command<T extends typeof shared>({ ask, ...more }: Admin<T>) {
-  return gatewayCommand<T>(more, async ({ client, call, io }, values) => {
-    const { json }: SettingsOf<typeof shared> = values;
-    const { data, table, status = 0 } = await ask(client, call(), values);
-    io.out(`${json === 'true' ? JSON.stringify(data, null, 2) : table}\n`);
-    return status;
-  });
-}
 
 function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
   return { problem, pool, kind, id, age: toAge(ageMs), found: detail };

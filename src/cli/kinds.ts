@@ -86,6 +86,7 @@ const volumes = kind<AnyVolume>({
       of: ({ grants }: AnyVolume) => list(grants?.map(({ cluster, access }) => `${cluster}:${access}`)),
     }),
     wide({ head: 'topology', of: ({ topology }: AnyVolume) => places(topology) }),
+    wide({ head: 'storage-id', of: ({ storageId }: AnyVolume) => storageId }),
     wide({ head: 'restorable', of: ({ restorableUntil }: AnyVolume) => restorableUntil }),
   ],
 });

@@ -29,6 +29,7 @@ export const anyVolumeSchema = volumeSchema
     reservedBytes,
     attachments: z.array(z.object({ cluster, nodeId, state: attachmentState, readonly: z.boolean() })),
     capabilities: z.array(capabilitySchema).describe('How it was to be used, when it was created.'),
+    storageId: text('west.pvc-1').optional().describe('What the storage calls it, where that is not its id.'),
     restorableUntil: time.optional().describe('When a deleted volume is deleted for good.'),
   })
   .meta({ id: 'AnyVolume', description: 'A volume of any cluster, as operators see it.' });

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+import { toManifests } from '../../../src/cli/admin/manifests.ts';
+import { createClient } from '../../../src/api/client.ts';
+import { sampleVolume } from '../../fakes/storage-api.ts';
+import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
+import { serveGateway } from '../../harness/served-gateway.ts';
+import { operatorCli } from './run-cli.ts';
+
+/** A gateway with the volume a.one, and a node n1 of each cluster. */
+async function start(t: TestContext) {
+  const gateway = await serveGateway(t);
+  const clientOf = (name: 'a' | 'b') => {
+    const client = createClient({ url: gateway.url.href, token: () => gateway.signers[name].sign() });
+    t.after(() => client.close());
+    return client;
+  };
+  const call = { deadlineMs: Date.now() + 60_000 };
+  const [a, b] = [clientOf('a'), clientOf('b')];
+  await a.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call);
+  await b.putNode({ nodeId: 'n1', body: {} }, call);
+  const fairlead = operatorCli(gateway);
+  return { b, call, fairlead };
+}
+
+test('operators share a volume, are refused to revoke what is attached, and revoke it by force', async t => {
+  const { b, call, fairlead } = await start(t);
+  const granted = await fairlead('admin grant a.one b --access read-write');
+  assert.deepEqual(
+    [granted.stdout, granted.status],
+    ['volume "a.one" is shared with cluster "b" read-write\n', 0],
+  );
+  const key = { volumeId: 'a.one', nodeId: 'n1' };
+  await b.attachVolume({ ...key, body: { capability: mounted, readonly: false } }, call);
+  const { stdout: shown } = await fairlead('get volumes a.one -o json');
+  assert.partialDeepStrictEqual(JSON.parse(shown), { grants: [{ cluster: 'b', access: 'read-write' }] });
+  const refused = await fairlead('admin revoke a.one b');
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /volume "a\.one" is attached to node "n1" of cluster "b"/);
+  assert.equal((await fairlead('admin revoke a.one b --force')).status, 0);
+  await assert.rejects(b.getVolume({ volumeId: 'a.one' }, call), { code: 'NOT_FOUND' });
+  const { stdout: log } = await fairlead('get audit a.one -o json');
+  const { audit } = JSON.parse(log) as { audit: { operation: string; subject: string }[] };
+  assert.deepEqual(
+    audit.map(({ operation }) => operation),
+    ['revoke', 'detach', 'begin to revoke', 'revoke', 'attach', 'grant read-write', 'create'],
+  );
+  assert.equal(audit[0]?.subject, 'operators-EdDSA');
+});
+
+test('a volume that is handed over has manifests for its new cluster, and nothing else on stdout', async t => {
+  const { b, call, fairlead } = await start(t);
+  const { stdout, status } = await fairlead(
+    'admin hand-over a.one --to b --namespace shop --claim data --driver csi.example',
+  );
+  assert.equal(status, 0);
+  const [volume, claim] = parseAllDocuments(stdout).map(document => document.toJS() as unknown);
+  assert.deepEqual(volume, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'one' },
+    spec: {
+      capacity: { storage: '1048576' },
+      accessModes: ['ReadWriteOnce'],
+      volumeMode: 'Filesystem',
+      storageClassName: '',
+      persistentVolumeReclaimPolicy: 'Retain',
+      claimRef: { namespace: 'shop', name: 'data' },
+      csi: { driver: 'csi.example', volumeHandle: 'b.one' },
+    },
+  });
+  assert.partialDeepStrictEqual(claim, {
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'shop' },
+    spec: { volumeName: 'one', resources: { requests: { storage: '1048576' } } },
+  });
+  assert.equal((await b.getVolume({ volumeId: 'b.one' }, call)).state, 'ready');
+  const again = await fairlead('admin hand-over a.one --to b --json');
+  assert.equal((parse(again.stdout) as { volume: { id: string } }).volume.id, 'b.one');
+});
+
+test('an import of what the pool has not, and of what a cluster has, is refused', async t => {
+  const { fairlead } = await start(t);
+  for (const [line, says] of [
+    [
+      'admin import b.mine --pool one --storage-id a.one',
+      /"a\.one" of the storage is volume "a\.one" already/,
+    ],
+    ['admin import b.mine --pool one', /pool "one" has no volume "b\.mine"/],
+  ] as const) {
+    const { status, stderr } = await fairlead(line);
+    assert.equal(status, 1);
+    assert.match(stderr, says);
+  }
+});
+
+test('manifests say what Kubernetes must know: mode, filesystem, context, place, and a name that it takes', () => {
+  const volume = {
+    ...sampleVolume(),
+    id: 'b.My_Volume.',
+    context: { 'fs.label': 'x' },
+    topology: [{ zone: 'a', rack: '1' }],
+  };
+  const capabilities = [
+    { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER', fsType: 'ext4' },
+    { accessType: 'mount', accessMode: 'SINGLE_NODE_SINGLE_WRITER' },
+  ] as const;
+  const [made] = toManifests(
+    { volume, capabilities: [...capabilities] },
+    { driver: 'd', namespace: 'default' },
+  );
+  assert.partialDeepStrictEqual(made, {
+    metadata: { name: 'my-volume' },
+    spec: {
+      accessModes: ['ReadWriteMany', 'ReadWriteOncePod'],
+      csi: { fsType: 'ext4', volumeAttributes: { 'fs.label': 'x' } },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            {
+              matchExpressions: [
+                { key: 'zone', operator: 'In', values: ['a'] },
+                { key: 'rack', operator: 'In', values: ['1'] },
+              ],
+            },
+          ],
+        },
+      },
+    },
+  });
+  const [block] = toManifests(
+    { volume, capabilities: [{ accessType: 'block', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ext4' }] },
+    { driver: 'd', namespace: 'default' },
+  );
+  assert.partialDeepStrictEqual(block, { spec: { volumeMode: 'Block', csi: { driver: 'd' } } });
+});
