@@ -1,8 +1,9 @@
 import type { ClusterState, PoolState, Queue } from '../../src/api/admin.ts';
-import type { Operations, Request } from '../../src/api/operations.ts';
+import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { featuresOf } from '../pools/features.ts';
+import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
 import { measureSpaces } from '../pools/space.ts';
 import { readUse, type Use } from '../tables/use.ts';
@@ -13,11 +14,11 @@ import type { AuditOptions } from './audit.ts';
 /** What lists are made of; `clusters` are those that the configuration names now. */
 export type ListingOptions = Pick<AuditOptions, 'engine' | 'pools' | 'turns'> & {
   readonly clusters: () => Readonly<Record<string, Pick<Cluster, 'pools' | 'quota'>>>;
-  readonly queues?: { show(): readonly Omit<Queue, 'id'>[] } | undefined;
+  readonly operations: Pick<Operations, 'queues'>;
 };
 
 /** What is asked of each list. */
-export type Asked = Request<Operations['listAnyVolumes']>;
+export type Asked = Request<Rows['listAnyVolumes']>;
 
 /** How long a storage may take to say how large it is, in milliseconds. */
 const answerMs = 2_000;
@@ -102,9 +103,8 @@ export async function readClusters(
 }
 
 /** What waits for its turn here; another gateway of the store has queues of its own. */
-export function readQueues({ queues }: ListingOptions, { cluster }: Asked): readonly Queue[] {
-  const all = queues?.show() ?? [];
-  const own = all.filter(one => one.cluster === (cluster ?? one.cluster));
+export function readQueues({ operations }: ListingOptions, { cluster }: Asked): readonly Queue[] {
+  const own = operations.queues().filter(one => one.cluster === (cluster ?? one.cluster));
   return own.map(one => ({
     id: `${one.pool}/${one.cluster}`,
     pool: one.pool,

@@ -213,6 +213,8 @@ export function createOperations(options: OperationsOptions) {
     },
     /** Of what changes without any storage. */
     change: audit.change,
+    /** What waits for its turn in this process, and runs, by pool and cluster. */
+    queues: () => queues.show(),
     /** Resolves once nothing runs in this process. */
     async idle(): Promise<void> {
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));

@@ -93,6 +93,8 @@ test('a volume in any state is listed, and what runs on it, with since when', as
   const [running, ...others] = await listAll(gateway, 'operations');
   assert.partialDeepStrictEqual(running, { id: 'volume/b.three', kind: 'volume', operation: 'create' });
   assert.deepEqual(others, []);
+  const own = { id: 'main/b', pool: 'main', cluster: 'b', waiting: 0, running: 1, oldestWaitMs: 0 };
+  assert.partialDeepStrictEqual(await listAll(gateway, 'queues'), [own]);
   assert.deepEqual(idsOf(await listAll(gateway, 'operations', 'cluster=b')), ['volume/b.three']);
   assert.deepEqual(await listAll(gateway, 'operations', 'cluster=a'), []);
   release();
@@ -143,7 +145,7 @@ test('a pool that waits says why, one that does not answer is listed with that, 
   const { listQueues } = createAdmin({
     ...gateway,
     clusters: () => enrolled,
-    queues: { show: () => [queue] },
+    operations: { ...gateway.operations, queues: () => [queue] },
   });
   assert.deepEqual(await listQueues(asked), { queues: [{ ...queue, id: 'open/a', oldestWaitMs: 8 }] });
   assert.deepEqual(await listQueues({ ...asked, cluster: 'b' }), { queues: [] });
