@@ -56,5 +56,6 @@ function manifest(): object {
     return [key, { types: `${base}.d.ts`, default: `${base}.js` }];
   });
   const exports = Object.fromEntries(exported);
-  return { name, version, description, license, type, bin, exports, dependencies, engines };
+  const imports = JSON.parse(JSON.stringify(packageJson.imports).replaceAll('.ts"', '.js"')) as object;
+  return { name, version, description, license, type, bin, exports, imports, dependencies, engines };
 }

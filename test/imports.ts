@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import packageJson from '../package.json' with { type: 'json' };
 
 /** What a file imports: a path below the project, or a package. Imports of types alone are erased before it runs. */
 export type Import = { readonly target: string; readonly isType: boolean };
@@ -11,7 +12,10 @@ export function importsOf(file: string): readonly Import[] {
   const statements = readFileSync(file, 'utf8').matchAll(statement);
   return [...statements].map(([, type, fixed, dynamic]) => {
     const name = fixed ?? dynamic ?? '';
-    const target = name.startsWith('.') ? relative('.', join(dirname(file), name)) : name;
+    const chosen = packageJson.imports[name as keyof typeof packageJson.imports]?.default;
+    const target = name.startsWith('.')
+      ? relative('.', join(dirname(file), name))
+      : (chosen?.slice(2) ?? name);
     return { target, isType: type !== undefined };
   });
 }

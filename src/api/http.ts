@@ -1,6 +1,7 @@
+import { createExchange } from '#exchange';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import type { Observe } from '../lib/tracing/trace.ts';
-import { createExchange, type ExchangeOptions, type Reply } from './http/exchange.ts';
+import type { ExchangeOptions, Reply } from './http/exchange.ts';
 import { problemSchema, problemsOf, type NamedOperation } from './operations.ts';
 import { callerGone, Problem, problemTable, whileObserved } from './problem.ts';
 

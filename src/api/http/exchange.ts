@@ -1,6 +1,3 @@
-import type { Dispatcher } from 'undici';
-import buildConnector from 'undici/lib/core/connect.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { parseJson } from '../../lib/json.ts';
 import { maxBodyBytes } from '../operations.ts';
 import { Problem } from '../problem.ts';
@@ -23,88 +20,37 @@ export type ExchangeOptions = {
 };
 
 /** A request; its path is below that of the address. */
-type Asked = {
+export type Asked = {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 };
 
+/** What sends single requests. A redirect is an answer like others, and is not followed. */
+export interface Exchange {
+  /** What came back; rejects with the signal's reason, or with why nothing did. */
+  send(asked: Asked, signal: AbortSignal): Promise<Reply>;
+  /** Ends all connections at once. */
+  close(): Promise<void>;
+}
+
 const tooLong = new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
-const connectTimeoutMs = 5_000;
 
-/** Makes what sends single requests; connections are opened when needed and kept for a while. */
-export function createExchange({
-  url: address,
-  connections = 64,
-  requestTimeoutMs = 0,
-  tls,
-}: ExchangeOptions) {
-  const url = new URL(address);
-  const base = url.pathname.replace(/\/+$/, '');
-  const pool = new Pool(url.origin, {
-    connections,
-    // Retries and limits are made for one request at a time on a connection.
-    allowH2: false,
-    connect: tls ? connectWith(tls) : { timeout: connectTimeoutMs },
-    keepAliveTimeout: 4_000,
-    headersTimeout: requestTimeoutMs,
-    bodyTimeout: requestTimeoutMs,
-  });
-  return {
-    /** What came back; rejects with the signal's reason, or with why nothing did. */
-    send: ({ method, path, headers, body }: Asked, signal: AbortSignal): Promise<Reply> =>
-      exchange(pool, { method: method as Dispatcher.HttpMethod, path: base + path, headers, body }, signal),
-    /** Ends all connections at once. */
-    close: () => pool.destroy(),
-  };
-}
-
-function connectWith(tls: () => Promise<TlsFiles>): buildConnector.connector {
-  return async (options, callback) => {
-    let files: TlsFiles;
-    try {
-      files = await tls();
-    } catch (error) {
-      callback(error as Error, null);
-      return;
-    }
-    buildConnector({ ...files, allowH2: false, timeout: connectTimeoutMs })(options, callback);
-  };
-}
-
-/** By undici's handlers: each stream that it makes lives until a major collection. */
-function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  let running: Dispatcher.DispatchController | undefined;
-  let head = { status: 0, retryAfterMs: 0 };
-  let isJson = false;
+/** What was answered, as its parts come; `add` throws once there is more than an answer may have. */
+export function createAnswer() {
   let length = 0;
-  const chunks: Buffer[] = [];
-  const abort = (): void => {
-    running?.abort(signal.reason as Error);
-    reject(signal.reason);
-  };
-  signal.addEventListener('abort', abort);
-  pool.dispatch(asked, {
-    onRequestStart(controller) {
-      running = controller;
-      if (signal.aborted) abort();
-    },
-    onResponseStart(_controller, status, headers) {
-      isJson = /^application\/(problem\+)?json\b/i.test(String(headers['content-type']));
-      head = { status, retryAfterMs: Number(headers['retry-after']) * 1_000 };
-    },
-    onResponseData(controller, chunk) {
-      chunks.push(chunk);
+  const chunks: Uint8Array[] = [];
+  return {
+    add(chunk: Uint8Array): void {
       length += chunk.length;
-      if (length > maxBodyBytes) controller.abort(tooLong);
+      if (length > maxBodyBytes) throw tooLong;
+      chunks.push(chunk);
     },
-    onResponseEnd() {
+    reply(status: number, headers: Readonly<Record<'contentType' | 'retryAfter', unknown>>): Reply {
+      const isJson = /^application\/(problem\+)?json\b/i.test(String(headers.contentType));
       const body = isJson ? parseJson(Buffer.concat(chunks).toString()) : undefined;
-      resolve({ ...head, body });
+      return { status, retryAfterMs: Number(headers.retryAfter ?? NaN) * 1_000, body };
     },
-    onResponseError: (_controller, error) => reject(error),
-  });
-  return promise.finally(() => signal.removeEventListener('abort', abort));
+  };
 }

@@ -1,0 +1,13 @@
+import { registerHooks } from 'node:module';
+
+/** The tests of the client, with what sends its requests where undici does not run. */
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '#exchange'
+      ? next(import.meta.resolve('../../../src/api/http/fetch.ts'), context)
+      : next(specifier, context),
+});
+await import('./client.test.ts');
+await import('./client-retries.test.ts');
+await import('./client-deadlines.test.ts');
+await import('./answers.test.ts');
