@@ -92,7 +92,7 @@ function waysOf(token: string, enrolment: Enrolment, audience: string): readonly
   const byOthers = (trusted.get(iss) ?? []).map(one => signedForCaller(one, audience));
   if (byOthers.length > 0 && owners.get(kid)?.issuer !== iss) return byOthers;
   const isNobodys = !owners.has(kid) && owners.values().every(({ issuer }) => issuer !== iss);
-  if (isNobodys && kid !== '') throw unauthenticatedProblem(nobodys);
+  if (isNobodys && kid !== '') throw unauthenticatedProblem(nobodys, { code: 'ERR_JWKS_NO_MATCHING_KEY' });
   return [...byOthers, signedByCaller(enrolment, audience)];
 }
 
@@ -178,7 +178,9 @@ function tokenProblem(error: unknown): Problem {
 }
 
 function claimProblem(name: string): Problem {
-  return unauthenticatedProblem(`the token's "${name}" is not accepted`);
+  return unauthenticatedProblem(`the token's "${name}" is not accepted`, {
+    code: 'ERR_JWT_CLAIM_VALIDATION_FAILED',
+  });
 }
 
 function unauthenticatedProblem(detail: string, cause?: unknown): Problem {

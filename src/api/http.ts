@@ -69,7 +69,8 @@ export function createHttp(options: HttpOptions) {
     };
     const text = body === undefined ? null : JSON.stringify(body);
     const asked = { method: operation.method, path, headers, body: text };
-    return guard(() => exchange.send(asked, call.signal));
+    const reply = await guard(() => exchange.send(asked, call.signal));
+    return token !== undefined && reply.status >= 400 ? withoutToken(reply, token) : reply;
   }
 
   async function sendWithRetries(request: HttpRequest, call: OpenCall): Promise<Reply> {
@@ -143,6 +144,13 @@ function openCall(call: Call) {
       call.signal?.removeEventListener('abort', cancel);
     },
   };
+}
+
+/** What repeats the token that it refuses must not bring it into events and logs. */
+function withoutToken(reply: Reply, token: string): Reply {
+  const text = JSON.stringify(reply.body) ?? '';
+  if (token === '' || !text.includes(token)) return reply;
+  return { ...reply, body: JSON.parse(text.replaceAll(token, '…')) as unknown };
 }
 
 /** Only an answer that the operation's row documents is one: a page, `{}` or a problem that comes with 200 deletes nothing. */
