@@ -77,10 +77,12 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       claims: [{ kind: 'volume', id: volumeId }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
-        const volume = await findVolume(sql, volumeId);
-        const before = volume && (await attachmentTable.find(sql, key));
+        const [volume, before] = await Promise.all([
+          findVolume(sql, volumeId),
+          attachmentTable.find(sql, key),
+        ]);
         const isLeft = begun !== undefined && (before?.attachmentId !== begun || before.state === 'attached');
-        if (!before || isLeft) return { result: undefined };
+        if (!volume || !before || isLeft) return { result: undefined };
         await attachmentTable.update(sql, key, { state: 'detaching' });
         return { intent: { volume, before } };
       },

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { ClientBase, Pool as ConnectionPool, PoolClient } from 'pg';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
-import type { Engine, Sql, SqlRow } from '../store.ts';
-import { reasonOf, toQuery, types } from './postgres/query.ts';
-import { answerOf, beginOn, failedProblem } from './postgres/transaction.ts';
+import type { Engine, Sql } from '../store.ts';
+import { beginOn, failedProblem, readOn, reasonOf } from './postgres/transaction.ts';
 
 /** Most connections of one gateway. */
 const mostConnections = 10;
@@ -66,7 +65,7 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
         const client = await connect();
         let isUsable = false;
         try {
-          const { rows } = await answerOf(client, client.query<SqlRow>(toQuery(text, values)));
+          const { rows } = await readOn(client, text, values);
           isUsable = true;
           return rows;
         } catch (error) {
@@ -99,8 +98,6 @@ async function openPool(urlFile: string): Promise<ConnectionPool> {
     idle_in_transaction_session_timeout: standStillMs,
     keepAlive: true,
     fallback_application_name: 'fairlead-gateway',
-    pipeline: true,
-    types,
     onConnect: requireUsable,
   });
   // One that is lost while it is used emits it on itself, and would end the process.

@@ -18,9 +18,9 @@ export async function deleteVolume(
   const canRestore = ({ state }: VolumeRecord): boolean => keepDeletedMs > 0 && state === 'ready';
 
   async function intend(sql: Sql): Promise<Intended<VolumeRecord, void>> {
-    const known = await findVolume(sql, id);
+    const [known, attachments] = await Promise.all([findVolume(sql, id), findAttachments(sql, id)]);
     if (!known) return { result: undefined };
-    const nodes = (await findAttachments(sql, id)).map(one => nodeName(one, known));
+    const nodes = attachments.map(one => nodeName(one, known));
     if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
     const holders = known.shared ? (await findGrants(sql, id)).map(({ cluster }) => `"${cluster}"`) : [];
     if (holders.length > 0)

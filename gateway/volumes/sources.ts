@@ -67,9 +67,11 @@ export async function isWritable(sql: Reader, volumeId: string): Promise<boolean
 export async function requireUnneeded(sql: Reader, { kind, id }: Resource): Promise<void> {
   const source: AskedSource =
     kind === 'volume' ? { kind, volumeId: id } : { kind: 'snapshot', snapshotId: id };
-  const [made] = await volumeTable.select(sql, { source, state: 'creating' }, 'limit 1');
   const needing = "and state in ('creating', 'processing') limit 1";
-  const [unready] = kind === 'volume' ? await snapshotTable.select(sql, { volumeId: id }, needing) : [];
+  const [[made], [unready]] = await Promise.all([
+    volumeTable.select(sql, { source, state: 'creating' }, 'limit 1'),
+    kind === 'volume' ? snapshotTable.select(sql, { volumeId: id }, needing) : [],
+  ]);
   if (!made && !unready) return;
   const reason = made
     ? `volume "${made.id}" is being made from it`

@@ -1,7 +1,7 @@
-import type { PoolClient, QueryResult } from 'pg';
+import type { PoolClient } from 'pg';
 import { unavailableProblem, type Problem } from '../../../src/api/problem.ts';
-import type { Sql, SqlRow, SqlValue } from '../../store.ts';
-import { reasonOf, toQuery } from './query.ts';
+import type { Sql, SqlValue } from '../../store.ts';
+import { submitBatch, type Answer, type Statement } from './batch.ts';
 
 /** How long the server may take for what was sent, in milliseconds; then the connection is given up. */
 const answerMs = 15_000;
@@ -34,7 +34,7 @@ export type Transaction = {
  * what must, so that it costs no way to the server of its own.
  */
 export function beginOn(client: PoolClient): Transaction {
-  const queue: (() => Promise<void>)[] = [];
+  let queue: Statement[] = [];
   const held = new Set<string>();
   let wanted: (readonly [kind: string, bucket: number])[] = [];
   let [isBegun, isSending] = [false, false];
@@ -42,21 +42,20 @@ export function beginOn(client: PoolClient): Transaction {
   /** How far the server's clock is ahead of this process's. */
   let aheadMs: Promise<number> | undefined;
 
-  function add(text: string, values: readonly SqlValue[]): Promise<QueryResult<SqlRow>> {
-    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<SqlRow>>();
-    queue.push(() =>
-      client.query<SqlRow>(toQuery(text, values)).then(resolve, (error: unknown) => {
-        failure ??= error;
-        reject(failedProblem(failure));
-      }),
-    );
+  function add(sql: string, values: readonly SqlValue[]): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const fail = (error: unknown): void => {
+      failure ??= error;
+      reject(failedProblem(failure));
+    };
+    queue.push({ sql, values, resolve, reject: fail });
     // Whoever does not wait for it learns it from the commit.
     promise.catch(() => undefined);
     return promise;
   }
 
   /** After the locks that were asked for before it. */
-  function queueUp(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<SqlRow>> {
+  function queueUp(text: string, values: readonly SqlValue[] = []): Promise<Answer> {
     if (!isBegun) void add('begin isolation level read committed, read write', []);
     isBegun = true;
     const locks = wanted.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
@@ -66,27 +65,26 @@ export function beginOn(client: PoolClient): Transaction {
     return add(text, values);
   }
 
-  function ask(text: string, values?: readonly SqlValue[]): Promise<QueryResult<SqlRow>> {
+  function ask(text: string, values?: readonly SqlValue[]): Promise<Answer> {
+    const asked = queueUp(text, values);
     // What is asked for together is sent together.
     if (!isSending) process.nextTick(send);
     isSending = true;
-    return queueUp(text, values);
+    return asked;
   }
 
   function send(): void {
     isSending = false;
-    const { stream } = client.connection;
-    stream.cork();
-    const sent = queue.splice(0).map(one => one());
-    stream.uncork();
-    void answerOf(client, Promise.all(sent));
+    const statements = queue;
+    queue = [];
+    if (statements.length > 0) sendTo(client, statements);
   }
 
   return {
     failure: () => failure,
     sql: {
       all: async (text, ...values) => (await ask(text, values)).rows,
-      run: async (text, ...values) => (await ask(text, values)).rowCount ?? 0,
+      run: async (text, ...values) => (await ask(text, values)).count,
       write: async (text, ...values) => void queueUp(text, values),
       async lock(kind, id) {
         const bucket = bucketOf(id);
@@ -105,24 +103,26 @@ export function beginOn(client: PoolClient): Transaction {
       if (command !== 'COMMIT') throw failedProblem(failure);
     },
     async rollback() {
-      queue.length = 0;
+      queue = [];
       if (isBegun && isUsableAfter(failure)) await ask('rollback').catch(() => undefined);
       return isUsableAfter(failure);
     },
   };
 }
 
-/** The answer to what was sent; the connection is given up when that does not come. */
-export async function answerOf<T>(client: PoolClient, answer: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => client.connection.stream.destroy(), answerMs);
-  try {
-    return await answer;
-  } finally {
-    clearTimeout(timer);
-  }
+/** What the statement gives outside of a transaction. */
+export function readOn(client: PoolClient, sql: string, values: readonly SqlValue[]): Promise<Answer> {
+  return new Promise((resolve, reject) => sendTo(client, [{ sql, values, resolve, reject }]));
 }
 
-function toAheadMs({ rows: [row] }: QueryResult<SqlRow>): number {
+/** The connection is given up when no answer comes. */
+function sendTo(client: PoolClient, statements: readonly Statement[]): void {
+  const timer = setTimeout(() => client.connection.stream.destroy(), answerMs);
+  const ended = (): void => clearTimeout(timer);
+  submitBatch(client, { statements, ended });
+}
+
+function toAheadMs({ rows: [row] }: Answer): number {
   return Number(row?.['now_ms']) - performance.now();
 }
 
@@ -134,6 +134,12 @@ function isUsableAfter(failure: unknown): boolean {
 /** UNAVAILABLE: what was asked is not done, or nobody knows. */
 export function failedProblem(failure: unknown): Problem {
   return unavailableProblem(`the store cannot be used now (${reasonOf(failure)})`, failure);
+}
+
+/** A SQLSTATE, or the system's or the driver's short reason; the server's own text may hold values. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  return String(code ?? message ?? error);
 }
 
 /** The same for the same id in all gateways (FNV-1a). */

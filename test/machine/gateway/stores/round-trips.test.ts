@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+import { countRoundTrips } from '../../../harness/stores/round-trips.ts';
+
+const server = sharePostgres();
+const any = { ...clusters.any, quota: { volumes: 9 } };
+
+/** How often each of an operation's two transactions waits for the server. */
+const most = {
+  create: [4, 2],
+  attach: [3, 2],
+  detach: [3, 2],
+  delete: [4, 2],
+};
+
+test('the transactions of an operation take few ways to the server and back', { skip }, async t => {
+  const { createDatabase, directory } = await server();
+  const { urlFile, take, close } = await countRoundTrips(directory, await createDatabase());
+  t.after(close);
+  const { volumes, attachments } = await makeGateway(t, {
+    store: `postgres:${urlFile}`,
+    backend: await openMemory(),
+  });
+  const key = { cluster: any, volumeId: 'any.v', nodeId: 'n1' };
+  const operations: Readonly<Record<keyof typeof most, () => Promise<unknown>>> = {
+    create: () => volumes.create(any, 'any.v', volumeSpec('v')),
+    attach: () => attachments.attach(key, { capability: mounted, readonly: false }),
+    detach: () => attachments.detach(key),
+    delete: () => volumes.delete(any, 'any.v'),
+  };
+  const counted: Record<string, readonly number[]> = {};
+  for (const [name, operation] of Object.entries(operations)) {
+    take();
+    await operation();
+    counted[name] = take();
+  }
+  assert.deepEqual(counted, most);
+});
