@@ -9,6 +9,7 @@ import { describe, type Bench, type Figure } from './figure.ts';
 import { fairnessBench } from './fairness.ts';
 import { hopBench } from './hop/hop.ts';
 import { memoryBench } from './memory.ts';
+import { postgresBench } from './stores/postgres.ts';
 import { scaleBench } from './scale.ts';
 import { startupBench } from './startup.ts';
 
@@ -16,6 +17,7 @@ const benches: readonly Bench[] = [
   startupBench,
   cycleBench,
   createBench,
+  postgresBench,
   memoryBench,
   fairnessBench,
   hopBench,
