@@ -32,9 +32,10 @@ export function createVolumes(options: ServiceOptions) {
 
     /** The cluster's own, and those that are shared with it. */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<VolumePage> {
-      // The last volume of a page may be another's.
-      const afterId = fromPageToken(undefined, pageToken, 'volumes');
-      const { entries, ...rest } = await readPage({ afterId, limit, list: 'volumes' }, (after, count) =>
+      // The last volume of a page may be another's: the token itself names the cluster.
+      const list = `volumes/${cluster.name}` as const;
+      const afterId = fromPageToken(undefined, pageToken, list);
+      const { entries, ...rest } = await readPage({ afterId, limit, list }, (after, count) =>
         turns.take(cluster, () =>
           showVolumes(engine.reader, { cluster: cluster.name, afterId: after, limit: count }),
         ),

@@ -68,7 +68,7 @@ const textOf = (description: string, example: string) =>
 
 const page = z.object({
   limit: limitOf(maxPageEntries, 'entries'),
-  pageToken: textOf('The `nextPageToken` of the page before.', 'volumes:east.pvc-1'),
+  pageToken: textOf('The `nextPageToken` of the page before.', 'volumes/east:east.pvc-1'),
 });
 
 /** A page of what all clusters have. */

@@ -105,8 +105,17 @@ test('a body that is too long is refused, whether its length is given or not', a
 test('a page token that no list of this cluster gave is ABORTED', async t => {
   const { ask } = await makeGateway(t);
   for (const list of ['volumes', 'health/volumes', 'snapshots']) {
-    const ofAnother = list === 'snapshots' ? 'volumes:a.pvc-1' : 'snapshots:a.pvc-1';
-    for (const token of ['x', '%%%', `${list}:b.pvc-1`, 'health:b.pvc-1', 'volumes:', 'ä', ofAnother]) {
+    const ofAnother = list === 'snapshots' ? 'volumes/a:a.pvc-1' : 'snapshots:a.pvc-1';
+    for (const token of [
+      'x',
+      '%%%',
+      `${list}:b.pvc-1`,
+      'health:b.pvc-1',
+      'volumes:',
+      'volumes/b:b.pvc-1',
+      'ä',
+      ofAnother,
+    ]) {
       const answer = await ask(`GET /v1/${list}?pageToken=${encodeURIComponent(token)}`);
       assertProblem(answer, 409, 'ABORTED');
     }

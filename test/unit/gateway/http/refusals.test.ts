@@ -18,6 +18,7 @@ const valid: Readonly<Partial<Record<OperationId, object>>> = {
   attachVolume: { capability: mounted, readonly: false },
   createSnapshot: { name: 'x', volumeId: 'a.x' },
   createGroup: { name: 'x', volumeIds: ['a.x'] },
+  grantVolume: { access: 'read-only' },
   putNode: {},
   repair: { dryRun: false, safetyAgeMs: 0 },
 };
@@ -81,7 +82,9 @@ for (const [who, { as, sees }] of Object.entries(callers))
         const sent = send(JSON.stringify(valid[id] ?? {}));
         const isRead = as === 'b' && schema !== undefined && !path.startsWith('/v1/admin');
         const isMalformed = what === 'two hosts' || (isRead && what === 'a body that is not UTF-8');
-        const filled = path.replaceAll(/\{(\w+)Id\}/g, (_, kind) => (kind === 'node' ? 'n1' : 'a.x'));
+        const filled = path
+          .replaceAll(/\{(\w+)Id\}/g, (_, kind) => (kind === 'node' ? 'n1' : 'a.x'))
+          .replace('{grantee}', 'c');
         const route = `${method} ${filled}`;
         const status = await ask(gateway, [route, authorization], isRead ? { ...sent, withheld: 0 } : sent);
         assert.ok((isMalformed ? [400] : expected).includes(status), `${route}: ${status}`);

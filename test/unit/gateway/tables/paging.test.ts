@@ -8,7 +8,7 @@ test('a page leads to the next, and the last one to none', async () => {
   const volumes = Array.from({ length: 5 }, (_, index) => volume(`a.v${index}`));
   const first = await pageOf(volumes, 4);
   assert.equal(first.entries.length, 4);
-  assert.equal(fromPageToken('a', first.nextPageToken, 'volumes'), 'a.v3');
+  assert.equal(fromPageToken('a', first.nextPageToken, 'volumes/a'), 'a.v3');
   assert.equal((await pageOf(volumes.slice(4), 4)).nextPageToken, undefined);
   assert.equal((await pageOf(volumes, 5)).nextPageToken, undefined);
 });
@@ -31,13 +31,13 @@ test('a volume that is larger than a page still comes, alone', async () => {
   const large = ['a.1', 'a.2'].map(id => Object.assign(volume(id), { context }));
   const first = await pageOf(large, 2);
   assert.equal(first.entries.length, 1);
-  assert.equal(first.nextPageToken, 'volumes:a.1');
+  assert.equal(first.nextPageToken, 'volumes/a:a.1');
 });
 
 /** The first page of these, and how many were read for it. */
 async function pageOf(volumes: readonly Volume[], limit: number) {
   let read = 0;
-  const page = await readPage({ afterId: '', limit, list: 'volumes' }, async (afterId, count) => {
+  const page = await readPage({ afterId: '', limit, list: 'volumes/a' }, async (afterId, count) => {
     const piece = volumes.filter(({ id }) => id > afterId).slice(0, count);
     read += piece.length;
     return piece;
