@@ -1,6 +1,6 @@
 import { Hono, type Context } from 'hono';
 import { requestId } from 'hono/request-id';
-import { allOperations, type OperationId } from '../../src/api/operations.ts';
+import { allOperations, type OperationId, timeoutHeaderName } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { withRequest, type CurrentRequest } from '../operations/request.ts';
 import { tenantOf, type Caller } from '../tenancy/caller.ts';
@@ -55,9 +55,15 @@ function describe(c: Context<Env>, caller: Caller): CurrentRequest {
     requestId: c.get('requestId'),
     caller,
     traceparent: c.get('traceparent'),
+    deadlineMs: readDeadline(c.req.header(timeoutHeaderName)),
     // Node.js makes a signal for whoever looks, and few do.
     isGone: () => c.req.raw.signal.aborted,
   };
+}
+
+/** When the caller gives up, where it says so. */
+function readDeadline(timeoutMs: string | undefined): number | undefined {
+  return timeoutMs !== undefined && /^\d{1,10}$/.test(timeoutMs) ? Date.now() + Number(timeoutMs) : undefined;
 }
 
 /** One route for each row of the table. */

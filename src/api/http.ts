@@ -2,12 +2,14 @@ import { createExchange } from '#exchange';
 import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import type { Observe } from '../lib/tracing/trace.ts';
 import type { ExchangeOptions, Reply } from './http/exchange.ts';
-import { problemSchema, problemsOf, type NamedOperation } from './operations.ts';
-import { callerGone, Problem, problemTable, whileObserved } from './problem.ts';
+import { problemSchema, problemsOf, timeoutHeaderName, type NamedOperation } from './operations.ts';
+import { callerGone, Problem, problemTable, tooManyRequests, whileObserved } from './problem.ts';
 
 /** How long one call may take and how it is known in logs. */
 export type Call = {
   readonly deadlineMs: number;
+  /** When whoever asked gives up, which the API is told: it begins nothing after that. Absent: at the deadline. */
+  readonly wantedUntilMs?: number | undefined;
   readonly requestId?: string;
   /** The trace that the call is part of. */
   readonly traceparent?: string | undefined;
@@ -41,13 +43,16 @@ const firstPauseMs = 50;
 
 const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
 
+/** Says, beside Retry-After, that nothing is done yet. */
+const mayComeAgain: ReadonlySet<number> = new Set([tooManyRequests, 503]);
+
 /** Pauses before a request that was answered with 202 is sent again, in milliseconds; each is twice the one before. */
 const firstPollMs = 250;
 const longestPollMs = 5_000;
 
 /**
- * Makes the HTTP side of the client. A request is repeated on connection failure and on 503 with Retry-After, within
- * its deadline, and once with a new token after 401. A failure that is not a problem document is UNAVAILABLE.
+ * Makes the HTTP side of the client. A request is repeated on connection failure, and on 429 and 503 with Retry-After,
+ * within its deadline, and once with a new token after 401. A failure that is not a problem document is UNAVAILABLE.
  */
 export function createHttp(options: HttpOptions) {
   const { tries: maxTries = usualTries, guard = send => send(), requestTimeoutMs = Infinity } = options;
@@ -63,6 +68,7 @@ export function createHttp(options: HttpOptions) {
     const headers = {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       prefer: `wait=${waitS}`,
+      ...timeoutHeader(call),
       ...(call.requestId !== undefined && { 'x-request-id': call.requestId }),
       ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -86,7 +92,7 @@ export function createHttp(options: HttpOptions) {
         }
         // Without Retry-After the pause is no number, and there is no other try.
         pauseMs = Math.max(reply.retryAfterMs, pauseMs);
-        if (reply.status !== 503 || !mayRetry()) return reply;
+        if (!mayComeAgain.has(reply.status) || !mayRetry()) return reply;
       } catch (error) {
         if (call.signal.aborted || error instanceof Problem || !mayRetry()) throw error;
       }
@@ -124,6 +130,11 @@ export function createHttp(options: HttpOptions) {
     /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
     close: () => exchange.close(),
   };
+}
+
+function timeoutHeader({ wantedUntilMs, deadlineMs }: Call): Readonly<Record<string, string>> {
+  const leftMs = Math.ceil((wantedUntilMs ?? deadlineMs) - Date.now());
+  return leftMs > 0 && leftMs <= longestTimerMs ? { [timeoutHeaderName]: String(leftMs) } : {};
 }
 
 /** Begins a call, or throws when it is over; `signal` is its end with the reason, `close` frees its timer. */
@@ -194,7 +205,11 @@ function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: 
     const reason = data?.detail ?? `status ${status}`;
     return new Problem('UNAVAILABLE', `the storage API does not accept the token: ${reason}`);
   }
-  if (status === 429) return new Problem('UNAVAILABLE', 'the storage API asks for fewer calls');
+  if (status === tooManyRequests)
+    return new Problem(
+      'UNAVAILABLE',
+      data?.code === 'UNAVAILABLE' ? data.detail : 'the storage API asks for fewer calls',
+    );
   if (!data)
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
   // What would be final ends retries, and only the operation's own row says what does.

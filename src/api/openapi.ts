@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { clusterPattern, idPattern, maxIdBytes } from './ids.ts';
 import { nodeId } from './node.ts';
 import { allOperations, problemsOf, vendorOperations, type NamedOperation } from './operations.ts';
-import { problemTable, toDocument, Problem, type ProblemCode } from './problem.ts';
+import { problemTable, toDocument, tooManyRequests, Problem, type ProblemCode } from './problem.ts';
 
 /** A part of an OpenAPI document. */
 export type OpenApiNode = { readonly [key: string]: unknown };
@@ -20,6 +20,14 @@ const prefer: OpenApiNode = {
     'How many seconds the answer may take, at most 60, 30 when absent (RFC 7240). Work that is not done by then ' +
     'answers 202 and goes on; the same request joins it.',
   schema: { type: 'string', examples: ['wait=10'] },
+};
+
+const timeout: OpenApiNode = {
+  name: 'X-Timeout-Ms',
+  in: 'header',
+  description:
+    'After how many milliseconds the caller gives up. What has not begun by then does not begin; what has begun goes on.',
+  schema: { type: 'integer', minimum: 0, maximum: 9_999_999_999, examples: [60_000] },
 };
 
 const info: OpenApiNode = {
@@ -116,7 +124,7 @@ function toOperation(operation: NamedOperation): OpenApiNode {
   const { id, tag, doc, query, body, answers, vendor } = operation;
   const { properties = {} } = z.toJSONSchema(query ?? z.object(), { io: 'input' });
   const asked = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
-  const parameters = answers[202] ? [...asked, prefer] : asked;
+  const parameters = answers[202] ? [...asked, prefer, timeout] : asked;
   const refused = problemsOf(operation).map(code => problemTable[code].http);
   return {
     operationId: id,
@@ -131,6 +139,7 @@ function toOperation(operation: NamedOperation): OpenApiNode {
         { description: meanings[status], ...(schema && { content: json(schema) }) },
       ]),
       ...refused.map(status => [status, { $ref: `#/components/responses/Problem${status}` }]),
+      [tooManyRequests, { $ref: '#/components/responses/Problem503' }],
       ['default', { $ref: '#/components/responses/Problem503' }],
     ]),
   };

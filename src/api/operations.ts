@@ -414,6 +414,9 @@ export const operations = {
   },
 } as const satisfies Readonly<Record<string, Operation>>;
 
+/** The header in which a caller says after how many milliseconds it gives up. */
+export const timeoutHeaderName = 'x-timeout-ms';
+
 /** The operations by their ids. */
 export type Operations = typeof operations;
 
@@ -437,7 +440,13 @@ export const vendorOperations = allOperations.filter(({ vendor }) => vendor !== 
 
 /** Every problem that the operation may answer: a request may be bad, what takes long may be under way already, or fail. */
 export function problemsOf({ answers, problems = [] }: Operation): readonly ProblemCode[] {
-  const always = ['UNAUTHENTICATED', 'UNAVAILABLE', 'NOT_FOUND', 'INVALID_ARGUMENT'] as const;
+  const always = [
+    'UNAUTHENTICATED',
+    'UNAVAILABLE',
+    'DEADLINE_EXCEEDED',
+    'NOT_FOUND',
+    'INVALID_ARGUMENT',
+  ] as const;
   const ofWork = answers[202] ? (['ABORTED', 'INTERNAL'] as const) : [];
   return [...always, ...ofWork, ...problems];
 }

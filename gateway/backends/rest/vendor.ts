@@ -42,12 +42,15 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
   return {
     async ask(id, input) {
       // Only what may take long is answered with 202.
-      const timeoutMs = 202 in operations[id].answers ? workTimeout : queryTimeout;
+      const isWork = 202 in operations[id].answers;
+      const untilMs = Date.now() + (isWork ? workTimeout : queryTimeout);
       try {
         const call = client[id] as unknown as (...args: readonly unknown[]) => Promise<never>;
-        const { requestId, traceparent } = currentRequest() ?? {};
+        const { requestId, traceparent, deadlineMs: wantedUntilMs = Infinity } = currentRequest() ?? {};
         return await call(input, {
-          deadlineMs: Date.now() + timeoutMs,
+          // What is begun goes on when its caller has given up.
+          deadlineMs: isWork ? untilMs : Math.min(untilMs, wantedUntilMs),
+          wantedUntilMs,
           ...(requestId !== undefined && { requestId }),
           traceparent,
         });

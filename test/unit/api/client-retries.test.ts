@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Problem } from '../../../src/api/problem.ts';
+import { overloadedProblem, Problem, toDocument } from '../../../src/api/problem.ts';
 import {
   json,
   ownHost,
@@ -42,6 +42,18 @@ test('a 503 with Retry-After is tried again, not before the time is over', async
   await get();
   assert.ok(performance.now() - startMs >= 990);
   assert.equal(api.received.length, 2);
+});
+
+test('a 429 with Retry-After is tried again, and each try says after how long its caller gives up', async t => {
+  const later = json(429, toDocument(overloadedProblem('too much to do', 0)), { 'retry-after': '0' });
+  const { api, get } = await scripted(t, [later, ok]);
+  await get();
+  const left = api.received.map(request => Number(request.headers['x-timeout-ms']));
+  assert.equal(left.length, 2);
+  assert.ok(
+    left.every(ms => ms > 0 && ms <= 60_000),
+    String(left),
+  );
 });
 
 for (const retryAfter of [undefined, 'Wed, 21 Oct 2026 07:28:00 GMT', '3600']) {
