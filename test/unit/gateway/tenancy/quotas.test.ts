@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Quota } from '../../../../gateway/tenancy/cluster.ts';
 import { recountReservations } from '../../../../gateway/tables/reservations.ts';
-import { clusters, volumeSpec, type Gateway } from '../../../harness/gateway-harness.ts';
+import type { Backend } from '../../../../gateway/backend.ts';
+import {
+  clusters,
+  makeGateway,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 import type { FaultyBackend } from '../faulty-backend.ts';
 import { makeFaultyGateway } from '../faulty-gateway.ts';
@@ -75,6 +82,20 @@ test('of creates at the limit that come at once only one wins, and another clust
     if (outcome.status === 'rejected')
       assert.ok(isProblemThat('RESOURCE_EXHAUSTED', /"volumes"/)(outcome.reason), String(outcome.reason));
   await gateway.volumes.create(b, 'b.own', volumeSpec('own'));
+});
+
+test('a quota over all pools holds for creates in several pools at once', async t => {
+  const pools = { one: await openMemory(), two: await openMemory() };
+  const gateway = await makeGateway<Backend>(t, { pools });
+  const replica = await gateway.replica({ pools });
+  const limited = withQuota({ bytes: 4 * mebibyte });
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 12 }, (_, at) => {
+      const spec = volumeSpec(`v${at}`, { parameters: { pool: at % 2 === 0 ? 'one' : 'two' } });
+      return (at % 3 === 0 ? gateway : replica).volumes.create(limited, `a.v${at}`, spec);
+    }),
+  );
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4);
 });
 
 test('what is deleted is free again, and the same create as before needs nothing more', async t => {
