@@ -24,12 +24,13 @@ import {
   whileOpen,
 } from './http/connections.ts';
 import { createMetrics } from './observability/metrics.ts';
-import { observeBackend, observeEngine } from './observability/observe.ts';
+import { observeBackend, observeEngine, observeQueues } from './observability/observe.ts';
 import { startObservability } from './observability/pages.ts';
 import type { Step } from './operations/operation.ts';
 import { createIdentity, type OwnIdentity } from './pools/identity.ts';
 import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
+import { createQueues } from './pools/queues.ts';
 import { openStore } from './stores/index.ts';
 import { migrate } from './tables/schema.ts';
 
@@ -85,8 +86,10 @@ export async function startGateway(
   });
   opened.defer(() => configuration.close());
   await requireKnownPools(engine.reader, configuration.pools);
+  const queues = observeQueues(createQueues(), metrics.startWait);
   const { app, operations, recovery } = createGateway({
     engine,
+    queues,
     configuration,
     log,
     audience: config.audience,
@@ -99,7 +102,7 @@ export async function startGateway(
     checkpoint,
   });
   const metricsListen = config['metrics-listen'];
-  const shown = { engine, ...configuration, ...recovery, metrics, log };
+  const shown = { engine, ...configuration, ...recovery, metrics, queues, log };
   const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
   opened.defer(() => pages?.close());
   const certificate = findCertificate(config, log);

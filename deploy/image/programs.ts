@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { home, nodeCommand } from './contents.ts';
 
@@ -16,6 +16,8 @@ type Locked = {
   readonly integrity?: string;
   readonly license?: string;
   readonly dev?: boolean;
+  /** It may have been left out. */
+  readonly optional?: boolean;
 };
 
 /** Types alone, and what installs Node.js, which has a layer of its own. */
@@ -43,7 +45,8 @@ export function copyPrograms(root: string): readonly NpmPackage[] {
     readonly packages: Readonly<Record<string, Locked>>;
   };
   const chosen = Object.entries(packages).filter(
-    ([path, { dev }]) => path !== '' && dev !== true && !leftOut.test(path),
+    ([path, { dev, optional }]) =>
+      path !== '' && dev !== true && !leftOut.test(path) && (optional !== true || existsSync(path)),
   );
   for (const [path] of chosen.filter(([name]) => name !== nodePackage))
     cpSync(path, join(target, path), { recursive: true, filter: name => !unread.test(name) });

@@ -1,4 +1,4 @@
-import { createCalls, createCounter, type Metric } from '../../src/lib/metrics.ts';
+import { createCalls, createCounter, createHistogram, type Metric } from '../../src/lib/metrics.ts';
 import { createObserve, type Observe, type Tracer } from '../../src/lib/tracing/trace.ts';
 
 /** What the gateway counts of its work, and records as spans where there is a tracer. */
@@ -9,7 +9,7 @@ export function createMetrics(tracer?: Tracer) {
   const requests = createCalls('fairlead_gateway_request', 'requests');
   const backendCalls = createCalls('fairlead_gateway_backend_call', 'calls of backends');
   const storeCalls = createCalls('fairlead_gateway_store_call', 'reads and transactions of the store');
-  const refusedTokens = createCounter();
+  const [refusedTokens, waits] = [createCounter(), createHistogram()];
   return {
     /** By the operation's id. */
     observeRequest: createObserve({
@@ -27,11 +27,17 @@ export function createMetrics(tracer?: Tracer) {
       }),
     /** Begins a read or a transaction; what is returned ends it. */
     observeStore: (kind: 'read' | 'transaction') => storeCalls.start(`kind="${kind}"`),
+    /** Begins to wait for a turn at a pool; what is returned ends it. */
+    startWait: waits.start,
     countRefusedToken: (reason: string): void => refusedTokens.count(`reason="${reason}"`),
     show: (): readonly Metric[] => [
       ...requests.show(),
       ...backendCalls.show(),
       ...storeCalls.show(),
+      waits.show(
+        'fairlead_gateway_queue_wait_seconds',
+        'How long operations waited for their turn at a pool.',
+      ),
       refusedTokens.show('fairlead_gateway_refused_tokens_total', 'Tokens that were refused, by why.'),
     ],
   };

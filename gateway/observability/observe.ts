@@ -3,6 +3,7 @@ import type { Observe } from '../../src/lib/tracing/trace.ts';
 import type { Backend } from '../backend.ts';
 import { currentRequest, withRequest } from '../operations/request.ts';
 import { layAround } from '../pools/around.ts';
+import type { Queues } from '../pools/queues.ts';
 import type { Engine } from '../store.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -27,5 +28,20 @@ export function observeEngine(engine: Engine, observe: Metrics['observeStore']):
     transaction: work =>
       whileObserved({ traceparent: undefined, end: observe('transaction') }, () => engine.transaction(work)),
     close: () => engine.close(),
+  };
+}
+
+/** The queues; how long what has to wait does so is counted. */
+export function observeQueues(queues: Queues, startWait: Metrics['startWait']): Queues {
+  return {
+    ...queues,
+    async wait(turn, unwanted) {
+      const ended = startWait();
+      try {
+        return await queues.wait(turn, unwanted);
+      } finally {
+        ended(`pool="${turn.pool}"`);
+      }
+    },
   };
 }

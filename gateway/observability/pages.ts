@@ -5,9 +5,10 @@ import { readRows, renderMetrics, sample, type Row } from '../../src/lib/metrics
 import { startPages } from '../../src/lib/pages.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Pools } from '../pools/pools.ts';
+import type { Queues } from '../pools/queues.ts';
 import type { Engine } from '../store.ts';
 import type { Metrics } from './metrics.ts';
-import { readPools, readStore } from './state.ts';
+import { readPools, readQueues, readStore } from './state.ts';
 
 /** What is shown, and where. */
 type ObservabilityOptions = {
@@ -15,6 +16,7 @@ type ObservabilityOptions = {
   readonly engine: Engine;
   readonly pools: Pools;
   readonly metrics: Metrics;
+  readonly queues: Queues;
   /** What is wrong with key files now. */
   readonly keyFaults: () => readonly unknown[];
   /** How far this clock is from what the store was told last. */
@@ -29,7 +31,7 @@ const storeTimeoutMs = 2_000;
  * labels are operations, codes, pools and names of clusters: no id.
  */
 export async function startObservability({ listen, log, ...shown }: ObservabilityOptions) {
-  const { engine, pools, metrics, keyFaults, skewMs } = shown;
+  const { engine, pools, metrics, queues, keyFaults, skewMs } = shown;
   const readMetrics = async (): Promise<string> => {
     const rows: readonly Row[] = [
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
@@ -43,6 +45,7 @@ export async function startObservability({ listen, log, ...shown }: Observabilit
         'How far the clock was ahead of what the store was told last, or, negative, behind.',
         skewMs() / 1_000,
       ],
+      ...readQueues(queues),
       ...(await readPools(pools)),
       ...(await readStore(engine.reader)),
     ];

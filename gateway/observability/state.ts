@@ -1,6 +1,7 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
 import type { Pool, Pools } from '../pools/pools.ts';
+import type { Queues } from '../pools/queues.ts';
 import type { Reader } from '../store.ts';
 
 /** How long the store and each pool's storage may take to say how they are, in milliseconds. */
@@ -43,6 +44,29 @@ async function readHeld(reader: Reader): Promise<readonly Row[]> {
       'fairlead_gateway_oldest_claim_seconds',
       'For how long the oldest claim is held.',
       (nowMs - oldestMs) / 1_000,
+    ],
+  ];
+}
+
+/** What waits and runs at each pool, on this replica. */
+export function readQueues(queues: Queues): readonly Row[] {
+  const all = queues.show();
+  const by = (name: 'waiting' | 'running') =>
+    all.map(({ pool, cluster, ...state }) => sample({ pool, cluster }, state[name]));
+  const limits = new Map(all.map(({ pool, limit }) => [pool, limit]));
+  const oldestMs = Math.max(0, ...all.map(({ oldestWaitMs }) => oldestWaitMs));
+  return [
+    ['fairlead_gateway_queue_waiting', 'Operations that wait for their turn at a pool.', by('waiting')],
+    ['fairlead_gateway_queue_running', 'Operations that have their turn at a pool.', by('running')],
+    [
+      'fairlead_gateway_queue_limit',
+      'How many operations a pool takes at a time now, of those that are asked for work.',
+      [...limits].map(([pool, limit]) => sample({ pool }, limit)),
+    ],
+    [
+      'fairlead_gateway_queue_oldest_seconds',
+      'How long the oldest has waited for its turn.',
+      oldestMs / 1_000,
     ],
   ];
 }

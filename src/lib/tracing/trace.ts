@@ -8,8 +8,9 @@ export function readTraceparent(value: string | undefined): string | undefined {
 
 /** A trace that begins here; whoever passes it on and records, does so. */
 export function newTraceparent(): string {
-  const [trace, span] = [crypto.randomUUID(), crypto.randomUUID()].map(id => id.replaceAll('-', ''));
-  return `00-${trace}-${span?.slice(16)}-01`;
+  const trace = crypto.randomUUID().replaceAll('-', '');
+  // What is sent is part of a span that nobody recorded: any id will do that is not zero, and a UUID's second half never is.
+  return `00-${trace}-${trace.slice(16)}-01`;
 }
 
 /** The trace's id, by which it is found wherever it is recorded. */

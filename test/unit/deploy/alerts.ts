@@ -88,6 +88,12 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     firesAt: '20m',
     labels: {},
   },
+  FairleadQueueLong: {
+    series: gauge(`fairlead_gateway_queue_oldest_seconds{${at}}`, 2, 90),
+    quietAt: '19m',
+    firesAt: '25m',
+    labels: { instance },
+  },
   FairleadTokensRefused: {
     series: { [`fairlead_gateway_refused_tokens_total{${at},reason="expired"}`]: '0x10 30+30x60' },
     quietAt: '20m',
