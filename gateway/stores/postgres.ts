@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { ClientBase, Pool as ConnectionPool, PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
-import type { Engine, Sql } from '../store.ts';
+import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
+import { joinHosts, urlsOf, type Hosts } from './postgres/hosts.ts';
 import { beginOn, failedProblem, readOn, reasonOf } from './postgres/transaction.ts';
 
-/** Most connections of one gateway. */
+/** Most connections of one gateway to one host. */
 const mostConnections = 10;
 /** How long a connection may take to be made, or to become free, in milliseconds. */
 const connectMs = 5_000;
@@ -22,23 +23,34 @@ const mostPauseMs = 200;
 /** Serialization failures and deadlocks: nothing has happened, and the same work may succeed. */
 const transient: ReadonlySet<string> = new Set(['40001', '40P01']);
 
+const poolOptions = {
+  max: mostConnections,
+  connectionTimeoutMillis: connectMs,
+  idleTimeoutMillis: keepMs,
+  lock_timeout: lockMs,
+  idle_in_transaction_session_timeout: standStillMs,
+  keepAlive: true,
+  fallback_application_name: 'fairlead-gateway',
+  onConnect: requireUsable,
+};
+
 type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly again: boolean };
 
 /**
  * Opens the PostgreSQL database whose connection URL is what the file holds, or throws with one line. A database that does
  * not sort text by its bytes is refused, and so is one that acknowledges what is not durable; a server that only reads is
- * not used.
+ * not used: of several hosts in the URL the one that writes is found, again whenever that changes.
  *
  * No time limit for statements is set at the server: it would end a commit that waits for a standby, and that is then
  * answered as if it were done. A connection over which no answer comes is given up here instead.
  */
 export async function openPostgres(urlFile: string): Promise<Engine> {
-  const pool = await openPool(urlFile);
+  const hosts = await openHosts(urlFile);
   let ended: Promise<void> | undefined;
 
   async function connect(): Promise<PoolClient> {
     try {
-      return await pool.connect();
+      return await hosts.connect();
     } catch (error) {
       throw unavailableProblem(`the store cannot be reached now (${reasonOf(error)})`, error);
     }
@@ -59,55 +71,49 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
     }
   }
 
+  async function readOnce(text: string, values: readonly SqlValue[]): Promise<Outcome<readonly SqlRow[]>> {
+    const client = await connect();
+    try {
+      const { rows } = await readOn(client, text, values);
+      client.release();
+      return { value: rows };
+    } catch (error) {
+      client.release(true);
+      return { error: failedProblem(error), again: transient.has(reasonOf(error)) };
+    }
+  }
+
   return {
-    reader: {
-      async all(text, ...values) {
-        const client = await connect();
-        let isUsable = false;
-        try {
-          const { rows } = await readOn(client, text, values);
-          isUsable = true;
-          return rows;
-        } catch (error) {
-          throw failedProblem(error);
-        } finally {
-          client.release(!isUsable);
-        }
-      },
-    },
-    async transaction(work) {
-      for (let run = 1; ; run++) {
-        const outcome = await runOnce(work);
-        if ('value' in outcome) return outcome.value;
-        if (!outcome.again || run === mostRuns) throw outcome.error;
-        await pause(Math.random() * Math.min(2 ** run, mostPauseMs));
-      }
-    },
-    close: () => (ended ??= pool.end()),
+    reader: { all: (text, ...values) => runAgain(() => readOnce(text, values)) },
+    transaction: work => runAgain(() => runOnce(work)),
+    close: () => (ended ??= hosts.end()),
   };
 }
 
-async function openPool(urlFile: string): Promise<ConnectionPool> {
+async function runAgain<T>(runOnce: () => Promise<Outcome<T>>): Promise<T> {
+  for (let run = 1; ; run++) {
+    const outcome = await runOnce();
+    if ('value' in outcome) return outcome.value;
+    if (!outcome.again || run === mostRuns) throw outcome.error;
+    await pause(Math.random() * Math.min(2 ** run, mostPauseMs));
+  }
+}
+
+async function openHosts(urlFile: string): Promise<Hosts> {
   const { Pool } = await import('pg');
-  const pool = new Pool({
-    connectionString: readFileSync(urlFile, 'utf8').trim(),
-    max: mostConnections,
-    connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: keepMs,
-    lock_timeout: lockMs,
-    idle_in_transaction_session_timeout: standStillMs,
-    keepAlive: true,
-    fallback_application_name: 'fairlead-gateway',
-    onConnect: requireUsable,
-  });
-  // One that is lost while it is used emits it on itself, and would end the process.
-  pool.on('connect', client => client.on('error', () => undefined));
-  pool.on('error', () => undefined);
-  try {
-    await makeLocks(pool);
+  const pools = urlsOf(readFileSync(urlFile, 'utf8').trim()).map(connectionString => {
+    const pool = new Pool({ connectionString, ...poolOptions });
+    // One that is lost while it is used emits it on itself, and would end the process.
+    pool.on('connect', client => client.on('error', () => undefined));
+    pool.on('error', () => undefined);
     return pool;
+  });
+  const hosts = joinHosts(pools);
+  try {
+    await makeLocks(hosts);
+    return hosts;
   } catch (error) {
-    await pool.end();
+    await hosts.end();
     throw new Error(`cannot use the store of "${urlFile}": ${reasonOf(error)}`, { cause: error });
   }
 }
@@ -121,15 +127,21 @@ async function requireUsable(client: ClientBase): Promise<void> {
       current_setting('synchronous_commit') as commits, current_setting('server_encoding') as encoding,
       string_agg(word, ' ' order by word) as sorted from (values ${words.join()}) as words (word)`);
   const [found] = rows;
-  if (found?.['read_only'] !== 'off') throw new Error('the server only reads');
-  if (found['encoding'] !== 'UTF8' || found['sorted'] !== sorted)
+  if (found?.['encoding'] !== 'UTF8' || found['sorted'] !== sorted)
     throw new Error('the database needs the encoding UTF8 and the collation C');
   if (found['commits'] === 'off') throw new Error('synchronous_commit is off: what is committed may be lost');
+  // Last: whichever of several hosts is asked last says what is wrong with all of them.
+  if (found['read_only'] !== 'off') throw new Error('the server only reads');
 }
 
 /** The rows that transactions lock. Of several gateways that make the table at once all but one may fail. */
-async function makeLocks(pool: ConnectionPool): Promise<void> {
+async function makeLocks(hosts: Hosts): Promise<void> {
   const making =
     'create table if not exists locks (kind text not null, bucket bigint not null, primary key (kind, bucket))';
-  await pool.query(making).catch(() => pool.query(making));
+  const client = await hosts.connect();
+  try {
+    await client.query(making).catch(() => client.query(making));
+  } finally {
+    client.release();
+  }
 }

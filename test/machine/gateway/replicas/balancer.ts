@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** What hands connections out; `cut` ends those that there are. */
+export type Balancer = { readonly port: number; cut(): void };
+
+/**
+ * A plain TCP balancer on loopback, which ends with the test: each connection goes to the next target in turn that takes
+ * it, and ends when either side does.
+ */
+export async function startBalancer(
+  t: TestContext,
+  targets: () => readonly NetConnectOpts[],
+): Promise<Balancer> {
+  const sockets = new Set<Socket>();
+  let turn = 0;
+
+  function forward(socket: Socket, left: readonly NetConnectOpts[]): void {
+    const [target, ...others] = left;
+    if (!target) return void socket.destroy();
+    const upstream = connect(target);
+    const next = (): void => forward(socket, others);
+    upstream.once('error', next).once('connect', () => {
+      upstream.off('error', next);
+      join(socket, upstream);
+    });
+  }
+
+  function join(socket: Socket, upstream: Socket): void {
+    sockets.add(socket);
+    upstream.on('error', () => undefined).on('close', () => socket.destroy());
+    socket.on('close', () => {
+      sockets.delete(socket);
+      upstream.destroy();
+    });
+    if (socket.destroyed) return void upstream.destroy();
+    socket.pipe(upstream).pipe(socket);
+  }
+
+  const server = createServer({ noDelay: true }, socket => {
+    socket.on('error', () => undefined);
+    const all = targets();
+    const first = turn++ % Math.max(1, all.length);
+    forward(socket, [...all.slice(first), ...all.slice(0, first)]);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const cut = (): void => sockets.forEach(socket => socket.destroy());
+  t.after(() => {
+    server.close();
+    cut();
+  });
+  return { port: (server.address() as AddressInfo).port, cut };
+}

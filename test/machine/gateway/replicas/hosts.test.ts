@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import type { NetConnectOpts } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openPostgres } from '../../../../gateway/stores/postgres.ts';
+import { urlsOf } from '../../../../gateway/stores/postgres/hosts.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+import { startBalancer } from './balancer.ts';
+
+const server = sharePostgres();
+
+test('a connection URL with several hosts is one URL for each of them', () => {
+  assert.deepEqual(urlsOf('postgres://me:se%2Ccret@one:1,two,[::1]:3/db?sslmode=verify-full'), [
+    'postgres://me:se%2Ccret@one:1/db?sslmode=verify-full',
+    'postgres://me:se%2Ccret@two/db?sslmode=verify-full',
+    'postgres://me:se%2Ccret@[::1]:3/db?sslmode=verify-full',
+  ]);
+  for (const url of ['postgres://me@/db?host=/run/a,b', 'postgresql://one/db', 'postgres://a,b@one/db'])
+    assert.deepEqual(urlsOf(url), [url]);
+});
+
+test('of several hosts the one that can be used is found, again whenever that changes', { skip }, async t => {
+  const { createDatabase, directory } = await server();
+  await createDatabase('several');
+  const socket = [{ path: join(directory, '.s.PGSQL.5432') }];
+  let [first, second]: [readonly NetConnectOpts[], readonly NetConnectOpts[]] = [[], socket];
+  const one = await startBalancer(t, () => first);
+  const two = await startBalancer(t, () => second);
+  const urlFile = join(temporaryDirectory(t), 'url');
+  writeFileSync(
+    urlFile,
+    `postgres://postgres@127.0.0.1:1,127.0.0.1:${one.port},127.0.0.1:${two.port}/several`,
+  );
+  const engine = await openPostgres(urlFile);
+  t.after(() => engine.close());
+  const ask = () => engine.reader.all('select 1 as one').catch(() => undefined);
+  assert.deepEqual(await ask(), [{ one: 1 }]);
+  [first, second] = [socket, []];
+  two.cut();
+  assert.ok(await poll(ask, { everyMs: 20, timeoutMs: 10_000 }));
+  first = [];
+  one.cut();
+  assert.equal(await ask(), undefined);
+  second = socket;
+  assert.ok(await poll(ask, { everyMs: 20, timeoutMs: 10_000 }));
+});
