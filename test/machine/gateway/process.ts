@@ -10,6 +10,7 @@ import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { cli } from '../../harness/dev.ts';
 import { storeIn } from '../../harness/stores/store-in.ts';
 
 /** Of the cluster of these gateways. */
@@ -17,12 +18,18 @@ export const signer = await createSigner('a');
 const fakeGateway = join(import.meta.dirname, '../../fakes/gateway.ts');
 /** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
 const lease = '1s';
+/** The same, in milliseconds. */
+export const leaseMs = 1_000;
 /** How often a sidecar's retry is made here; it is seconds in a cluster. */
 const retryMs = 100;
 const patienceMs = 30_000;
 
 /** A gateway in a process of its own, over image files. */
-export type GatewayProcess = { readonly child: ChildProcess; readonly client: StorageClient };
+export type GatewayProcess = {
+  readonly child: ChildProcess;
+  readonly client: StorageClient;
+  readonly url: string;
+};
 
 /** One thing that a cluster asks, whatever it answers. */
 export type Ask = (client: StorageClient, call: Call) => Promise<unknown>;
@@ -49,6 +56,26 @@ export async function startProcess(
   directory: string,
   rules: readonly Rule[] = [],
 ): Promise<GatewayProcess> {
+  const env = { FAULT_RULES: JSON.stringify(rules), FAULT_JOURNAL: join(directory, 'journal') };
+  return launch(t, directory, { entry: fakeGateway, argv: [], env });
+}
+
+/** Starts `fairlead gateway` itself, which ends with the test. */
+export async function startRealProcess(t: TestContext, directory: string): Promise<GatewayProcess> {
+  return launch(t, directory, { entry: cli, argv: ['gateway'], env: {} });
+}
+
+type Program = {
+  readonly entry: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+async function launch(
+  t: TestContext,
+  directory: string,
+  { entry, argv, env }: Program,
+): Promise<GatewayProcess> {
   const flags = {
     '--listen': '127.0.0.1:0',
     '--config': join(directory, 'gateway.yaml'),
@@ -56,18 +83,18 @@ export async function startProcess(
     '--store': await storeIn(directory),
     '--log-level': 'error',
   };
-  const argv = Object.entries(flags).flat();
-  const faults = { FAULT_RULES: JSON.stringify(rules), FAULT_JOURNAL: join(directory, 'journal') };
-  const child = fork(fakeGateway, argv, { silent: true, env: { ...process.env, ...faults } });
+  const options = { silent: true, env: { ...process.env, ...env } };
+  const child = fork(entry, [...argv, ...Object.entries(flags).flat()], options);
   const problems: string[] = [];
   child.stderr?.on('data', chunk => problems.push(String(chunk)));
   t.after(() => killProcess(child));
   const exit = once(child, 'exit').then(() => assert.fail(problems.join('')));
   exit.catch(() => undefined);
   const [message] = (await Promise.race([once(child, 'message'), exit])) as [{ ready: { gateway: string } }];
-  const client = createClient({ url: message.ready.gateway, token: () => signer.sign() });
+  const url = message.ready.gateway;
+  const client = createClient({ url, token: () => signer.sign() });
   t.after(() => client.close());
-  return { child, client };
+  return { child, client, url };
 }
 
 /** Ends the process at once and waits until it has ended. */

@@ -1,0 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createClient, type StorageClient } from '../../../../src/api/client.ts';
+import { killProcess, prepareDirectory, signer, startRealProcess, type GatewayProcess } from '../process.ts';
+import { startBalancer } from './balancer.ts';
+import type { CountedVendor } from './vendor.ts';
+
+/** Gateways on one store behind a balancer. */
+export type Fleet = {
+  /** A client of the balancer, with connections of its own; it ends with the test. */
+  connect(): { readonly client: StorageClient };
+  /** Each gateway by itself. */
+  readonly members: readonly (GatewayProcess | undefined)[];
+  kill(member: number): Promise<void>;
+  start(member: number): Promise<void>;
+};
+
+/** Starts so many gateways, `fairlead gateway` itself, over the vendor; they end with the test. */
+export async function startFleet(t: TestContext, count: number, vendor: CountedVendor): Promise<Fleet> {
+  const directory = prepareDirectory(t, {
+    acme: { backend: 'rest', url: vendor.url, token: 'token', tries: 2, breakFor: '200ms' },
+  });
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'token'), vendor.token);
+  const members: (GatewayProcess | undefined)[] = [];
+  const alive = () => members.filter(member => member !== undefined);
+  const balancer = await startBalancer(t, () =>
+    alive().map(({ url }) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
+  );
+
+  async function start(member: number): Promise<void> {
+    members[member] = await startRealProcess(t, directory);
+  }
+
+  // The first makes the store's tables alone.
+  for (let member = 0; member < count; member++) await start(member);
+  return {
+    connect() {
+      const client = createClient({
+        url: `http://127.0.0.1:${balancer.port}`,
+        token: () => signer.sign(),
+      });
+      t.after(() => client.close());
+      return { client };
+    },
+    members,
+    async kill(member) {
+      const killed = members[member];
+      if (!killed) return;
+      // The balancer learns it from the connections that are refused.
+      await killProcess(killed.child);
+      await killed.client.close();
+      members[member] = undefined;
+    },
+    start,
+  };
+}

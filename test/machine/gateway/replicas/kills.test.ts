@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+import { isFull, sample } from '../../../harness/sample.ts';
+import { useStores } from '../../../harness/stores/store-in.ts';
+import { prepareDirectory, startRealProcess } from '../process.ts';
+import { startFleet, type Fleet } from './fleet.ts';
+import { workWhile } from './play.ts';
+import { startCountedVendor } from './vendor.ts';
+
+const server = sharePostgres();
+useStores(async () => `postgres:${await (await server()).createDatabase()}`);
+
+/** How long replicas work between two of them being killed, at most, in milliseconds. */
+const mostPauseMs = 400;
+
+const fleets = [
+  { count: 2, kills: isFull ? 20 : 3 },
+  { count: 3, kills: isFull ? 200 : 3 },
+];
+for (const { count, kills } of sample('fleets', fleets, 1))
+  test(
+    `${count} replicas of which one after the other is killed at any moment lose and double nothing`,
+    { skip },
+    async t => {
+      const vendor = await startCountedVendor(t);
+      const fleet = await startFleet(t, count, vendor);
+      const lives = await workWhile(fleet, vendor, () => killOften(fleet, kills));
+      t.diagnostic(`${kills} kills, ${lives} lives`);
+    },
+  );
+
+/** One dies and comes back while the others work. */
+async function killOften(fleet: Fleet, kills: number): Promise<void> {
+  for (let kill = 0; kill < kills; kill++) {
+    await sleep(randomInt(mostPauseMs));
+    const member = randomInt(fleet.members.length);
+    await fleet.kill(member);
+    await fleet.start(member);
+  }
+}
+
+test(
+  "a replica does not start over a pool on its machine's disk that another has open",
+  { skip },
+  async t => {
+    const directory = prepareDirectory(t);
+    await startRealProcess(t, directory);
+    await assert.rejects(startRealProcess(t, directory), { message: /images" is in use by a live process/ });
+  },
+);

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import type { StorageClient } from '../../../../src/api/client.ts';
+import type { Call } from '../../../../src/api/http.ts';
+import { Problem } from '../../../../src/api/problem.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { askPatiently, callWithin } from '../process.ts';
+
+type Caller = { readonly client: StorageClient };
+
+/** What a cluster was answered: the volumes that are there, with the hash of the bytes of each. */
+export type Known = Map<string, string>;
+
+/** What one worker does with volumes of its own, and with those that all want. */
+export type Worker = {
+  readonly name: string;
+  readonly caller: Caller;
+  readonly known: Known;
+  /** Volumes that all workers attach, each to its own node. */
+  readonly shared: readonly string[];
+};
+
+/** What ids end with whose caller goes away before it is answered, and does not come back. */
+export const leftBehind = '-left';
+/** How long such a caller waits at most, in milliseconds. */
+const mostWaitMs = 60;
+
+const body = { capability: mounted, readonly: false };
+
+/** Plays volumes' lives, one after the other, until `isOver`; what is answered is known. Returns how many lives it were. */
+export async function work(worker: Worker, isOver: () => boolean): Promise<number> {
+  let lives = 0;
+  while (!isOver()) {
+    const left = `${worker.name}-${lives}${leftBehind}`;
+    const create = { volumeId: `a.${left}`, body: volumeSpec(left) };
+    await worker.caller.client
+      .createVolume(create, callWithin(randomInt(1, mostWaitMs)))
+      .catch(() => undefined);
+    await playLife(worker, `${worker.name}-${lives}`);
+    for (const volumeId of worker.shared) await tryShared(worker, volumeId);
+    lives++;
+  }
+  return lives;
+}
+
+/** Creates, writes, snapshots, restores and deletes; of each other life the restored volume stays, of the rest the first. */
+async function playLife({ name, caller, known }: Worker, life: string): Promise<void> {
+  const ask = <T>(asked: (client: StorageClient, call: Call) => Promise<T>): Promise<T> =>
+    askPatiently(caller, asked);
+  const [volumeId, snapshotId, restoredId] = [`a.${life}`, `a.${life}-s`, `a.${life}-r`];
+  const key = { volumeId, nodeId: `n-${name}` };
+  const create = { volumeId, body: volumeSpec(life) };
+  await ask((client, call) => client.createVolume(create, call));
+  const { attachment } = await ask((client, call) => client.attachVolume({ ...key, body }, call));
+  known.set(volumeId, writeBytes(pathOf(attachment)));
+  await ask((client, call) => client.detachVolume(key, call));
+  const snapshot = { snapshotId, body: { name: `${life}-s`, volumeId } };
+  await ask((client, call) => client.createSnapshot(snapshot, call));
+  const source = { kind: 'snapshot', snapshotId } as const;
+  const restore = { volumeId: restoredId, body: volumeSpec(`${life}-r`, { source }) };
+  await ask((client, call) => client.createVolume(restore, call));
+  known.set(restoredId, known.get(volumeId) ?? '');
+  await ask((client, call) => client.deleteSnapshot({ snapshotId }, call));
+  const gone = life.endsWith('0') ? restoredId : volumeId;
+  await ask((client, call) => client.deleteVolume({ volumeId: gone }, call));
+  known.delete(gone);
+}
+
+/** Attaches what others attach, too: whoever gets it writes to it and gives it back. */
+async function tryShared({ name, caller, known }: Worker, volumeId: string): Promise<void> {
+  const key = { volumeId, nodeId: `n-${name}` };
+  const attached = await askPatiently(caller, (client, call) =>
+    client.attachVolume({ ...key, body }, call),
+  ).catch((error: unknown) => {
+    assert.ok(error instanceof Problem && error.code === 'FAILED_PRECONDITION', String(error));
+  });
+  // Nobody else writes it now: what it holds in the end is what the last one has written.
+  if (attached) known.set(volumeId, writeBytes(pathOf(attached.attachment)));
+  await askPatiently(caller, (client, call) => client.detachVolume(key, call));
+}
+
+function pathOf(attachment: unknown): string {
+  const { path } = Object(attachment) as { readonly path?: unknown };
+  return typeof path === 'string' ? path : assert.fail('it is attached without a path');
+}
+
+function writeBytes(path: string): string {
+  const file = openSync(path, 'r+');
+  const bytes = randomBytes(4_096);
+  writeSync(file, bytes, 0, bytes.length, 65_536);
+  closeSync(file);
+  return hashOf(path);
+}
+
+/** Of all bytes of a file. */
+export function hashOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
