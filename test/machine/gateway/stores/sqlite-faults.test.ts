@@ -80,9 +80,9 @@ test('with 50000 volumes the event loop is never held up for long', async t => {
   await gateway.volumes.create(clusters.a, 'a.v', volumeSpec('v'));
   await gateway.engine.transaction(sql =>
     sql.run(`insert into volumes (id, cluster, name, pool, state, spec, size_bytes, reserved_bytes, context, created_at_ms,
-        mutable_parameters, node_expansion_required, used_raw, nonce)
+        mutable_parameters, node_expansion_required, used_raw, nonce, shared)
       with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 50000)
-      select printf('a.many-%06d', n), 'a', 'many', pool, 'ready', spec, size_bytes, 0, '{}', n, '{}', 0, 0, nonce
+      select printf('a.many-%06d', n), 'a', 'many', pool, 'ready', spec, size_bytes, 0, '{}', n, '{}', 0, 0, nonce, 0
         from volumes, numbers`),
   );
   const slice = watchSlices();
