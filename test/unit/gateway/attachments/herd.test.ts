@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
-import { pause } from '../../../../src/lib/concurrency.ts';
+import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import { wrapBackend } from '../../../fakes/faulty-backend/wrap.ts';
 import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 
@@ -43,6 +43,23 @@ test('500 attaches and then 500 detaches all finish on a storage that takes 20 a
   await beside(Promise.all(herd.map(n => insist(`DELETE /v1/volumes/any.v${n}/attachments/n${n % 5}`))));
   assert.equal(await attached(), 0);
   assert.ok(told.to > 0 && refused() > 0, 'both the gateway and the storage said when it was too much');
+});
+
+test('while 500 creates of one cluster are in flight, and none of them ends, those of another begin at once', async t => {
+  const { ask, backend, operations } = await makeGateway(t);
+  const release = backend.hold('create');
+  const headers = { prefer: 'wait=0' };
+  const create = (as: string, name: string) =>
+    ask(`PUT /v1/volumes/${as}.${name}`, { as, body: volumeSpec(name), headers });
+  for (const n of herd) assert.equal((await create('a', `v${n}`)).status, 202);
+  for (const name of ['one', 'two', 'three', 'four']) assert.equal((await create('b', name)).status, 202);
+  const begun = (cluster: string): number =>
+    backend.calls.filter(call => call.startsWith(`create ${cluster}.`)).length;
+  await poll(() => begun('b') === 4 || undefined, { everyMs: 10, timeoutMs: 10_000 });
+  assert.deepEqual([begun('a'), begun('b')], [12, 4]);
+  release();
+  await operations.idle();
+  assert.deepEqual([begun('a'), begun('b')], [herd.length, 4]);
 });
 
 /** A storage in memory that refuses what is more than it takes in one of its seconds. */
