@@ -11,6 +11,7 @@ import type {
 } from '../api/admin.ts';
 import type { Call } from '../api/http.ts';
 import type { StorageClient } from '../api/client.ts';
+import { clusterOf } from '../api/ids.ts';
 import { formatSegments, type Segments } from '../api/topology.ts';
 import { toAge, toSize } from './output/values.ts';
 
@@ -277,9 +278,9 @@ export function usedOf({ totalBytes, reservedBytes }: Pick<PoolState, 'totalByte
 }
 
 /** An id has its cluster's name in front; where a cluster is chosen, that can be left out. */
-function ofCluster(separator: string): Kind['ask'] {
+function ofCluster(separator: '.' | '/'): Kind['ask'] {
   return (name, cluster) => {
-    const isWhole = cluster === undefined || name.startsWith(`${cluster}${separator}`);
+    const isWhole = cluster === undefined || name.includes('/') || (separator === '.' && clusterOf(name));
     return { id: isWhole ? name : `${cluster}${separator}${name}` };
   };
 }

@@ -34,6 +34,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get volume -o name --cluster a two a.one', 'a.two\na.one\n'],
   ['get volumes --sort-by -size -o name', 'b.one\na.two\na.one\n'],
   ['get volumes --sort-by size --no-headers -o name', 'a.one\na.two\nb.one\n'],
+  ['get volume -o name --cluster a b.one', 'b.one\n'],
   ['get snapshots -o name', 'a.cut\n'],
   ['get attachments -o name', 'a.one/a/n1\n'],
   ['get attachments a.one -o name', 'a.one/a/n1\n'],
@@ -95,7 +96,8 @@ test('operators see what a gateway has', async t => {
         ['a', 'create', 'a.one', 'OK'],
       ],
     );
-    assert.equal((await fairlead('get audit --since 1h --limit 1 -o json')).status, 0);
+    const ofNode = await fairlead('get audit a/n1 --cluster a --since 1h -o json');
+    assert.partialDeepStrictEqual(JSON.parse(ofNode.stdout), { audit: [{ operation: 'report' }] });
     const { status, stderr } = await fairlead('get audit --until 20h');
     assert.deepEqual([status, stderr], [0, 'no entries were found\n']);
   });
