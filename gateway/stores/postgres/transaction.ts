@@ -60,8 +60,10 @@ export function beginOn(client: PoolClient): Transaction {
     isBegun = true;
     const locks = wanted.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
     wanted = [];
-    for (const lock of locks) aheadMs = add(locking, lock).then(toAheadMs);
-    aheadMs?.catch(() => undefined);
+    for (const lock of locks) {
+      aheadMs = add(locking, lock).then(toAheadMs);
+      aheadMs.catch(() => undefined);
+    }
     return add(text, values);
   }
 
