@@ -10,6 +10,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   conformance: ['deploy/install-tools.sh'],
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
+  database: ['deploy/install-tools.sh', 'test/database/packages.sh'],
   storage: ['deploy/install-tools.sh', 'test/storage/packages.sh'],
 };
 
@@ -26,10 +27,10 @@ export function usualTests(): readonly string[] {
   return findTests(usual);
 }
 
-/** What takes longer at full length, virtual machines, storage systems: all that `npm test` leaves out but Kubernetes. */
+/** What takes longer at full length, virtual machines, storage systems, database clusters: all that `npm test` leaves out but Kubernetes. */
 export function fullTests(): readonly string[] {
   const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
-  return [...findTests(['vm', 'storage']), ...sampled];
+  return [...findTests(['vm', 'storage', 'database']), ...sampled];
 }
 
 /** Fetches what these tests need and nothing else. */

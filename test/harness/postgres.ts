@@ -8,8 +8,8 @@ import { after } from 'node:test';
 import { Client } from 'pg';
 import { poll } from '../../src/lib/concurrency.ts';
 
-/** Debian keeps each version apart; the newest is taken. */
-const programs = globSync('/usr/lib/postgresql/*/bin/postgres')
+/** Where the programs are, with a slash; undefined where there are none. Debian keeps each version apart; the newest is taken. */
+export const postgresPrograms = globSync('/usr/lib/postgresql/*/bin/postgres')
   .sort()
   .at(-1)
   ?.replace(/postgres$/, '');
@@ -19,7 +19,7 @@ const asRoot = process.getuid?.() === 0;
 
 /** Why tests of PostgreSQL cannot run here, or false when they can. */
 export const noPostgres: string | false =
-  programs === undefined
+  postgresPrograms === undefined
     ? 'PostgreSQL is not installed'
     : existsSync('/usr/bin/setpriv')
       ? false
@@ -47,13 +47,13 @@ export async function startPostgres({
   isDurable = false,
   collation = 'C',
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  assert.ok(programs !== undefined, String(noPostgres));
+  assert.ok(postgresPrograms !== undefined, String(noPostgres));
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-pg-'));
   chmodSync(directory, 0o755);
   if (asRoot) chownSync(directory, nobody, nobody);
   const data = join(directory, 'data');
   const initdb = [
-    `${programs}initdb`,
+    `${postgresPrograms}initdb`,
     '--pgdata',
     data,
     '--username',
@@ -89,7 +89,7 @@ export async function startPostgres({
       ...fast,
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const [setpriv = '', ...argv] = unprivileged([`${programs}postgres`, '-D', data, ...flags]);
+    const [setpriv = '', ...argv] = unprivileged([`${postgresPrograms}postgres`, '-D', data, ...flags]);
     const log: string[] = [];
     child = spawn(setpriv, argv, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
     child.stderr?.on('data', chunk => log.push(String(chunk)));
