@@ -16,6 +16,8 @@ export type GatewayParts = OperationsOptions &
     readonly audience: string;
     readonly keepDeletedMs: number;
     readonly keepAuditMs: number;
+    /** Where a process lives for one sweep alone: how often there is one. */
+    readonly beginsEveryMs?: number | undefined;
   };
 
 /** What serves and what sweeps. `operations.idle()` resolves once nothing runs. */

@@ -1,4 +1,5 @@
-import { registerHooks } from 'node:module';
+// Other runtimes have no hooks, and need none.
+import * as modules from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { BackendPlugin } from '../backend.ts';
 
@@ -49,7 +50,7 @@ async function loadPackage(name: string, directories: readonly string[]): Promis
 /** Where the package lies, as an import in a file of the directory finds it; undefined when none is installed. */
 function resolvePackage(name: string, directory: string): string | undefined {
   const parentURL = pathToFileURL(`${directory}/`).href;
-  const hooks = registerHooks({
+  const hooks = modules.registerHooks({
     resolve: (specifier, context, next) => next(specifier, { ...context, parentURL }),
   });
   try {

@@ -5,17 +5,23 @@ import { noteTime, postpone, toleranceMs } from '../tables/clock.ts';
 import { expireSoftDeleted } from '../tables/volumes.ts';
 
 /** What a clock is compared with, and how long claims hold. */
-type ClockOptions = { readonly engine: Engine; readonly log: Log; readonly leaseMs: number };
+type ClockOptions = {
+  readonly engine: Engine;
+  readonly log: Log;
+  readonly leaseMs: number;
+  /** How often a process that lives for one look alone is begun, in milliseconds; absent: it lives on. */
+  readonly beginsEveryMs?: number | undefined;
+};
 
 /**
  * Makes `look`, which returns what time it is and ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
  * gateway looked at the store, or that a clock left out, counts for neither.
  */
-export function createClock({ engine, log, leaseMs }: ClockOptions) {
+export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOptions) {
   let lookedMs: number | undefined;
   let skewMs = 0;
   const look = async (): Promise<number> => {
-    const elapsedMs = lookedMs === undefined ? 0 : performance.now() - lookedMs;
+    const elapsedMs = lookedMs === undefined ? beginsEveryMs : performance.now() - lookedMs;
     const { nowMs, aheadMs, behindMs } = await engine.transaction(async sql => {
       const noted = await noteTime(sql);
       const sinceMs = noted.nowMs - noted.seenMs;

@@ -23,6 +23,8 @@ export type RecoveryOptions = {
   readonly leaseMs?: number | undefined;
   /** How long the log of what was done is kept, in milliseconds; absent: for ever. */
   readonly keepAuditMs?: number | undefined;
+  /** As the clock has it. */
+  readonly beginsEveryMs?: number | undefined;
 };
 
 /** What was begun: `create` asks again as the cluster would, `undo` leaves alone what is more than begun. */
@@ -40,8 +42,9 @@ export function createRecovery({
   log,
   leaseMs = defaultLeaseMs,
   keepAuditMs = Infinity,
+  beginsEveryMs,
 }: RecoveryOptions) {
-  const { look, skewMs } = createClock({ engine, log, leaseMs });
+  const { look, skewMs } = createClock({ engine, log, leaseMs, beginsEveryMs });
   const { volumes, changes, attachments, snapshots, groups } = services;
   const { reader } = engine;
 

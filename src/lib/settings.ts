@@ -137,6 +137,8 @@ function readFlags(
   argv: readonly string[],
   { operands, faults }: { readonly operands: readonly string[]; readonly faults: string[] },
 ): Given {
+  // Not every runtime has a command line to read.
+  if (argv.length === 0) return new Map();
   const given = new Map<string, (string | undefined)[]>();
   const left = [...operands];
   const options = known.entries().map(([flag, { isSwitch, short }]) => {

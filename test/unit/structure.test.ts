@@ -60,7 +60,7 @@ const nouns = new Set(
   `src gateway node-agent
    lib linux tracing api csi controller kubernetes dev cli output verify requirements checks kit model reports
    http volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
-   backends exports stores connectors filesystems carriers
+   backends exports stores connectors filesystems carriers schemas
    format host state plugin`.split(/\s+/),
 );
 
@@ -182,6 +182,21 @@ test("the gateway's app loads nothing of Node but what other runtimes have, too"
   const loaded = filesLoadedBy('gateway/http/app.ts');
   const found = [...loaded].filter(target => target.startsWith('node:'));
   assert.deepEqual(found, ['node:async_hooks']);
+});
+
+/** What runtimes without a process have of Node.js, and a configuration, its files and its pools need. */
+const elsewhere = ['async_hooks', 'crypto', 'fs', 'fs/promises', 'module', 'path', 'url'];
+
+test('the serverless entries load nothing that listens, spawns, opens a device or a database of a file', () => {
+  for (const entry of globSync('gateway/entries/*.ts')) {
+    assert.ok(readFileSync(entry, 'utf8').split('\n').length <= 41, entry);
+    const loaded = [...filesLoadedBy(entry)].filter(target => target.startsWith('node:'));
+    assert.deepEqual(
+      loaded.sort(),
+      elsewhere.map(name => `node:${name}`),
+      entry,
+    );
+  }
 });
 
 test('a document names only files that there are', () => {

@@ -26,6 +26,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
     throw error;
   });
   let reported = '';
+  let isClosed = false;
 
   async function look(): Promise<void> {
     try {
@@ -35,6 +36,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
       known = found;
       pool.log.info('a storage can do other things than before', { detail: `pools.${pool.name}` });
     } catch (error) {
+      if (isClosed) return;
       const { detail } = asProblem(error);
       if (detail !== reported) pool.log.warn('a storage does not say what it can do', { detail });
       reported = detail;
@@ -43,6 +45,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
 
   const looking = repeat(look, settings.lookEvery);
   const close = async (): Promise<void> => {
+    isClosed = true;
     await Promise.all([vendor.close(), looking.close()]);
   };
   // Whoever holds the backend sees what it is now.

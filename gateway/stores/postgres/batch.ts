@@ -42,7 +42,7 @@ export function submitBatch(
 
   const batch = {
     submit() {
-      connection.stream.cork();
+      connection.stream.cork?.();
       for (const [index, { sql, values }] of statements.entries()) {
         const prepared = used[index] ?? known.get(sql) ?? { name: `s${names(known)}`, fields: undefined };
         const isNew = prepared === unnamed || !known.has(sql);
@@ -54,7 +54,7 @@ export function submitBatch(
         connection.execute(null, true);
       }
       connection.sync();
-      connection.stream.uncork();
+      connection.stream.uncork?.();
     },
     handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }) {
       const prepared = used[at];

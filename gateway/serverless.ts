@@ -1,0 +1,141 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toDocument, unavailableProblem } from '../src/api/problem.ts';
+import type { Log } from '../src/lib/log.ts';
+import { createLog } from '../src/lib/log.ts';
+import { readSettings } from '../src/lib/settings.ts';
+import { memory } from './backends/memory.ts';
+import { rest } from './backends/rest.ts';
+import { gatewaySettings, type GatewayConfig } from './config.ts';
+import { openConfiguration } from './configuration/configuration.ts';
+import { createGateway } from './gateway.ts';
+import { createIdentity } from './pools/identity.ts';
+import { own, type Owner } from './pools/owner.ts';
+import { requireKnownPools } from './pools/pools.ts';
+import { openPostgres } from './stores/postgres.ts';
+import { migrate } from './tables/schema.ts';
+
+/** What of the gateway's settings, as variables, is there; `FAIRLEAD_FILES…` hold files as JSON: texts by name. */
+export type Environment = Readonly<Record<string, unknown>>;
+
+/** What a runtime ends early, and where it has a directory for files. */
+export type ServerlessOptions = {
+  /** The longest that a request waits for its work, in milliseconds. */
+  readonly mostWaitMs: number;
+  /** Files of the environment are written here; nobody else may read it. */
+  readonly directory: string;
+};
+
+/** Backends that need no machine of their own. */
+const plugins = { memory, rest } as const;
+
+/** How often the runtime is to call `sweep`, in milliseconds. */
+const sweepEveryMs = 60_000;
+
+/** Serves where no process lives on: each request opens the store and the pools, and closes them when its work has ended. */
+export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
+  /** Of stores whose tables are this release's, since this instance began; by the URL's file. */
+  const storeIds = new Map<string, string>();
+
+  async function open(env: Environment) {
+    await using opened = new AsyncDisposableStack();
+    const config = readConfig(env, directory);
+    const log = createLog('gateway', config['log-level']);
+    const engine = await openPostgres(config.store.path);
+    opened.defer(() => engine.close());
+    const id = storeIds.get(config.store.path) ?? (await migrate(engine));
+    storeIds.set(config.store.path, id);
+    const name = config['gateway-name'] ?? `gateway-${id.slice(0, 8)}`;
+    // One that is made here would be gone with the instance.
+    const identity = createIdentity(name, config['key-file'] ?? join(directory, 'no-key-file', 'keys.json'));
+    const configuration = await openConfiguration(config.config, { plugins, log, identity });
+    opened.defer(() => configuration.close());
+    const gateway = createGateway({
+      engine,
+      configuration,
+      log,
+      audience: config.audience,
+      leaseMs: config['claim-lease'],
+      keepDeletedMs: config['keep-deleted'],
+      keepAuditMs: config['keep-audit'],
+      publicDocs: config['public-docs'] === 'true',
+      keySet: identity.keySet,
+      mostWaitMs,
+      beginsEveryMs: sweepEveryMs,
+    });
+    const owner: Owner = { id, reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
+    const moved = opened.move();
+    return { ...gateway, pools: configuration.pools, owner, close: () => moved.disposeAsync() };
+  }
+
+  return {
+    /** Answers a request; `waitUntil` is given what goes on after the answer. */
+    async fetch(
+      request: Request,
+      env: Environment,
+      waitUntil: (rest: Promise<void>) => void,
+    ): Promise<Response> {
+      let opened: Awaited<ReturnType<typeof open>>;
+      try {
+        opened = await open(env);
+      } catch (error) {
+        return refuse(error, createLog('gateway', 'error'));
+      }
+      const { app, operations, close } = opened;
+      try {
+        return await app.fetch(request);
+      } finally {
+        waitUntil(operations.idle().then(close));
+      }
+    },
+
+    /** Finishes what requests have left, and deletes what is soft-deleted and whose time is over; to be called each minute. */
+    async sweep(env: Environment): Promise<void> {
+      const { recovery, operations, pools, owner, close } = await open(env);
+      try {
+        await requireKnownPools(owner.reader, pools);
+        for (const pool of pools.all()) await own(pool, owner);
+        await recovery.sweep();
+        await operations.idle();
+      } finally {
+        await close();
+      }
+    },
+  };
+}
+
+function readConfig(env: Environment, directory: string): GatewayConfig {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (const [variable, text] of Object.entries(env))
+    if (variable.startsWith('FAIRLEAD_FILES'))
+      for (const [name, content] of Object.entries(JSON.parse(String(text)) as Record<string, string>))
+        writeFileSync(join(directory, name), content, { mode: 0o600 });
+  const settings = Object.entries(env).filter(
+    ([name, value]) => typeof value === 'string' && !name.startsWith('FAIRLEAD_FILES'),
+  ) as [string, string][];
+  const usual = {
+    FAIRLEAD_CONFIG: join(directory, 'gateway.yaml'),
+    FAIRLEAD_STORE: `postgres:${join(directory, 'store.url')}`,
+  };
+  const { values, faults } = readSettings(gatewaySettings, {
+    argv: [],
+    env: { ...usual, ...Object.fromEntries(settings) },
+  });
+  if (!values) throw new AggregateError(faults);
+  if (values.store.kind !== 'postgres') throw new Error('the store must be one of PostgreSQL here');
+  return values;
+}
+
+/** What is wrong is for the log alone: nobody has proved who asks. */
+function refuse(error: unknown, log: Log): Response {
+  const faults: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  for (const fault of faults)
+    log.error('the gateway cannot be opened', {
+      detail: fault instanceof Error ? fault.message : String(fault),
+    });
+  const document = toDocument(unavailableProblem('the gateway cannot work now'), crypto.randomUUID());
+  return Response.json(document, {
+    status: document.status,
+    headers: { 'content-type': 'application/problem+json', 'retry-after': '5' },
+  });
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+import { liveThrough, prepare, type Ask } from './serverless.ts';
+
+const server = sharePostgres();
+
+test("on AWS Lambda's runtime volumes live, and a scheduled event sweeps", { skip }, async t => {
+  const { env, signer, query } = await prepare(t, await server());
+  const invoke = await startRuntime(t, env);
+  const ask: Ask = async (method, path, body) => {
+    const answer = await invoke({
+      version: '2.0',
+      routeKey: '$default',
+      rawPath: path,
+      rawQueryString: '',
+      headers: {
+        authorization: `Bearer ${await signer.sign()}`,
+        'content-type': 'application/json',
+        host: 'gateway.test',
+      },
+      requestContext: { domainName: 'gateway.test', http: { method, path, sourceIp: '127.0.0.1' } },
+      ...(body && { body: JSON.stringify(body) }),
+      isBase64Encoded: false,
+    });
+    const found = answer as { readonly statusCode: number; readonly body: string };
+    return {
+      status: found.statusCode,
+      body: found.body ? (JSON.parse(found.body) as Record<string, unknown>) : {},
+    };
+  };
+  const sweep = async (): Promise<void> =>
+    assert.deepEqual(await invoke({ source: 'aws.events', 'detail-type': 'Scheduled Event' }), {});
+  await liveThrough({ ask, query, sweep });
+});
+
+/** Serves the runtime API to one instance, which gets one event at a time. */
+async function startRuntime(t: TestContext, env: Readonly<Record<string, string>>) {
+  const events: { readonly event: object; readonly answer: (value: unknown) => void }[] = [];
+  const running = new Map<string, (value: unknown) => void>();
+  let waiting: ServerResponse | undefined;
+  let count = 0;
+  const give = (): void => {
+    const next = waiting && events.shift();
+    if (!next) return;
+    const id = String(count++);
+    running.set(id, next.answer);
+    waiting?.writeHead(200, { 'lambda-runtime-aws-request-id': id }).end(JSON.stringify(next.event));
+    waiting = undefined;
+  };
+  const api = createServer(async (request, response) => {
+    const [, id = '', what] = /\/invocation\/(\d+)\/(response|error)$/.exec(request.url ?? '') ?? [];
+    if (what === undefined) waiting = response;
+    else {
+      running.get(id)?.(JSON.parse(await text(request)));
+      response.writeHead(202).end();
+    }
+    give();
+  });
+  await once(api.listen(0, '127.0.0.1'), 'listening');
+  const { port } = api.address() as AddressInfo;
+  const runtime = fileURLToPath(new URL('lambda-runtime.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', runtime], {
+    env: { ...env, FAIRLEAD_LOG_LEVEL: 'error', AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${port}` },
+    stdio: 'inherit',
+  });
+  t.after(async () => {
+    child.kill();
+    await once(child, 'exit');
+    api.closeAllConnections();
+    api.close();
+  });
+  return (event: object): Promise<unknown> =>
+    new Promise(answer => {
+      events.push({ event, answer });
+      give();
+    });
+}
