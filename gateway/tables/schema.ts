@@ -42,18 +42,18 @@ const changes: Readonly<Record<number, readonly string[]>> = {
 
 /**
  * Makes the tables of a new store, changes those of an older release, one version after the other and each in a
- * transaction of its own, and sums up what is reserved; gives the store's id, which no other store has. Of several
+ * transaction of its own, and sums up what is reserved; gives the store's id, which no other store has: a new one's is `newId`. Of several
  * gateways that start at once one changes the tables, and the others find it done. A store that a newer gateway has
  * changed is refused with one clear line.
  */
-export async function migrate(engine: Engine): Promise<string> {
+export async function migrate(engine: Engine, newId: string = crypto.randomUUID()): Promise<string> {
   while ((await engine.transaction(takeStep)) < schemaVersion);
   return engine.transaction(async sql => {
     await sql.lock('schema', 'version');
     await recountReservations(sql);
     await sql.run('create table if not exists store_identity (id text not null)');
     const adding = 'insert into store_identity (id) select ? where not exists (select 1 from store_identity)';
-    await sql.run(adding, crypto.randomUUID());
+    await sql.run(adding, newId);
     const [identity] = await sql.all('select id from store_identity');
     return String(identity?.id);
   });

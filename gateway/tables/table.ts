@@ -53,6 +53,10 @@ export function table<C extends Columns, K extends keyof C & string>(
   }
 
   return {
+    name,
+    /** The names of all its columns, and of those of its key. */
+    columns: names,
+    key: keyNames,
     /** What makes the table. */
     ddl: [
       `create table ${name} (

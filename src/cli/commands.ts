@@ -48,7 +48,11 @@ export const commands: Commands = {
   admin: {
     doc: 'what operators do: finds and repairs what the storage and the store do not agree on, restores',
     async load() {
-      return { commands: (await import('./admin.ts')).adminCommands };
+      const migrateStore = {
+        doc: 'copies a SQLite store to PostgreSQL, and compares counts and hashes',
+        load: async () => (await import('../../gateway/admin/migrate-store.ts')).migrateStoreCommand,
+      };
+      return { commands: { ...(await import('./admin.ts')).adminCommands, 'migrate-store': migrateStore } };
     },
   },
   config: {

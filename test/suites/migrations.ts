@@ -39,7 +39,7 @@ export function testMigrations(
   test('gateways that start at once on a new store all find the same', { skip }, async t => {
     const database = await make(t);
     const engines = await Promise.all([database.open(), database.open(), database.open()]);
-    const ids = await Promise.all(engines.map(migrate));
+    const ids = await Promise.all(engines.map(one => migrate(one)));
     assert.equal(new Set(ids).size, 1);
     for (const engine of engines) assert.deepEqual(await engine.reader.all('select * from volumes'), []);
   });
@@ -62,7 +62,7 @@ export function testMigrations(
       const old = await database.open();
       await openOld(old, version);
       const others = await Promise.all([database.open(), database.open()]);
-      await Promise.all([old, ...others].map(migrate));
+      await Promise.all([old, ...others].map(one => migrate(one)));
       assert.deepEqual(await describe(old, catalog), await describe(fresh, catalog));
       assert.equal((await old.reader.all('select * from nodes')).length, 1);
     });
