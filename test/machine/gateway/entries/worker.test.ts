@@ -83,13 +83,13 @@ async function serveWorker(
     );
     const trigger :Workerd.Worker = (
       modules = [(name = "trigger.js", esModule = ${JSON.stringify(trigger)})],
-      compatibilityDate = "2026-11-01",
+      compatibilityDate = "2026-10-01",
       compatibilityFlags = ["service_binding_extra_handlers"],
       bindings = [(name = "main", service = "main")],
     );
     const worker :Workerd.Worker = (
       modules = [(name = "worker.js", esModule = embed "worker.js")],
-      compatibilityDate = "2026-11-01",
+      compatibilityDate = "2026-10-01",
       bindings = [${bindings.join()}],
     );`,
   );
