@@ -16,19 +16,18 @@ useStores(async () => `postgres:${await (await server()).createDatabase()}`);
 /** How long replicas work between two of them being killed, at most, in milliseconds. */
 const mostPauseMs = 400;
 
-const fleets = [
-  { count: 2, kills: isFull ? 20 : 3 },
-  { count: 3, kills: isFull ? 200 : 3 },
-];
-for (const { count, kills } of sample('fleets', fleets, 1))
+/** Each takes about two seconds, more on a busy machine; KILLS=200 is the length at which it was proved. */
+const killCount = Number(process.env['KILLS'] ?? (isFull ? 20 : 3));
+const fleets = [2, 3];
+for (const count of sample('fleets', fleets, 1))
   test(
     `${count} replicas of which one after the other is killed at any moment lose and double nothing`,
     { skip },
     async t => {
       const vendor = await startCountedVendor(t);
       const fleet = await startFleet(t, count, vendor);
-      const lives = await workWhile(fleet, vendor, () => killOften(fleet, kills));
-      t.diagnostic(`${kills} kills, ${lives} lives`);
+      const lives = await workWhile(fleet, vendor, () => killOften(fleet, killCount));
+      t.diagnostic(`${killCount} kills, ${lives} lives`);
     },
   );
 
