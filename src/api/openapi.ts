@@ -27,7 +27,7 @@ const timeout: OpenApiNode = {
   in: 'header',
   description:
     'After how many milliseconds the caller gives up. What has not begun by then does not begin; what has begun goes on.',
-  schema: { type: 'integer', minimum: 0, maximum: 9_999_999_999, examples: [60_000] },
+  schema: { type: 'string', examples: ['60000'] },
 };
 
 const info: OpenApiNode = {
