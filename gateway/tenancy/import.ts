@@ -41,6 +41,7 @@ export function createImport({ pools, operations }: Pick<ServiceOptions, 'pools'
       operation: 'import',
       subject: asked,
       about: storageId,
+      pool: ({ pool: name }) => name,
       // Nothing is created under either id meanwhile, and no repair removes it.
       claims: [
         { kind: 'volume', id: volumeId },

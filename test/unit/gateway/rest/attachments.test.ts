@@ -34,6 +34,16 @@ test('a storage that must know its nodes is told of one that left, and another i
   assert.equal((await openRest(t, [])).backend.forgetNode, undefined);
 });
 
+test('a node of another cluster is called by that at the storage', async t => {
+  const guest = { ...attached, nodeId: 'b.n1' };
+  const { backend, api } = await openRest(t, [json(201, guest), { status: 204 }]);
+  await backend.attach({ ...grown, sizeBytes: made.sizeBytes }, { ...access, cluster: 'b' });
+  await backend.detach(volume, 'n1', 'b');
+  const asked = api.received.slice(2).map(({ method, url }) => `${method} ${url}`);
+  const path = `/v1/volumes/${vendorId}/attachments/b.n1`;
+  assert.deepEqual(asked, [`PUT ${path}`, `DELETE ${path}`]);
+});
+
 test('each operation on a volume is one request to its storage', async t => {
   const steps = [
     json(201, made),
