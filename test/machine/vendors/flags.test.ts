@@ -125,7 +125,7 @@ test('an authorization server that gives no token is named', async t => {
   const client = ['--oauth-url', `${server.url}/token`, '--oauth-client', 'kit', '--oauth-secret', 'wrong'];
   const { status, output } = await verify(url, ...client);
   assert.equal(status, 1);
-  assert.match(output, /authorization server gave no token \(status 401\)/);
+  assert.match(output, /"http:[^"]*\/token": the authorization server gave no token \(status 401\)/);
 });
 
 test(

@@ -52,7 +52,11 @@ export async function keyCredentials({ keyFile, ...names }: KeyOptions): Promise
 /** Credentials that an authorization server gives, got again before they expire. */
 export function oauthCredentials({ secret, client, ...server }: OAuthOptions): Credentials {
   const token = createOauth({ ...server, clientId: client, secret: () => secret, timeoutMs: grantTimeoutMs });
-  return { header: async () => `Bearer ${await token(false)}` };
+  const get = async (): Promise<string> => token(false);
+  const named = (error: Error): never => {
+    throw new Error(`"${server.url}": ${error.message}`, { cause: error });
+  };
+  return { header: async () => `Bearer ${await get().catch(named)}` };
 }
 
 function withoutSignature(token: string, kid: string): string {
