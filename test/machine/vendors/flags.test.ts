@@ -55,7 +55,8 @@ for (const { language, command, skip } of referenceVendors)
     const start = `${set} ${command.map(part => `'${part}'`).join(' ')} >'${directory}/log' 2>&1 & echo $! >'${pid}'`;
     const end = `kill -9 $(cat '${pid}')`;
     spawnSync('sh', ['-c', start]);
-    t.after(() => spawnSync('sh', ['-c', end]));
+    // Before the directory goes, and with it the file that says which process it is.
+    using _ = { [Symbol.dispose]: () => void spawnSync('sh', ['-c', end]) };
     const url = `http://127.0.0.1:${port}`;
     const isUp = await poll(
       () =>
