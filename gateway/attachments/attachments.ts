@@ -9,7 +9,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import { type AttachmentRecord, attachmentTable, findAttachments } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
-import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
 import { requireReadyVolume, toKnownVolume, toVolumeRef } from '../volumes/record.ts';
@@ -103,8 +103,12 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
   const detachIn = (volume: VolumeRecord, { nodeId, cluster }: AttachmentRecord): Promise<void> =>
     pools.get(volume.pool).backend.detach(toVolumeRef(volume), nodeId, cluster);
 
-  /** What was done too late may have let the node in, or shut it out: it is let in if, and only if, that is recorded. */
-  function settle({ id, nonce }: VolumeRecord, late: AttachmentRecord): Operation<Settling, void, void> {
+  /**
+   * What was done too late may have let the node in, or shut it out: it is let in if, and only if, that is recorded. Another
+   * cluster may have the volume now, whose record says it.
+   */
+  function settle(begun: VolumeRecord, late: AttachmentRecord): Operation<Settling, void, void> {
+    const { id, nonce } = begun;
     return {
       operation: 'settle',
       subject: { nodeId: late.nodeId },
@@ -112,11 +116,14 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       claims: [{ kind: 'volume', id }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
-        const volume = await findVolume(sql, id);
-        const found = await attachmentTable.find(sql, late);
+        const volume = await findAtStorage(sql, toVolumeRef(begun).id);
+        if (volume?.nonce !== nonce) return { result: undefined };
+        const found = await attachmentTable.find(sql, { ...late, volumeId: volume.id });
+        const isOurs = volume.id === id && volume.state !== 'deleted';
         // What is begun is finished by others.
-        if (volume?.nonce !== nonce || (found && found.state !== 'attached')) return { result: undefined };
-        await attachmentTable.replace(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
+        if (found && (!isOurs || found.state !== 'attached')) return { result: undefined };
+        if (isOurs)
+          await attachmentTable.replace(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
         return { intent: { volume, found } };
       },
       async act({ volume, found }) {

@@ -5,7 +5,7 @@ import type { Pools } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
 import { findAttachments, nodeName } from '../tables/attachments.ts';
 import { findGrants } from '../tables/tenancy/grants.ts';
-import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { removeVolume, toVolumeRef } from './record.ts';
 import { requireUnneeded } from './sources.ts';
 
@@ -54,7 +54,8 @@ export async function deleteVolume(
 
 /**
  * Removes what was made for this record: while that is in one of the states, and what was made too late for one that is
- * gone. A record in another state stays as it is, and so does another record of the same id.
+ * gone. A record in another state stays as it is, and so does another record of the same id, and what another cluster got
+ * or was imported meanwhile.
  */
 export function undoVolume(
   pools: Pools,
@@ -71,7 +72,8 @@ export function undoVolume(
     async intend(sql) {
       const found = await volumeTable.find(sql, { id });
       const known = found?.nonce === nonce ? found : undefined;
-      if (known ? !states.includes(known.state) : nonce === '') return { result: undefined };
+      const isLeft = known ? !states.includes(known.state) : nonce === '' || (await isKept(sql, record));
+      if (isLeft) return { result: undefined };
       if (known) await volumeTable.update(sql, known, { state: 'deleting' });
       return { intent: known };
     },
@@ -82,6 +84,12 @@ export function undoVolume(
     // What is recorded is being deleted: a sweep goes on with it.
     fail: async () => {},
   };
+}
+
+/** Whether what was made for the record is another's now: it was handed over, or imported, which takes what has any nonce. */
+async function isKept(sql: Sql, record: VolumeRecord): Promise<boolean> {
+  const owner = await findAtStorage(sql, toVolumeRef(record).id);
+  return owner !== undefined && ['', record.nonce].includes(owner.nonce);
 }
 
 async function deleteFrom(pools: Pools, record: VolumeRecord): Promise<void> {

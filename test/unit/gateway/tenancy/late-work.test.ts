@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
+import { volumeTable } from '../../../../gateway/tables/volumes.ts';
+import {
+  clusters,
+  endClaims,
+  makeGateway,
+  mounted,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway-problems.ts';
+import { createFaultyBackend, type Method } from '../faulty-backend.ts';
+import { volumesIn } from '../faulty-gateway.ts';
+
+const { a, b } = clusters;
+const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
+const writing = { capability: mounted, readonly: false };
+
+/** Two gateways on one store and one storage that lets nodes in one by one; work of the first stands still. */
+async function openPair(t: TestContext) {
+  const memory = await openMemory();
+  const nodes = new Set<string>();
+  const storage: MemoryBackend = {
+    ...memory,
+    async attach(volume, access) {
+      nodes.add(`${access.cluster}/${access.nodeId}`);
+      return memory.attach(volume, access);
+    },
+    detach: async (_volume, nodeId, cluster) => void nodes.delete(`${cluster}/${nodeId}`),
+  };
+  const stopping = await makeGateway(t, { backend: createFaultyBackend(storage), leaseMs: 600_000 });
+  const other = await stopping.replica({ backend: createFaultyBackend(storage) });
+  /** Begins work that stands still in the storage past its claim's end; gives what lets it go on. */
+  const stop = async (method: Method, begin: () => Promise<unknown>) => {
+    const resume = stopping.backend.hold(method);
+    const ended = assert.rejects(begin(), isProblem('ABORTED'));
+    await stopping.backend.entered(method);
+    await endClaims(stopping);
+    return async () => {
+      resume();
+      await ended;
+    };
+  };
+  return { memory, nodes, stopping, other, stop };
+}
+
+const create = ({ volumes }: Gateway): Promise<unknown> => volumes.create(a, 'a.one', volumeSpec('one'));
+
+async function handOver({ ask }: Gateway): Promise<void> {
+  const body = { cluster: 'b' };
+  assert.equal((await ask('PUT /v1/admin/volumes/a.one/owner', { as: 'operator', body })).status, 200);
+}
+
+async function take({ ask }: Gateway, id: string): Promise<void> {
+  const body = { pool: 'main', storageId: 'a.one' };
+  assert.equal((await ask(`PUT /v1/admin/imports/${id}`, { as: 'operator', body })).status, 200);
+}
+
+test('a create that goes on once others have finished it and handed it over takes nothing away', async t => {
+  const { memory, stopping, other, stop } = await openPair(t);
+  const resume = await stop('create', () => create(stopping));
+  await create(other);
+  await handOver(other);
+  await resume();
+  assert.deepEqual(await volumesIn(memory), ['a.one']);
+  assert.equal((await other.volumes.get(b, 'b.one')).state, 'ready');
+});
+
+test('what was listed as begun, and is finished and handed over since, is not undone', async t => {
+  const { memory, other } = await openPair(t);
+  other.backend.failNext('create', 'after', new Error('unreachable'));
+  await assert.rejects(create(other));
+  const begun = await volumeTable.find(other.engine.reader, { id: 'a.one' });
+  assert.ok(begun);
+  await create(other);
+  await handOver(other);
+  await other.volumes.undo(begun);
+  assert.deepEqual(await volumesIn(memory), ['a.one']);
+});
+
+for (const id of ['a.one', 'b.found'])
+  test(`a create that goes on once what it left was imported as ${id} takes nothing away`, async t => {
+    const { memory, stopping, other, stop } = await openPair(t);
+    const resume = await stop('create', () => create(stopping));
+    await create(other);
+    await other.engine.transaction(sql => volumeTable.remove(sql, { id: 'a.one' }));
+    await take(other, id);
+    await resume();
+    assert.deepEqual(await volumesIn(memory), ['a.one']);
+  });
+
+test('an attach that goes on once the volume was handed over lets nobody of its first cluster in', async t => {
+  const { nodes, stopping, other, stop } = await openPair(t);
+  await create(other);
+  const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
+  await other.attachments.detach(key);
+  await handOver(other);
+  await resume();
+  assert.deepEqual([...nodes], []);
+  assert.deepEqual(await other.engine.reader.all('select * from attachments'), []);
+});
+
+test('it shuts nobody out to whom the volume was given back meanwhile', async t => {
+  const { nodes, stopping, other, stop } = await openPair(t);
+  await create(other);
+  const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
+  await other.attachments.detach(key);
+  await handOver(other);
+  await other.sharing.grant({ volumeId: 'b.one', grantee: 'a' }, { access: 'read-write' });
+  await other.attachments.attach({ ...key, volumeId: 'b.one' }, writing);
+  await resume();
+  assert.deepEqual([...nodes], ['a/n1']);
+});
