@@ -47,7 +47,8 @@ async function findStranger(
 
 /** Why the pool does not seem to be the store's; undefined when nothing speaks against it. */
 async function findDisagreement({ name, backend }: Pool, reader: Reader): Promise<string | undefined> {
-  const inBoth = 'select id from volumes where pool = ? union all select id from snapshots where pool = ?';
+  const inBoth =
+    'select coalesce(storage_id, id) as id from volumes where pool = ? union all select id from snapshots where pool = ?';
   const known = new Set((await reader.all(inBoth, name, name)).map(({ id }) => id));
   // What cannot be marked may be far away: its store knows something of it, and that has to do.
   if (known.size > 0 && !backend.owner) return undefined;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { plan, repair } from '../../../../gateway/admin/repair.ts';
 import { audit } from '../../../../gateway/admin/audit.ts';
+import { own } from '../../../../gateway/pools/owner.ts';
 import { recountReservations } from '../../../../gateway/tables/reservations.ts';
 import { preconditionProblem } from '../../../../src/api/problem.ts';
 import {
@@ -121,6 +122,16 @@ test('a node that cannot be shut out keeps the volume where it is, and so does a
   assertProblem(await handOver(gateway, { cluster: 'b', name: 'two' }), 409, 'FAILED_PRECONDITION');
   assert.deepEqual(gateway.backend.calls, []);
   assert.equal((await gateway.attachments.get(key)).state, 'attached');
+});
+
+test('a pool all of whose volumes were handed over is still its store’s', async t => {
+  const { backend, engine, ...gateway } = await open(t);
+  await handOver(gateway);
+  const marks: string[] = [];
+  const owner = { read: async () => undefined, write: async (mark: string) => void marks.push(mark) };
+  const pool = { ...gateway.pools.get('main'), backend: { ...backend, owner } };
+  await own(pool, { id: 'this', reader: engine.reader, adopted: [] });
+  assert.deepEqual(marks, ['this main\n']);
 });
 
 test('it is handed on, back, and asked for again, and is one volume all the while', async t => {
