@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { backends } from '../gateway/backends/index.ts';
 import { gatewaySettings } from '../gateway/config.ts';
 import { clusterSchema, operatorsSchema, topologySchema } from '../gateway/configuration/file.ts';
+import { concurrencySchema } from '../gateway/configuration/concurrency.ts';
 import { nodeSettings } from '../node-agent/config.ts';
 import { problemTable } from '../src/api/problem.ts';
 import { enrollSettings } from '../src/cli/enroll.ts';
@@ -99,7 +100,7 @@ function gatewayFile(): string {
     ['operators', 'who may call the admin operations, and nothing else', operatorsSchema],
     ...Object.entries(backends).map(
       ([name, { settings }]) =>
-        [`pools.NAME, backend: ${name}`, 'beside `backend` and `topology`', settings] as const,
+        [`pools.NAME, backend: ${name}`, 'beside `backend`, `topology` and `concurrency`', settings] as const,
     ),
   ];
   const tables = parts.map(([title, what, schema]) => {
@@ -123,8 +124,10 @@ operators: { keys: operators.jwks.json }
 \`\`\`
 
 A pool is a backend with its settings and a name. Each has \`backend\`, one of ${Object.keys(backends).join(', ')} or the name of an npm package
-([backends.md](backends.md#a-backend-as-a-package)), and may have \`topology\`:
-${topologySchema.description}.
+([backends.md](backends.md#a-backend-as-a-package)), and may have
+
+* \`topology\`: ${topologySchema.description}
+* \`concurrency\`: ${concurrencySchema.description}
 
 ${tables.join('\n\n')}`;
 }

@@ -250,8 +250,10 @@ export type PoolContext = {
 
 /** What a backend's file gives to the registry. */
 export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
-  /** What a pool's entry in the configuration holds beside `backend` and `topology`; strict. */
+  /** What a pool's entry in the configuration holds beside `backend`, `topology` and `concurrency`; strict. */
   readonly settings: Settings;
+  /** How many calls it takes at a time at the most, where its settings say so. */
+  mostAtOnce?(settings: z.output<Settings>): number;
   /**
    * Opens the backend, or throws one line that says what is wrong with the machine or the settings. UNAVAILABLE: it
    * cannot be opened now, and is tried again.

@@ -86,7 +86,7 @@ export async function startGateway(
   });
   opened.defer(() => configuration.close());
   await requireKnownPools(engine.reader, configuration.pools);
-  const queues = observeQueues(createQueues(), metrics.startWait);
+  const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
   const { app, operations, recovery } = createGateway({
     engine,
     queues,

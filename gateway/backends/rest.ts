@@ -41,7 +41,12 @@ const settings = z
     queryTimeout: duration.prefault('10s').describe('how long a question may take, over all its requests'),
     workTimeout: duration.prefault('10m').describe('how long a change may take before it is asked for anew'),
     tries: z.int().min(1).max(10).default(4).describe('of a request that is not answered'),
-    connections: z.int().min(1).max(1_024).default(64).describe('most requests at a time'),
+    connections: z
+      .int()
+      .min(1)
+      .max(1_024)
+      .default(64)
+      .describe('most requests at a time, questions included, and so the most that `concurrency.max` can be'),
     breakAfter: z.int().min(1).default(10).describe('unanswered tries in a row, after which nothing is sent'),
     breakFor: duration.prefault('5s').describe('how long nothing is sent then, before it is tried again'),
     lookEvery: duration.prefault('30s').describe('how often it is asked what it can do'),
@@ -66,6 +71,7 @@ export type RestSettings = z.output<typeof settings>;
 /** A storage system, or another gateway, that serves the vendor's part of the Storage API. */
 export const rest: BackendPlugin<typeof settings> = {
   settings,
+  mostAtOnce: ({ connections }) => connections,
   // The client and what it needs take 10 MB, which a gateway without such a pool does not have to spend.
   open: async (values, pool) => (await import('./rest/open.ts')).openRest(values, pool),
 };

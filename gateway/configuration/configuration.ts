@@ -66,12 +66,14 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
     enrolment: () => current.enrolment,
     /** The clusters as the file has them, by their names. */
     clusters: () => current.file.clusters,
+    /** How many operations a pool is given at a time now, as the file has it. */
+    boundsOf: (pool: string) => current.file.pools[pool]?.concurrency,
     /** What is wrong with the keys of clusters now, for a metric. */
     keyFaults: () => [...read.keyFaults, ...unreadable()],
     /**
      * Reads the files again when one has changed. Each sound part takes effect, what was removed above all; a fault is
-     * reported once, and what is at fault stays as it was, but for keys: those are refused. A pool that was removed or
-     * changed stays as it is until the next start, and that is reported.
+     * reported once, and what is at fault stays as it was, but for keys: those are refused. A pool that was removed, or
+     * changed but for its `concurrency`, stays as it is until the next start, and that is reported.
      */
     async readAgain(): Promise<void> {
       const isChanged = !(await areUnchanged(read.files));

@@ -7,6 +7,8 @@ import {
   type Segments,
 } from '../../src/api/topology.ts';
 import { httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
+import type { Bounds } from '../pools/limit.ts';
+import { concurrencySchema, toBounds } from './concurrency.ts';
 import type { FoundPlugins } from './plugins.ts';
 import { byteCount } from './schemas.ts';
 
@@ -14,6 +16,8 @@ import { byteCount } from './schemas.ts';
 export type PoolEntry = {
   readonly backend: string;
   readonly topology: Segments | undefined;
+  /** How many operations it is given at a time. */
+  readonly concurrency: Bounds;
   readonly settings: unknown;
 };
 
@@ -161,14 +165,23 @@ export function configFileSchema(found: FoundPlugins, poolNames: readonly string
   });
 }
 
-/** An entry is checked by its backend's own schema, which knows nothing of `backend` and `topology`. */
+/** An entry is checked by its backend's own schema, which knows nothing of what all have. */
 function poolSchema({ plugins, faults }: FoundPlugins): z.ZodType<PoolEntry> {
   const backendName = z.enum(Object.keys(plugins), { error: ({ input }) => faults.get(String(input)) });
-  const known = z.looseObject({ backend: backendName, topology: topologySchema.optional() });
-  return known.transform(({ backend, topology, ...rest }, context) => {
-    const parsed = plugins[backend]?.settings.safeParse(rest);
-    if (parsed?.success) return { backend, topology, settings: parsed.data };
-    for (const issue of parsed?.error.issues ?? []) {
+  const known = z.looseObject({
+    backend: backendName,
+    topology: topologySchema.optional(),
+    concurrency: concurrencySchema.default({}),
+  });
+  return known.transform(({ backend, topology, concurrency, ...rest }, context) => {
+    const plugin = plugins[backend];
+    const parsed = plugin?.settings.safeParse(rest);
+    if (parsed?.success) {
+      const { bounds, fault } = toBounds(concurrency, plugin?.mostAtOnce?.(parsed.data));
+      if (fault === undefined) return { backend, topology, concurrency: bounds, settings: parsed.data };
+      context.addIssue({ code: 'custom', path: ['concurrency'], message: fault });
+    }
+    for (const issue of parsed?.error?.issues ?? []) {
       const found = { ...issue, input: rest } as (typeof context.issues)[number];
       context.issues.push(found);
     }

@@ -3,7 +3,7 @@ import { asProblem } from '../../src/api/problem.ts';
 /** How many operations a pool's storage is given at a time: as many as it can take, between these. */
 export type Bounds = { readonly min: number; readonly max: number };
 
-/** Of a pool whose entry says nothing. */
+/** Of a pool whose entry says nothing else. */
 export const usualBounds: Bounds = { min: 8, max: 64 };
 
 /** What the time is, and what waits; both in milliseconds. */
@@ -28,19 +28,26 @@ const pauses = { first: 10, longest: 1_000 } as const;
 
 /**
  * Makes the limit of one storage: it grows by one while as many go well, and is halved when one failed or was not answered.
- * What begins is measured; `resume` is called when a pause is over.
+ * It is always within what `bounds` gives. What begins is measured; `resume` is called when a pause is over.
  */
-export function createLimit({ min, max }: Bounds, { nowMs, later }: Clock, resume: () => void) {
+export function createLimit(bounds: () => Bounds, { nowMs, later }: Clock, resume: () => void) {
   /** By operation, in milliseconds. */
   const usualMs = new Map<string, number>();
-  let limit = Math.min(Math.max(firstLimit, min), max);
+  let limit = firstLimit;
   let [running, begun, begunAtCut, pauseMs, pausing] = [0, 0, 0, 0, 0];
+
+  /** What the bounds leave of it, which may have changed. */
+  function current(): number {
+    const { min, max } = bounds();
+    limit = Math.min(Math.max(limit, min), max);
+    return limit;
+  }
 
   /** False where that says nothing new: what began before the last cut says nothing of the limit since. */
   function cut(number: number, factor: number): boolean {
     if (number <= begunAtCut) return false;
     begunAtCut = begun;
-    limit = Math.max(min, limit * factor);
+    limit = current() * factor;
     return true;
   }
 
@@ -49,11 +56,11 @@ export function createLimit({ min, max }: Bounds, { nowMs, later }: Clock, resum
     const usual = usualMs.get(operation) ?? ms;
     usualMs.set(operation, usual + (ms - usual) * weight);
     if (ms > usual * slow.times + slow.ms) cut(number, cuts.slow);
-    else if (running * 2 >= limit) limit = Math.min(max, limit + 1 / limit);
+    else if (running * 2 >= current()) limit += 1 / limit;
   }
 
   function fail(number: number): void {
-    const wasLeast = limit <= min;
+    const wasLeast = current() <= bounds().min;
     if (!cut(number, cuts.failed) || !wasLeast) return;
     pauseMs = Math.min(Math.max(2 * pauseMs, pauses.first), pauses.longest);
     pausing++;
@@ -66,12 +73,12 @@ export function createLimit({ min, max }: Bounds, { nowMs, later }: Clock, resum
 
   return {
     /** How many may run now. */
-    most: () => Math.floor(limit),
+    most: () => Math.floor(current()),
     /** Whether one more may begin. */
-    isOpen: () => running < Math.floor(limit) && pausing === 0,
+    isOpen: () => running < Math.floor(current()) && pausing === 0,
     /** How long what waits for so many others may wait, in milliseconds. */
     expectMs: (waiting: number) =>
-      (usualMs.values().reduce((sum, ms) => Math.max(sum, ms), 0) * waiting) / limit,
+      (usualMs.values().reduce((sum, ms) => Math.max(sum, ms), 0) * waiting) / current(),
 
     /** Begins one: `measure` works and learns from how that goes, `end` counts it no more. */
     begin(operation: string) {

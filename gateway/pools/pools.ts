@@ -109,7 +109,7 @@ export function createOpenPools(options: OpenOptions) {
       for (const { name, entry } of opened) {
         const wanted = entries.get(name);
         const what = wanted ? 'its settings have changed' : 'it was removed';
-        if (!sameJson(wanted, entry))
+        if (!wanted || !sameJson({ ...wanted, concurrency: entry.concurrency }, entry))
           context.log.warn('a pool stays as it is until the next start', {
             detail: `pools.${name}: ${what}`,
           });

@@ -56,7 +56,7 @@ const realClock: Clock = { nowMs: () => performance.now(), later: setTimeout };
 
 /**
  * Gives each pool's storage as many operations at a time as it can take. What is more waits in a queue of its cluster; the
- * cluster with the least under way is next.
+ * cluster with the least under way is next. `boundsOf` may give others at any time; undefined are the usual ones.
  */
 export function createQueues(
   boundsOf: (pool: string) => Bounds | undefined = () => undefined,
@@ -67,7 +67,11 @@ export function createQueues(
 
   const poolOf = (name: string): Pool =>
     pools.getOrInsertComputed(name, () => {
-      const limit = createLimit(boundsOf(name) ?? usualBounds, clock, () => serve(pool));
+      const limit = createLimit(
+        () => boundsOf(name) ?? usualBounds,
+        clock,
+        () => serve(pool),
+      );
       const pool: Pool = { limit, lines: new Map(), begun: 0 };
       return pool;
     });

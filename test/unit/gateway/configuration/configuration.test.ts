@@ -9,6 +9,7 @@ import {
   type ServedConfiguration,
 } from '../../../../gateway/configuration/configuration.ts';
 import type { Plugins } from '../../../../gateway/configuration/plugins.ts';
+import { usualBounds } from '../../../../gateway/pools/limit.ts';
 import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
 const [a, other] = [await createSigner('a'), await createSigner('other')];
@@ -132,6 +133,15 @@ test('a new pool is opened, with its topology; one that was removed or changed s
   assert.deepEqual(topologies, [undefined, [topology]]);
   const warnings = lines.filter(line => line.startsWith('warn'));
   assert.match(warnings.join('\n'), /pools\.one: its settings have changed[^]*pools\.two: it was removed/);
+});
+
+test('how much a pool is given changes while it is open', async t => {
+  const { served, write, lines } = await open(t, { one: memory });
+  assert.deepEqual(served.boundsOf('one'), usualBounds);
+  write('gateway.yaml', { pools: { one: { ...memory, concurrency: { max: 2 } } } });
+  await served.readAgain();
+  assert.deepEqual(served.boundsOf('one'), { min: 2, max: 2 });
+  assert.ok(!lines.some(line => line.startsWith('warn')), lines.join('\n'));
 });
 
 test('a new pool that cannot be opened is opened once it can be, and who may call does not wait for it', async t => {

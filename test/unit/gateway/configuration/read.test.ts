@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
+import { usualBounds } from '../../../../gateway/pools/limit.ts';
 import { readConfiguration, type ConfigurationResult } from '../../../../gateway/configuration/read.ts';
 import { createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
@@ -11,7 +12,7 @@ const [a, b] = [await createSigner('a'), await createSigner('b', 'ES256')];
 const sound = `
 pools:
   fast: { backend: image, dir: /srv/fast/, capacity: 10Gi, topology: { csi.fairlead.dev/zone: a } }
-  files: { backend: dir, dir: /srv/files }
+  files: { backend: dir, dir: /srv/files, concurrency: { max: 4 } }
 clusters:
   east: { keys: a.jwks.json, pools: [fast], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { snapshots: 9 } } } }
   west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, readers: none.jwks.json }
@@ -23,8 +24,18 @@ test('a file lists pools, clusters and operators', async t => {
   assert.ok(configuration);
   const topology = { 'csi.fairlead.dev/zone': 'a' };
   assert.deepEqual(configuration.file.pools, {
-    fast: { backend: 'image', topology, settings: { dir: '/srv/fast', capacity: 10 * 2 ** 30 } },
-    files: { backend: 'dir', topology: undefined, settings: { dir: '/srv/files' } },
+    fast: {
+      backend: 'image',
+      topology,
+      concurrency: usualBounds,
+      settings: { dir: '/srv/fast', capacity: 10 * 2 ** 30 },
+    },
+    files: {
+      backend: 'dir',
+      topology: undefined,
+      concurrency: { min: 4, max: 4 },
+      settings: { dir: '/srv/files' },
+    },
   });
   const quota = { bytes: 10 * 2 ** 40, volumes: 500, pools: { fast: { snapshots: 9 } } };
   const east = { name: 'east', acceptAnyNode: false, pools: ['fast'], quota };
@@ -36,6 +47,24 @@ test('a file lists pools, clusters and operators', async t => {
   const names = ['gateway.yaml', 'a.jwks.json', 'b.jwks.json', 'none.jwks.json'];
   assert.deepEqual([...files.keys()].sort(), names.map(name => join(directory, name)).sort());
 });
+
+const config = (text: string): Files => ({ 'gateway.yaml': text });
+const far = 'backend: rest, url: https://nas.example';
+const concurrencies: readonly (readonly [entry: string, bounds: object | RegExp])[] = [
+  [`${far}, connections: 5`, { min: 5, max: 5 }],
+  [`${far}, connections: 200`, { min: 8, max: 64 }],
+  [`${far}, connections: 200, concurrency: { min: 100 }`, { min: 100, max: 100 }],
+  [`${far}, connections: 5, concurrency: { max: 6 }`, /pools\.one\.concurrency: max is more than the 5 /],
+  ['backend: memory, concurrency: { max: 500 }', { min: 8, max: 500 }],
+  ['backend: memory, concurrency: { min: 9, max: 7 }', /pools\.one\.concurrency: min is more than max/],
+  ['backend: memory, concurrency: { min: 0 }', /pools\.one\.concurrency\.min: too small/],
+];
+for (const [entry, expected] of concurrencies)
+  test(`a pool with ${entry} is given ${expected instanceof RegExp ? 'nothing' : JSON.stringify(expected)}`, async t => {
+    const { configuration, faults } = await read(t, config(`pools: { one: { ${entry} } }`));
+    if (expected instanceof RegExp) assert.match(faults.join(), expected);
+    else assert.deepEqual([configuration?.file.pools['one']?.concurrency, faults], [expected, []]);
+  });
 
 test('all faults are reported at once, each with its line and its path', async t => {
   const text = `pools:
@@ -69,7 +98,6 @@ extra: 1
   for (const [index, pattern] of expected.entries()) assert.match(found[index] ?? '', pattern);
 });
 
-const config = (text: string): Files => ({ 'gateway.yaml': text });
 const change = (from: string, to: string): Files => config(sound.replace(from, to));
 const keys = (key: object): Files => ({ 'a.jwks.json': JSON.stringify({ keys: [key] }) });
 const account = 'subject: system:serviceaccount:a:b, keys: discovery';

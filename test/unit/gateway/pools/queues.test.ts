@@ -104,6 +104,20 @@ test('a pool is given more while all goes well, and half as much after it failed
   assert.equal(limit(), Math.floor(grown / 2));
 });
 
+test('bounds that change count for what begins next', async () => {
+  const bounds = { min: 4, max: 4 };
+  const { ask, begun, end, limit } = open(bounds);
+  for (let n = 1; n <= 9; n++) void ask(`a${n}`);
+  await settled();
+  assert.equal(begun.length, 3);
+  bounds.min = bounds.max = 8;
+  await end('a1');
+  assert.deepEqual([begun.length, limit()], [7, 8]);
+  bounds.min = bounds.max = 1;
+  await end('a2');
+  assert.deepEqual([begun.length, limit()], [7, 1]);
+});
+
 test('what takes much longer than usual leaves the pool less', async () => {
   const { ask, finish, limit } = open({ min: 1, max: 16 });
   void ask('b-stays');
