@@ -114,6 +114,12 @@ export function quotaSchema(poolNames: readonly string[]) {
   });
 }
 
+const perSecond = z.int().min(1).max(1_000_000);
+const rateSchema = z.strictObject({
+  perSecond: perSecond.describe('how many requests in a second, one with another'),
+  burst: perSecond.optional().describe('how many at once; without it: as many as in two seconds'),
+});
+
 /** A cluster; its `pools` must be among these. */
 export function clusterSchema(poolNames: readonly string[]) {
   return z
@@ -141,6 +147,9 @@ export function clusterSchema(poolNames: readonly string[]) {
         .describe(
           'the most that it may have: `bytes`, `volumes`, `snapshots`, and `pools.NAME` with the same',
         ),
+      rate: rateSchema
+        .optional()
+        .describe('how many requests it may send to each process; without it: what others leave'),
     })
     .refine(({ keys, serviceAccount }) => keys ?? serviceAccount, 'has neither "keys" nor "serviceAccount"');
 }

@@ -10,6 +10,7 @@ import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts'
 import { handle, type Handle } from './handle.ts';
 import { requireAnyOffers } from '../pools/features.ts';
 import { observeRequests, toRoute, type RequestObserver } from './observe.ts';
+import { createRates } from '../tenancy/rates.ts';
 import { usualMs, type Turns } from '../tenancy/turns.ts';
 import { answerProblem, routeProblem, type Env } from './respond.ts';
 
@@ -29,6 +30,7 @@ const maxRequestIdLength = 64;
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
   const { authenticate, turns, log, publicDocs, version, keySet, observer } = deps;
+  const rates = createRates();
   const app = new Hono<Env>();
   app.use(requestId({ limitLength: maxRequestIdLength }), observeRequests(log, observer));
   if (publicDocs) routeDocs(app, version);
@@ -37,6 +39,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     const caller = await authenticate(c.req.header('authorization'));
     c.set('caller', caller);
     await withRequest(describe(c, caller), async () => {
+      rates.spend(tenantOf(caller));
       using _ = turns.enter(tenantOf(caller), { requests: 1, bytes: 0 });
       await turns.begin(tenantOf(caller), c.req.method === 'GET' ? usualMs.read : usualMs.change);
       await next();

@@ -6,6 +6,9 @@ export type Limits = { readonly [What in keyof Usage]?: number | undefined };
 /** A cluster's limits, and those for single pools. */
 export type Quota = Limits & { readonly pools?: Readonly<Record<string, Limits>> | undefined };
 
+/** How many requests a cluster may send: `burst` at once, by default as many as in two seconds, and `perSecond` from then on. */
+export type Rate = { readonly perSecond: number; readonly burst?: number | undefined };
+
 /** A cluster that may use the gateway. Only its token says which one sent a request. */
 export type Cluster = {
   readonly name: string;
@@ -15,6 +18,8 @@ export type Cluster = {
   readonly pools?: readonly string[] | undefined;
   /** What it may have; absent: as much as there is. */
   readonly quota?: Quota | undefined;
+  /** Absent: as many requests as the gateway can take beside those of others. */
+  readonly rate?: Rate | undefined;
 };
 
 /** Whose turn it is: a cluster's, its readers included, or that of all operators. */

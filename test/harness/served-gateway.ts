@@ -16,14 +16,14 @@ export type ServedGateway = {
   readonly signers: Readonly<Record<'a' | 'b' | 'operators', Signer>>;
 };
 
-/** Starts one that ends with the test. */
-export async function serveGateway(t: TestContext): Promise<ServedGateway> {
+/** Starts one that ends with the test. `entry` is what stands in a's entry of the configuration beside its keys. */
+export async function serveGateway(t: TestContext, entry: object = {}): Promise<ServedGateway> {
   const directory = temporaryDirectory(t);
   const at = (name: string): string => join(directory, name);
   const names = ['a', 'b', 'operators'] as const;
   const made = await Promise.all(names.map(async name => [name, await createSigner(name)] as const));
   for (const [name, { publicJwk }] of made) writeFileSync(at(name), JSON.stringify({ keys: [publicJwk] }));
-  const clusters = { a: { keys: 'a' }, b: { keys: 'b' } };
+  const clusters = { a: { keys: 'a', ...entry }, b: { keys: 'b' } };
   const file = { pools: { one: { backend: 'memory' } }, clusters, operators: { keys: 'operators' } };
   writeFileSync(at('gateway.yaml'), JSON.stringify(file));
   const store = at('store.sqlite');

@@ -15,7 +15,7 @@ pools:
   files: { backend: dir, dir: /srv/files, concurrency: { max: 4 } }
 clusters:
   east: { keys: a.jwks.json, pools: [fast], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { snapshots: 9 } } } }
-  west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, readers: none.jwks.json }
+  west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, rate: { perSecond: 50 }, readers: none.jwks.json }
 operators: { keys: none.jwks.json, readers: none.jwks.json }
 `;
 
@@ -39,7 +39,7 @@ test('a file lists pools, clusters and operators', async t => {
   });
   const quota = { bytes: 10 * 2 ** 40, volumes: 500, pools: { fast: { snapshots: 9 } } };
   const east = { name: 'east', acceptAnyNode: false, pools: ['fast'], quota };
-  const west = { name: 'west', acceptAnyNode: true };
+  const west = { name: 'west', acceptAnyNode: true, rate: { perSecond: 50 } };
   assert.deepEqual(Object.fromEntries(configuration.enrolment.owners), {
     [a.kid]: { caller: { role: 'controller', cluster: east }, issuer: 'east' },
     [b.kid]: { caller: { role: 'controller', cluster: west }, issuer: 'kubernetes' },
