@@ -18,11 +18,13 @@ const documented: Readonly<Record<string, RegExp>> = {
   ST204: /^TRACE /,
   // To delete an unknown id is fine, one that can be nobody's included (CSI spec, "DeleteVolume").
   ST201: /^DELETE \/v1\/(volumes|snapshots|groups)\//,
-  // Each pool has parameters of its own, and each snapshot a size of its own (416), which no document of the API can name.
-  ST202: /^(POST \/v1\/capacity|PUT \/v1\/volumes\/\{volumeId\}|Stateful tests)$/,
+  // Each pool has parameters of its own, each volume modes and sizes (416), which no document of the API can name: also of
+  // a volume that an earlier request has made by chance.
+  ST202:
+    /^(POST \/v1\/capacity|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|Stateful tests)$/,
 };
 
-/** Each vendor has access modes, sizes and parameters of its own, also of what is there for an example's id. */
+/** Each vendor has parameters of its own for snapshots, too. */
 const documentedOfVendors = {
   ...documented,
   // A storage that is full is RESOURCE_EXHAUSTED, which is 507.
