@@ -28,7 +28,7 @@ export interface Operation<Intent, Effect, Result> {
   /** What it records stays only when all claims could be taken. */
   intend(sql: Sql): Promise<Intended<Intent, Result>>;
   act(intent: Intent): Promise<Effect>;
-  /** All claims are proved to be the operation's own before. */
+  /** All claims are proved to be the operation's own before. What it refuses for good is a failure as one of `act` is. */
   succeed(sql: Sql, done: { readonly intent: Intent; readonly effect: Effect }): Promise<Result>;
   /** What stays recorded is what a retry goes on from. All claims are proved to be the operation's own before. */
   fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
@@ -157,6 +157,15 @@ export function createOperations(options: OperationsOptions) {
     const part: Asking = { unwanted: () => undefined, held: slot };
     const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent), part);
     const settle = (): Promise<void> => (asked.settle ? perform(asked.settle(intent), part) : undo());
+    const fail = async (problem: Problem): Promise<never> => {
+      const record = async (sql: Sql): Promise<void> => {
+        await asked.fail(sql, { intent, problem });
+        await audited.ended(sql, problem.code);
+      };
+      await conclude(claims, record, settle);
+      if (problemTable[problem.code].final) await undo().catch(cannotUndo);
+      throw problem;
+    };
     let effect: E;
     try {
       // Who stood still for as long as its claims hold leaves the storage alone: others may be at work.
@@ -164,24 +173,18 @@ export function createOperations(options: OperationsOptions) {
       const act = (): Promise<E> => asked.act(intent);
       effect = await whileRenewed(claims, slot ? () => slot.measure(act) : act);
     } catch (error) {
-      const problem = asProblem(error);
-      await conclude(
-        claims,
-        async sql => {
-          await asked.fail(sql, { intent, problem });
-          await audited.ended(sql, problem.code);
-        },
-        settle,
-      );
-      if (problemTable[problem.code].final) await undo().catch(cannotUndo);
-      throw problem;
+      return fail(asProblem(error));
     }
     reach('after-commit');
     const succeed = async (sql: Sql): Promise<R> => {
       await audited.ended(sql, 'OK');
       return asked.succeed(sql, { intent, effect });
     };
-    const result = await conclude(claims, succeed, settle);
+    const result = await conclude(claims, succeed, settle).catch((error: unknown) => {
+      const problem = asProblem(error);
+      if (problemTable[problem.code].final) return fail(problem);
+      throw error;
+    });
     reach('before-answer');
     return result;
   }

@@ -74,9 +74,10 @@ export function createHandOver(
     const { reader } = engine;
     const done = (await findVolume(reader, volumeId)) ? undefined : await findDone(reader, volumeId, id);
     if (done) return done;
-    await engine.transaction(async sql => {
+    const deed = { operation: handingOver, kind: 'volume', id: volumeId, about: id } as const;
+    await operations.change(deed, async sql => {
       await sql.lock('volume', volumeId);
-      await plan(sql, asked, id);
+      return { result: await plan(sql, asked, id), isChanged: false };
     });
     for (const attachment of await findAttachments(reader, volumeId)) await detach(attachment);
     return move(asked, id);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createImport } from '../../../../gateway/tenancy/import.ts';
 import { pruneAudit, timeOfAuditId } from '../../../../gateway/tables/tenancy/audit-log.ts';
 import { preconditionProblem, Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import type { AuditEntry } from '../../../../src/api/admin.ts';
@@ -174,5 +175,21 @@ test('what the gateway tries again by itself is logged once it is done', async t
   assert.deepEqual(await readShort(gateway), [
     'gateway create a.one OK',
     'gateway delete a.one what was begun OK',
+  ]);
+});
+
+test('a hand-over that is refused is in the log, and so is an import beyond the quota, which keeps no claim', async t => {
+  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['legacy'] });
+  await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
+  const body = { cluster: 'b' };
+  const answer = await gateway.ask('PUT /v1/admin/volumes/a.one/owner', { as: 'operator', body });
+  assertProblem(answer, 409, 'ALREADY_EXISTS');
+  const cluster = { ...clusters.b, quota: { volumes: 1 } };
+  const asked = { volumeId: 'b.old', cluster, pool: 'main', storageId: 'legacy', capabilities: [mounted] };
+  await assert.rejects(createImport(gateway)(asked), isProblem('RESOURCE_EXHAUSTED'));
+  assert.deepEqual(await gateway.engine.reader.all('select * from claims'), []);
+  assert.deepEqual((await readShort(gateway)).slice(-2), [
+    'operator hand over a.one b.one ALREADY_EXISTS',
+    'gateway import b.old legacy RESOURCE_EXHAUSTED',
   ]);
 });
