@@ -4,7 +4,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
 import { findAttachments, nodeName } from '../tables/attachments.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { listAudit } from '../tables/tenancy/audit-log.ts';
+import { auditTable } from '../tables/tenancy/audit-log.ts';
 import { findGrants, grantTable } from '../tables/tenancy/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
@@ -86,9 +86,9 @@ export function createHandOver(
 
 /** Whether this was done before, and is asked for again. */
 async function findDone(sql: Reader, volumeId: string, id: string): Promise<VolumeRecord | undefined> {
-  const range = { resource: volumeId, fromId: '', beforeId: 'g' };
-  const [last] = await listAudit(sql, range, 1);
-  const isDone = last?.operation === handingOver && last.about === id && last.code === 'OK';
+  // What was refused since changed nothing.
+  const [last] = await auditTable.select(sql, { resource: volumeId, code: 'OK' }, 'order by id desc limit 1');
+  const isDone = last?.operation === handingOver && last.about === id;
   return isDone ? findVolume(sql, id) : undefined;
 }
 

@@ -134,6 +134,15 @@ test('a pool all of whose volumes were handed over is still its store’s', asyn
   assert.deepEqual(marks, ['this main\n']);
 });
 
+test('it was handed over, whatever its first cluster and operators were refused since', async t => {
+  const gateway = await open(t);
+  assert.equal((await handOver(gateway)).status, 200);
+  const again = await gateway.ask('PUT /v1/volumes/a.one', { as: 'a', body: volumeSpec('one') });
+  assertProblem(again, 409, 'FAILED_PRECONDITION');
+  assertProblem(await handOver(gateway, { cluster: 'any' }), 404, 'NOT_FOUND');
+  assert.equal((await handOver(gateway)).status, 200);
+});
+
 test('it is handed on, back, and asked for again, and is one volume all the while', async t => {
   const gateway = await open(t);
   const { backend } = gateway;
