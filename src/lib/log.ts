@@ -27,7 +27,8 @@ const mostWaiting = 2 ** 20;
 
 /** Makes the log of one program, on standard error; lines that nobody reads are lost. */
 export function createLog(program: string, level: LogLevel): Log {
-  process.stderr.on('error', nothing);
+  // One listener, however many logs a process makes.
+  process.stderr.off('error', nothing).on('error', nothing);
   const lineAt =
     (own: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {

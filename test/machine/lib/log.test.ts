@@ -43,6 +43,15 @@ test('a line is JSON with level, time, program and the fields on the list, whate
   assert.deepEqual(rest, expected);
 });
 
+test('a process that makes many logs writes lines alone, and listens once', async () => {
+  const many = "for (let i = 0; i < 20; i++) createLog('controller', 'info');";
+  const { stderr } = await run('info', `${many} log.info(String(process.stderr.listenerCount('error')))`);
+  assert.deepEqual(
+    linesOf(stderr).map(({ msg }) => msg),
+    ['1'],
+  );
+});
+
 test('a program whose standard error nobody reads any more goes on', async () => {
   const source = `import { createLog } from '${log}';
     import { writeSync } from 'node:fs';
