@@ -6,15 +6,58 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import type { Signer } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
-import { liveThrough, prepare, type Ask } from './serverless.ts';
+import { liveThrough, prepare, spec, type Ask } from './serverless.ts';
 
 const server = sharePostgres();
 
 test("on AWS Lambda's runtime volumes live, and a scheduled event sweeps", { skip }, async t => {
   const { env, signer, query } = await prepare(t, await server());
-  const invoke = await startRuntime(t, env);
-  const ask: Ask = async (method, path, body) => {
+  const { invoke } = await startRuntime(t, env);
+  const sweep = async (): Promise<void> => assert.deepEqual(await invoke(scheduled), {});
+  await liveThrough({ ask: askBy(invoke, signer), query, sweep });
+});
+
+for (const [finisher, finish] of [
+  ['the same call to another', ({ ask }) => ask('PUT', '/v1/volumes/east.one', spec('one'))],
+  ['a scheduled event', ({ invoke }) => invoke(scheduled)],
+] satisfies [string, (instance: { ask: Ask; invoke: Invoke }) => Promise<unknown>][])
+  test(
+    `what an instance was at that ended, ${finisher} finishes, and the storage has one volume`,
+    { skip },
+    async t => {
+      const { env, signer, storage, query } = await prepare(t, await server());
+      const release = storage.hold();
+      const first = await startRuntime(t, { ...env, FAIRLEAD_CLAIM_LEASE: '1s' });
+      void askBy(first.invoke, signer)('PUT', '/v1/volumes/east.one', spec('one'));
+      const made = await storage.volumes();
+      assert.equal(made.length, 1);
+      await first.end();
+      release();
+
+      const { invoke } = await startRuntime(t, env);
+      const ask = askBy(invoke, signer);
+      assert.deepEqual(await query('select state from volumes'), [{ state: 'creating' }]);
+      const isReady = async (): Promise<boolean> => {
+        await finish({ ask, invoke });
+        return (await query("select from volumes where state = 'ready'")).length === 1;
+      };
+      assert.ok(await poll(isReady, { everyMs: 100, timeoutMs: 120_000 }));
+      assert.equal((await ask('GET', '/v1/volumes/east.one')).status, 200);
+      assert.deepEqual(await storage.volumes(), made);
+    },
+  );
+
+const scheduled = { source: 'aws.events', 'detail-type': 'Scheduled Event' };
+
+/** Gives an event to an instance, and what it answers. */
+type Invoke = (event: object) => Promise<unknown>;
+
+/** Asks as a function URL does. */
+function askBy(invoke: Invoke, signer: Signer): Ask {
+  return async (method, path, body) => {
     const answer = await invoke({
       version: '2.0',
       routeKey: '$default',
@@ -35,12 +78,9 @@ test("on AWS Lambda's runtime volumes live, and a scheduled event sweeps", { ski
       body: found.body ? (JSON.parse(found.body) as Record<string, unknown>) : {},
     };
   };
-  const sweep = async (): Promise<void> =>
-    assert.deepEqual(await invoke({ source: 'aws.events', 'detail-type': 'Scheduled Event' }), {});
-  await liveThrough({ ask, query, sweep });
-});
+}
 
-/** Serves the runtime API to one instance, which gets one event at a time. */
+/** Serves the runtime API to one instance, which gets one event at a time; `end` kills it. */
 async function startRuntime(t: TestContext, env: Readonly<Record<string, string>>) {
   const events: { readonly event: object; readonly answer: (value: unknown) => void }[] = [];
   const running = new Map<string, (value: unknown) => void>();
@@ -70,15 +110,20 @@ async function startRuntime(t: TestContext, env: Readonly<Record<string, string>
     env: { ...env, FAIRLEAD_LOG_LEVEL: 'error', AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${port}` },
     stdio: 'inherit',
   });
-  t.after(async () => {
-    child.kill();
+  const end = async (): Promise<void> => {
+    if (child.signalCode !== null) return;
+    child.kill('SIGKILL');
     await once(child, 'exit');
+  };
+  t.after(async () => {
+    await end();
     api.closeAllConnections();
     api.close();
   });
-  return (event: object): Promise<unknown> =>
+  const invoke: Invoke = event =>
     new Promise(answer => {
       events.push({ event, answer });
       give();
     });
+  return { invoke, end };
 }

@@ -1,20 +1,32 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer, request } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createSigner, type Signer } from '../../../harness/gateway-harness.ts';
 import type { PostgresServer } from '../../../harness/postgres.ts';
-import { serveGateway } from '../../../harness/served-gateway.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import { serveGateway, type ServedGateway } from '../../../harness/served-gateway.ts';
 
 /** What a gateway without a process of its own is given, and what it works with. */
 export type Setup = {
   /** Its variables: the files, with the URL of a database of its own. */
   readonly env: Readonly<Record<string, string>>;
   readonly signer: Signer;
+  readonly storage: Storage;
   /** Asks its database. */
   query(sql: string): ReturnType<PostgresServer['query']>;
+};
+
+/** The storage behind REST, as those see it who look after it. */
+export type Storage = {
+  readonly url: string;
+  /** From now on what is created is there, and the answer that says so waits until the returned function is called. */
+  hold(): () => void;
+  /** The ids of its volumes, once there are any. */
+  volumes(): Promise<readonly string[]>;
 };
 
 /** Prepares a database that is reached over TCP, and a storage behind REST, which another gateway plays. */
@@ -23,8 +35,9 @@ export async function prepare(t: TestContext, server: PostgresServer): Promise<S
   const database = /\/(\w+)\?/.exec(readFileSync(urlFile, 'utf8'))?.[1] ?? '';
   const port = await forward(t, join(server.directory, '.s.PGSQL.5432'));
   const vendor = await serveGateway(t);
+  const storage = await watch(t, vendor);
   const signer = await createSigner('east');
-  const pool = { backend: 'rest', url: vendor.url.href, allowHttp: true, token: 'vendor.token' };
+  const pool = { backend: 'rest', url: storage.url, allowHttp: true, token: 'vendor.token' };
   const files = {
     'gateway.yaml': JSON.stringify({
       pools: { acme: pool },
@@ -35,9 +48,42 @@ export async function prepare(t: TestContext, server: PostgresServer): Promise<S
     'store.url': `postgres://postgres:none@127.0.0.1:${port}/${database}`,
   };
   return {
-    env: { FAIRLEAD_FILES: JSON.stringify(files), FAIRLEAD_CLAIM_LEASE: '1s', FAIRLEAD_GATEWAY_NAME: 'a' },
+    env: { FAIRLEAD_FILES: JSON.stringify(files), FAIRLEAD_GATEWAY_NAME: 'a' },
     signer,
+    storage,
     query: sql => server.query(sql, database),
+  };
+}
+
+async function watch(t: TestContext, vendor: ServedGateway): Promise<Storage> {
+  let released = Promise.resolve();
+  const server = createHttpServer((asked, response) => {
+    const { method, headers, url = '' } = asked;
+    const forwarded = request(new URL(url, vendor.url), { method, headers }, async answer => {
+      if (method === 'PUT') await released;
+      answer.pipe(response.writeHead(answer.statusCode ?? 500, answer.headers));
+    });
+    asked.pipe(forwarded);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const list = async (): Promise<readonly string[] | undefined> => {
+    const headers = { authorization: `Bearer ${await vendor.signers.a.sign()}` };
+    const response = await fetch(new URL('/v1/volumes', vendor.url), { headers });
+    const { volumes } = (await response.json()) as { readonly volumes: readonly { readonly id: string }[] };
+    return volumes.length > 0 ? volumes.map(({ id }) => id) : undefined;
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      released = promise;
+      return resolve;
+    },
+    volumes: async () => (await poll(list, { everyMs: 20, timeoutMs: 120_000 })) ?? [],
   };
 }
 
@@ -67,14 +113,17 @@ export type Ask = (
   body?: object,
 ) => Promise<{ status: number; body: Record<string, unknown> }>;
 
+const capabilities = [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }];
+
+/** The body by which a volume of this name is created. */
+export const spec = (name: string) => ({ name, requiredBytes: 2 ** 20, capabilities });
+
 /** A volume's whole life over an entry, many requests at once, and what was left unfinished once it has swept. */
 export async function liveThrough({
   ask,
   query,
   sweep,
 }: Pick<Setup, 'query'> & { ask: Ask; sweep(): Promise<unknown> }) {
-  const capabilities = [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }];
-  const spec = (name: string) => ({ name, requiredBytes: 2 ** 20, capabilities });
   const volume = '/v1/volumes/east.one';
   const created = await ask('PUT', volume, spec('one'));
   assert.deepEqual([created.status, created.body['id']], [201, 'east.one'], JSON.stringify(created.body));

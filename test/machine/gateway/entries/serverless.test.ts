@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createServerless } from '../../../../gateway/serverless.ts';
+import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+import { prepare, spec } from './serverless.ts';
+
+const server = sharePostgres();
+
+test(
+  'a request that prefers to wait longer than its runtime does is answered, and its work goes on',
+  { skip },
+  async t => {
+    const { env, signer, storage } = await prepare(t, await server());
+    const { fetch } = createServerless({ mostWaitMs: 50, directory: temporaryDirectory(t) });
+    const release = storage.hold();
+    let rest: Promise<void> | undefined;
+    const ask = async (method: string, body?: string): Promise<Response> => {
+      const authorization = `Bearer ${await signer.sign()}`;
+      const headers = { authorization, 'content-type': 'application/json', prefer: 'wait=60' };
+      const request = new Request('https://gateway.test/v1/volumes/east.one', {
+        method,
+        headers,
+        body: body ?? null,
+      });
+      return fetch(request, { ...env, FAIRLEAD_LOG_LEVEL: 'error' }, left => (rest = left));
+    };
+
+    assert.equal((await ask('PUT', JSON.stringify(spec('one')))).status, 202);
+    release();
+    await rest;
+    const found = (await (await ask('GET')).json()) as { readonly state: string };
+    assert.equal(found.state, 'ready');
+    await rest;
+  },
+);
