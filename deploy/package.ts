@@ -50,12 +50,25 @@ function namesJavaScript(text: string): string {
 
 /** What the checkout has for those who use the package, with JavaScript and types for each TypeScript file. */
 function manifest(): object {
-  const { name, version, description, license, type, bin, dependencies, engines } = packageJson;
+  const { name, version, description, license, type, bin, engines } = packageJson;
+  const { dependencies, optionalDependencies } = packageJson;
   const exported = Object.entries(packageJson.exports).map(([key, path]) => {
     const base = path.replace(/\.ts$/, '');
     return [key, { types: `${base}.d.ts`, default: `${base}.js` }];
   });
   const exports = Object.fromEntries(exported);
   const imports = JSON.parse(JSON.stringify(packageJson.imports).replaceAll('.ts"', '.js"')) as object;
-  return { name, version, description, license, type, bin, exports, imports, dependencies, engines };
+  return {
+    name,
+    version,
+    description,
+    license,
+    type,
+    bin,
+    exports,
+    imports,
+    dependencies,
+    optionalDependencies,
+    engines,
+  };
 }

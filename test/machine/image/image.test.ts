@@ -4,10 +4,11 @@ import { chownSync, existsSync, globSync, lstatSync, mkdirSync, readFileSync } f
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { nodeCommand, runtime, user } from '../../../deploy/image/contents.ts';
+import { home, nodeCommand, runtime, user } from '../../../deploy/image/contents.ts';
 import { walk } from '../../../deploy/image/files.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { devCluster, enroll } from '../../../src/dev/dev.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { version } from '../../../src/lib/version.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../harness/machine.ts';
 import { runInImage, startInImage, unpackImage, type ImageConfig } from './container.ts';
@@ -71,6 +72,14 @@ void suite('an image', { skip }, () => {
       command => !folders.some(folder => isThere(join(rootOf(), folder, command))),
     );
     assert.deepEqual(absent, []);
+  });
+
+  void test('has what Fairlead may run with, and nothing that only its development needs', () => {
+    const { optionalDependencies } = packageJson;
+    const packages = join(rootOf(), home, 'node_modules');
+    for (const name of Object.keys(optionalDependencies)) assert.ok(existsSync(join(packages, name)), name);
+    const ofDevelopment = ['@types', 'esbuild', 'oxlint', 'typescript', 'workerd'];
+    for (const name of ofDevelopment) assert.ok(!existsSync(join(packages, name)), name);
   });
 
   void test('has every library of its programs', () => {
