@@ -35,6 +35,9 @@ test('a backend in a package of its own passes the suite, is packed, and holds t
   writeFileSync(join(user, 'package.json'), '{ "private": true }');
   await npm.run(user, 'install', fairlead, acme);
   assert.equal(await npm.run(user, 'exec', '--', 'fairlead', '--version'), `${version}\n`);
+  // What it imports by names of its own, and what it may do without, is there.
+  await import(join(user, 'node_modules/fairlead/gateway/backends/rest.js'));
+  await import(join(user, 'node_modules/fairlead/src/lib/tracing/otlp.js'));
   const volumes = join(dir, 'volumes');
   const config = join(user, 'gateway.yaml');
   writeFileSync(config, `pools: { acme: { backend: "@acme/fairlead-backend", dir: ${volumes} } }`);
