@@ -26,9 +26,9 @@ if (!process.features.typescript) {
 process.env['PATH'] = [process.env['PATH'] ?? '/usr/bin:/bin', '/usr/sbin', '/sbin'].join(':');
 const program = process.argv[2] ?? '';
 if (Object.hasOwn(flags, program)) setFlagsFromString(flags[program]);
-// A portable cache is every user's: others have their user id in its name.
+// A portable cache is every user's: others have their user id in its name. Deno has a cache of its own.
 const directory = fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url));
-module.enableCompileCache({ directory, portable: true });
+module.enableCompileCache?.({ directory, portable: true });
 // At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs.
 const { emitWarning } = process;
 process.emitWarning = (warning, type, ...more) =>

@@ -113,6 +113,22 @@ export type Ask = (
   body?: object,
 ) => Promise<{ status: number; body: Record<string, unknown> }>;
 
+/** Asks at an address. */
+export function askAt(address: string, signer: Signer): Ask {
+  return async (method, path, body) => {
+    const response = await fetch(address + path, {
+      method,
+      headers: { authorization: `Bearer ${await signer.sign()}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    };
+  };
+}
+
 const capabilities = [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }];
 
 /** The body by which a volume of this name is created. */

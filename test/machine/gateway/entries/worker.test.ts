@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { bundleWorker } from '../../../../deploy/worker.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
-import { liveThrough, prepare, type Ask } from './serverless.ts';
+import { askAt, liveThrough, prepare } from './serverless.ts';
 
 const server = sharePostgres();
 const mostBytes = 700_000;
@@ -29,23 +29,11 @@ test(
     const { env, signer, query } = await prepare(t, await server());
     const { http: address, cron } = await serveWorker(t, env);
     assert.equal((await fetch(`${address}/v1/volumes`)).status, 401);
-    const ask: Ask = async (method, path, body) => {
-      const response = await fetch(address + path, {
-        method,
-        headers: { authorization: `Bearer ${await signer.sign()}`, 'content-type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      return {
-        status: response.status,
-        body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-      };
-    };
     const sweep = async (): Promise<void> => {
       const response = await fetch(cron);
       assert.equal(await response.text(), 'ok');
     };
-    await liveThrough({ ask, query, sweep });
+    await liveThrough({ ask: askAt(address, signer), query, sweep });
   },
 );
 
