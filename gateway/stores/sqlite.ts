@@ -34,6 +34,7 @@ export function openSqlite(path: string): Engine {
   const writer = connect(path, false);
   const reader = connect(path, true);
   const read = createSql(reader).all;
+  const lookOnce = oncePerTurn(reader.requireInPlace);
   let readCount = 0;
   const sql = createSql(writer);
   const queue: Pending[] = [];
@@ -52,7 +53,7 @@ export function openSqlite(path: string): Engine {
     reader: {
       async all(...query) {
         if (++readCount % readsPerTurn === 0) await new Promise(setImmediate);
-        reader.requireInPlace();
+        lookOnce();
         return read(...query);
       },
     },
@@ -69,6 +70,18 @@ export function openSqlite(path: string): Engine {
       await draining;
       for (const { database } of [reader, writer]) if (database.isOpen) database.close();
     },
+  };
+}
+
+/** The check; what passed once holds for the rest of this turn of the event loop. */
+function oncePerTurn(check: () => void): () => void {
+  let hasPassed = false;
+  const forget = (): void => void (hasPassed = false);
+  return () => {
+    if (hasPassed) return;
+    check();
+    hasPassed = true;
+    setImmediate(forget);
   };
 }
 
