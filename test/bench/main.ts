@@ -7,6 +7,7 @@ import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
 import { fairnessBench } from './fairness.ts';
+import { getBench } from './get/get.ts';
 import { hopBench } from './hop/hop.ts';
 import { memoryBench } from './memory.ts';
 import { postgresBench } from './stores/postgres.ts';
@@ -17,6 +18,7 @@ const benches: readonly Bench[] = [
   startupBench,
   cycleBench,
   createBench,
+  getBench,
   postgresBench,
   memoryBench,
   fairnessBench,
