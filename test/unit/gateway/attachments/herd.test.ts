@@ -5,7 +5,7 @@ import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import { wrapBackend } from '../../../fakes/faulty-backend/wrap.ts';
 import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 
-/** A storage's second is so long here, and so is that of Retry-After, in milliseconds. */
+/** The second of Retry-After is so long here, in milliseconds. */
 const secondMs = 10;
 const perSecond = 20;
 const herd = Array.from({ length: 500 }, (_, index) => index);
@@ -62,15 +62,13 @@ test('while 500 creates of one cluster are in flight, and none of them ends, tho
   assert.deepEqual([begun('a'), begun('b')], [herd.length, 4]);
 });
 
-/** A storage in memory that refuses what is more than it takes in one of its seconds. */
+/** A storage in memory that takes so many, and refuses as many that come next: its second is over then. */
 async function openLimited() {
-  const count = { second: 0, taken: 0, refused: 0 };
+  const count = { calls: 0, refused: 0 };
   const inner = wrapBackend(await openMemory(), {
     async call({ target }, run) {
       if (target !== 'attach' && target !== 'detach') return run();
-      const second = Math.floor(performance.now() / secondMs);
-      if (second !== count.second) Object.assign(count, { second, taken: 0 });
-      if (++count.taken <= perSecond) return run();
+      if (count.calls++ % (2 * perSecond) < perSecond) return run();
       count.refused++;
       throw unavailableProblem('too many requests');
     },
