@@ -72,12 +72,12 @@ type Strays = Pick<Mounting, 'path' | 'shows'> & { readonly before: readonly Mou
 
 /**
  * A helper such as mount.nfs resolves the path by itself: what it mounted elsewhere is unmounted there. What shows the same
- * share after a mount that failed is somebody else's.
+ * share after a mount that failed is somebody else's. The kernel gives the id of a mount that is gone to the next one.
  */
 async function unmountStrays(agent: Agent, { before, path, shows }: Strays): Promise<void> {
-  const known = new Set(before.map(({ id }) => id));
+  const known = new Set(before.map(({ id, path: at }) => `${id} ${at}`));
   for (const mount of await agent.host.mounts())
-    if (!known.has(mount.id) && mount.path !== path && (await shows(mount)))
+    if (!known.has(`${mount.id} ${mount.path}`) && mount.path !== path && (await shows(mount)))
       await unmountAll(agent, mount.path).catch(() => {});
 }
 
