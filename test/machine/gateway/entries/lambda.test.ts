@@ -30,7 +30,7 @@ for (const [finisher, finish] of [
     async t => {
       const { env, signer, storage, query } = await prepare(t, await server());
       const release = storage.hold();
-      const first = await startRuntime(t, { ...env, FAIRLEAD_CLAIM_LEASE: '1s' });
+      const first = await startRuntime(t, { ...env, FAIRLEAD_CLAIM_LEASE: '5s' });
       void askBy(first.invoke, signer)('PUT', '/v1/volumes/east.one', spec('one'));
       const made = await storage.volumes();
       assert.equal(made.length, 1);
