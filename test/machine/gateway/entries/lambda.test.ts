@@ -40,9 +40,9 @@ for (const [finisher, finish] of [
       const { invoke } = await startRuntime(t, env);
       const ask = askBy(invoke, signer);
       assert.deepEqual(await query('select state from volumes'), [{ state: 'creating' }]);
-      const isReady = async (): Promise<boolean> => {
+      const isReady = async (): Promise<true | undefined> => {
         await finish({ ask, invoke });
-        return (await query("select from volumes where state = 'ready'")).length === 1;
+        return (await query("select from volumes where state = 'ready'")).length === 1 || undefined;
       };
       assert.ok(await poll(isReady, { everyMs: 100, timeoutMs: 120_000 }));
       assert.equal((await ask('GET', '/v1/volumes/east.one')).status, 200);
