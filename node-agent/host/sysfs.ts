@@ -1,5 +1,5 @@
 import { unavailableProblem } from '../../src/api/problem.ts';
-import { poll } from '../../src/lib/concurrency.ts';
+import { poll, type Seen } from '../../src/lib/concurrency.ts';
 import type { Host } from '../host.ts';
 import { runWell } from './commands.ts';
 
@@ -17,7 +17,7 @@ export async function writeLine(path: string, text: string, host: Host): Promise
 }
 
 /** Looks again and again until there is something to see; undefined when there is not within five seconds. */
-export function waitFor<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+export function waitFor<T extends Seen>(look: () => Promise<T | undefined>): Promise<T | undefined> {
   return poll(look, { everyMs: lookMs, timeoutMs: waitMs });
 }
 

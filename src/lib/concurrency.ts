@@ -39,8 +39,11 @@ export async function withinTime<T>(
 /** How often to look, and for how long; both in milliseconds. The last look comes after the time has passed. */
 export type PollOptions = { readonly everyMs: number; readonly timeoutMs: number };
 
+/** What may be seen: false would be seen as well, and end the looking. */
+export type Seen = string | number | object | true;
+
 /** Looks until there is something to see; undefined when there was nothing in time, however the machine's clock is set meanwhile. */
-export async function poll<T>(
+export async function poll<T extends Seen>(
   look: () => Promise<T | undefined> | T | undefined,
   { everyMs, timeoutMs }: PollOptions,
 ): Promise<T | undefined> {
