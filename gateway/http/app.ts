@@ -39,9 +39,10 @@ export function createApp(deps: AppDeps): Hono<Env> {
     const caller = await authenticate(c.req.header('authorization'));
     c.set('caller', caller);
     await withRequest(describe(c, caller), async () => {
-      rates.spend(tenantOf(caller));
-      using _ = turns.enter(tenantOf(caller), { requests: 1, bytes: 0 });
-      await turns.begin(tenantOf(caller), c.req.method === 'GET' ? usualMs.read : usualMs.change);
+      const tenant = tenantOf(caller);
+      rates.spend(tenant);
+      using _ = turns.enter(tenant, { requests: 1, bytes: 0 });
+      await turns.begin(tenant, c.req.method === 'GET' ? usualMs.read : usualMs.change);
       await next();
     });
   });

@@ -116,14 +116,15 @@ async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promi
   const length = headers.get('content-length');
   // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
-  using _ = turns.enter(tenantOf(c.get('caller')), {
+  const tenant = tenantOf(c.get('caller'));
+  using _ = turns.enter(tenant, {
     requests: 0,
     bytes: isSmall ? Number(length) : maxBodyBytes,
   });
   if (!isSmall) await limitBody(c, async () => {});
   const text = await readText(c);
   if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');
-  return turns.work(tenantOf(c.get('caller')), readLong(schema, text));
+  return turns.work(tenant, readLong(schema, text));
 }
 
 /** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
