@@ -1,7 +1,7 @@
 import { Problem } from './problem.ts';
 import { mapByteLength, maxMapBytes } from './ids.ts';
 
-/** How a node reaches a volume, by attach protocol: its fields and their kinds. None of it is secret. */
+/** How a node reaches a volume, by attach protocol: its fields and their kinds. None of it is secret: that is `sealed`. */
 export const attachmentFields = {
   /** A file on the node itself, used through a loop device. */
   loop: { path: 'path' },
@@ -29,6 +29,10 @@ export const commonAttachmentFields = {
   readonly: 'flag',
   /** False when the volume is known to hold data (a clone, a restore): a node must never format it then. */
   mayFormat: 'flag',
+  /** What is secret of it, for that node alone: a JWE in its compact form. */
+  sealed: 'text?',
+  /** By which the node knows that its gateway made it so: a JWS in its compact form, without its content. */
+  signature: 'text?',
 } as const satisfies Record<string, FieldKind>;
 
 const anyText = { pattern: /[\s\S]/, fault: 'no text' };
@@ -78,10 +82,21 @@ export type AttachmentOf<P extends Protocol> = ReachOf<P> & FieldsOf<typeof comm
 export type Attachment = { [P in Protocol]: AttachmentOf<P> }[Protocol];
 
 /** What a backend decides of an attachment; the gateway adds the rest. `mayFormat`: the volume holds data already. */
-export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol] & { readonly mayFormat?: false };
+export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol] & {
+  readonly mayFormat?: false;
+  /** What another gateway sealed to the node before. */
+  readonly sealed?: string;
+} & Unsealed;
 
-/** The attachment as the CSI publish_context: flat strings, at most 4 KiB (CSI spec, "Size Limits"). */
-export function toPublishContext(attachment: Attachment): Record<string, string> {
+/**
+ * What the node needs and nobody else may learn, by the names of its connector's own secrets. The gateway seals it to the
+ * node; nothing else ever gets or keeps it.
+ */
+export type Unsealed = { readonly secrets?: Readonly<Record<string, string>> };
+
+/** The attachment as the CSI publish_context: flat strings, at most 4 KiB (CSI spec, "Size Limits"), and none of it secret. */
+export function toPublishContext(attachment: Attachment & Unsealed): Record<string, string> {
+  if (attachment.secrets) throw new Problem('UNAVAILABLE', 'the attachment has secrets that nobody sealed');
   const entries = Object.entries(attachment).filter(([, value]) => value !== undefined);
   const context = Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
   const size = mapByteLength(context);

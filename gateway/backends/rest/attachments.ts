@@ -56,12 +56,13 @@ function isOfNode(error: unknown): boolean {
   return error instanceof Problem && ['NOT_FOUND', 'FAILED_PRECONDITION'].includes(error.code);
 }
 
-/** What the gateway adds to an attachment is the gateway's own, but for what the storage knows of the volume's content. */
+/** What the gateway adds to an attachment is the gateway's own, but for what the storage knows of the volume's content or sealed. */
 function toReach({ attachment }: AttachmentResource, volume: KnownVolume): Reach {
   if (!attachment) throw unavailableProblem(`the storage attached volume "${volume.id}" without saying how`);
   const own = Object.entries(attachment).filter(([key]) => !Object.hasOwn(commonAttachmentFields, key));
   return {
     ...Object.fromEntries(own),
     ...(!attachment.mayFormat && { mayFormat: false }),
+    ...(attachment.sealed !== undefined && { sealed: attachment.sealed }),
   } as unknown as Reach;
 }

@@ -148,3 +148,8 @@ test('two attachments reach the same volume whatever the addresses that they nam
   assert.ok(!isSame({ lun: '1' }) && !isSame({ target: 'iqn.2003-01.org.example:other' }));
   assert.ok(!isSameReach(one, fromPublishContext(nbd)));
 });
+
+test('an attachment whose secrets nobody sealed becomes no publish context', () => {
+  const attachment = { ...fromPublishContext(iscsi), secrets: { 'node.session.auth.password': 'canary' } };
+  assert.throws(() => toPublishContext(attachment), { code: 'UNAVAILABLE', detail: /^[^]*(?<!canary[^]*)$/ });
+});
