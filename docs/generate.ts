@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { backends } from '../gateway/backends/index.ts';
+import { exports } from '../gateway/exports/index.ts';
 import { gatewaySettings } from '../gateway/config.ts';
 import { clusterSchema, operatorsSchema, topologySchema } from '../gateway/configuration/file.ts';
 import { concurrencySchema } from '../gateway/configuration/concurrency.ts';
@@ -101,6 +102,14 @@ function gatewayFile(): string {
     ...Object.entries(backends).map(
       ([name, { settings }]) =>
         [`pools.NAME, backend: ${name}`, 'beside `backend`, `topology` and `concurrency`', settings] as const,
+    ),
+    ...Object.entries(exports).map(
+      ([name, { settings }]) =>
+        [
+          `pools.NAME.export, protocol: ${name}`,
+          'how the images of a pool leave its machine',
+          settings,
+        ] as const,
     ),
   ];
   const tables = parts.map(([title, what, schema]) => {

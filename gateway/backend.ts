@@ -46,6 +46,12 @@ export interface Backend {
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
   /** Returns once the node, of that cluster, can no longer read or write. A volume that is not attached is fine. */
   detach(volume: VolumeRef, nodeId: string, cluster?: string): Promise<void>;
+  /**
+   * Called once when the pool was opened, before anything else is asked: all that is recorded as attached is reached again,
+   * as after a reboot of the storage's machine, and what is not is reached no more. What one volume lacks keeps no other
+   * from its nodes.
+   */
+  restore?(attached: AsyncIterable<AttachedVolume>): Promise<void>;
   /** Of a storage that must know its nodes: the node has left its cluster, with no volume attached; an unknown one is fine. */
   forgetNode?(node: { readonly cluster: string; readonly nodeId: string }): Promise<void>;
   /** What a new volume may be filled from; absent means that volumes always start empty. */
@@ -229,6 +235,13 @@ export type NodeAccess = {
   readonly readonly: boolean;
   /** Where the cluster says that the node is. */
   readonly topology?: Segments;
+};
+
+/** A volume that a node has, or is being given. `reach` is how; absent while that is not decided. */
+export type AttachedVolume = {
+  readonly volume: KnownVolume;
+  readonly access: NodeAccess;
+  readonly reach?: Reach | undefined;
 };
 
 /** What proves to others which gateway this is. */

@@ -9,6 +9,7 @@ import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { Running } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
 import { openTracer } from '../src/lib/tracing/tracer.ts';
+import { restoreAttachments } from './attachments/restore.ts';
 import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
@@ -82,6 +83,7 @@ export async function startGateway(
     log,
     identity,
     requireOwned,
+    restore: pool => restoreAttachments(engine.reader, pool),
     wrap,
   });
   opened.defer(() => configuration.close());

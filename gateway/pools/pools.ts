@@ -52,6 +52,8 @@ export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void
 /** What pools are opened with; each only when `requireOwned` does not throw. */
 export type OpenOptions = Omit<PoolContext, 'name'> & {
   readonly requireOwned?: ((pool: Pool) => Promise<void>) | undefined;
+  /** Called with each pool that was opened and is owned, before it is used. */
+  readonly restore?: ((pool: Pool) => Promise<void>) | undefined;
   /** Lays something around a pool's backend, such as what counts its calls. */
   readonly wrap?: ((pool: Pool) => Backend) | undefined;
 };
@@ -61,7 +63,7 @@ type Outcome = { readonly name: string; readonly pool?: Opened; readonly error?:
 
 /** Opens pools; none is open yet. */
 export function createOpenPools(options: OpenOptions) {
-  const { requireOwned = async () => {}, wrap = pool => pool.backend, ...context } = options;
+  const { requireOwned = async () => {}, restore, wrap = pool => pool.backend, ...context } = options;
   const opened: Opened[] = [];
   let offered: readonly Pool[] = [];
   let waiting: Waiting = new Map();
@@ -75,6 +77,7 @@ export function createOpenPools(options: OpenOptions) {
       if (topology && found.topologies)
         throw new Error(`topology: the backend "${backend}" knows its topologies itself`);
       await requireOwned({ name, backend: found });
+      await restore?.({ name, backend: found });
       const wrapped = wrap({ name, backend: found });
       return { name, pool: { name, backend: topology ? withTopology(wrapped, topology) : wrapped, entry } };
     } catch (error) {

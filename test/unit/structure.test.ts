@@ -106,6 +106,7 @@ test('every folder imports only what the design allows', () => {
 test('a plug-in imports no sibling', () => {
   const folders = new Set([
     'gateway/backends',
+    'gateway/exports',
     'gateway/stores',
     'node-agent/connectors',
     'node-agent/filesystems',
@@ -118,7 +119,13 @@ test('a plug-in imports no sibling', () => {
 });
 
 test('every plug-in is registered and has a test', () => {
-  const folders = ['gateway/backends', 'gateway/stores', 'node-agent/connectors', 'node-agent/filesystems'];
+  const folders = [
+    'gateway/backends',
+    'gateway/exports',
+    'gateway/stores',
+    'node-agent/connectors',
+    'node-agent/filesystems',
+  ];
   for (const folder of folders) {
     const registry = readFileSync(`${folder}/index.ts`, 'utf8');
     const tests = globSync(`test/{unit,machine}/${folder}/**/*.test.ts`)

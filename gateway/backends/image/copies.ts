@@ -5,10 +5,10 @@ import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { KnownSnapshot, NewSnapshot } from '../../backend.ts';
+import { writableLoopDevicesOf } from '../../exports/loop.ts';
 import { codeOf, commandProblem, fileProblem, ignore } from '../local/files.ts';
 import { mark, requireMadeFor, requireNotAnothers, unmark } from '../local/marks.ts';
 import { allocatedBytes, type ImagePool } from './pool.ts';
-import { writableLoopDevicesOf } from './use.ts';
 
 /** Filesystems that take a file's content at one instant, with writes kept out meanwhile, by their number in statfs. */
 const atomicFilesystems: Readonly<Record<number, string>> = { 0x58465342: 'xfs', 0x9123683e: 'btrfs' };

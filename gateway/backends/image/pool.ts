@@ -3,6 +3,8 @@ import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { VolumeRef } from '../../backend.ts';
+import type { Export } from '../../export.ts';
+import { openLoop } from '../../exports/loop.ts';
 import { guardDirectory, ignore, isId, requireId } from '../local/files.ts';
 import { isAnothers, unmark } from '../local/marks.ts';
 
@@ -11,6 +13,8 @@ export type ImagePool = {
   readonly root: string;
   readonly images: Files;
   readonly snapshots: Files;
+  /** How its images leave this machine. */
+  readonly exported: Export;
   /** Names a new file for a copy of a target that is being made. Nothing is written yet. */
   createDraft(target: string): string;
 };
@@ -22,7 +26,7 @@ export type Files = ReturnType<typeof openFiles>;
 export const syncFile = promisify(fsync);
 
 /** Opens a pool. Drafts that are there were interrupted, and are removed. */
-export function openPool(root: string): ImagePool {
+export function openPool(root: string, exported: Export = openLoop()): ImagePool {
   // Directories that no volume's id can name; a large pool is not searched for its drafts.
   const [snapshots, drafts] = [join(root, 'snapshots'), join(root, 'drafts')];
   for (const path of [snapshots, drafts]) mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -30,6 +34,7 @@ export function openPool(root: string): ImagePool {
   let count = 0;
   return {
     root,
+    exported,
     images: openFiles(root, 'volume', '.img'),
     snapshots: openFiles(snapshots, 'snapshot', '.snap'),
     createDraft: target => join(drafts, `${basename(target)}.${++count}`),

@@ -12,6 +12,7 @@ import type {
   VolumeRef,
   VolumeSource,
 } from '../../backend.ts';
+import type { ExportedVolume } from '../../export.ts';
 import { commandProblem, fileProblem, filesystemFaults, readFault } from '../local/files.ts';
 import { isAnothers, mark, requireMadeFor, requireNotAnothers } from '../local/marks.ts';
 import { copyTogether, fromSnapshot, fromVolume, requireFree } from './copies.ts';
@@ -29,7 +30,7 @@ const probeBytes = 4_096;
 export function createImages(
   pool: ImagePool,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'attach' | 'detach' | 'volumeHealth' | 'list'>> {
-  const { images } = pool;
+  const { images, exported } = pool;
 
   /** Gives an image the size that is chosen for the one it has, and returns that once it is durable. */
   async function resize(id: string, flags: number, sizeFor: (size: number) => number): Promise<number> {
@@ -87,6 +88,7 @@ export function createImages(
         requireOwn(pool, volume);
         return Math.max(size, requiredBytes);
       });
+      await exported.resize?.({ ...volume, path: images.pathOf(volume.id), sizeBytes });
       return { sizeBytes, nodeExpansionRequired: true };
     },
 
@@ -95,19 +97,24 @@ export function createImages(
       await images.remove([volume]);
     },
 
-    async attach({ id, nonce, sizeBytes }) {
-      const path = images.pathOf(id);
-      // An image may have grown without that being recorded yet.
-      const isThere = ((await images.sizeOf(id)) ?? 0) >= sizeBytes && !isAnothers(path, nonce);
-      if (isThere) return { protocol: 'loop', path };
-      const problem = `the image of volume "${id}" is missing or smaller than the volume`;
-      throw preconditionProblem(problem);
-    },
-
-    detach: volume => requireUnused(pool, volume),
+    attach: async (volume, access) => exported.publish(await requireImage(pool, volume), access),
+    detach: async (volume, nodeId, cluster) =>
+      exported.withdraw({ ...volume, path: images.pathOf(volume.id) }, nodeId, cluster),
     volumeHealth: volume => healthOf(pool, volume),
     list: images.list,
   };
+}
+
+/** The volume's image, which may have grown without that being recorded yet. */
+export async function requireImage(
+  { images }: ImagePool,
+  { id, nonce, sizeBytes }: KnownVolume,
+): Promise<ExportedVolume> {
+  const path = images.pathOf(id);
+  const size = (await images.sizeOf(id)) ?? 0;
+  if (size >= sizeBytes && !isAnothers(path, nonce))
+    return { id, ...(nonce !== undefined && { nonce }), path, sizeBytes: size };
+  throw preconditionProblem(`the image of volume "${id}" is missing or smaller than the volume`);
 }
 
 function requireOwn({ images }: ImagePool, { id, nonce }: VolumeRef): void {

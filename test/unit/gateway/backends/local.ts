@@ -14,7 +14,7 @@ const access = { nodeId: 'n1', attachmentId: 'x', capability, readonly: false };
 /** Opens a backend in a new directory, closed when the test ends. */
 export function createLocal<Settings extends z.ZodType>(plugin: BackendPlugin<Settings>) {
   return {
-    plugin,
+    plugin: plugin as BackendPlugin,
     async open(t: TestContext, settings: Partial<z.input<Settings>> = {}) {
       const root = join(temporaryDirectory(t), 'root');
       mkdirSync(root);
