@@ -5,12 +5,14 @@ import { createAuthenticate } from './http/auth.ts';
 import type { ServedConfiguration } from './configuration/configuration.ts';
 import { createOperations, type OperationsOptions } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
+import type { ServiceOptions } from './operations/service-options.ts';
 import { createServices } from './services.ts';
 import { createTurns } from './tenancy/turns.ts';
 
 /** What a gateway is made of once its store and its pools are open. */
 export type GatewayParts = OperationsOptions &
-  Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'mostWaitMs'> & {
+  Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'mostWaitMs'> &
+  Pick<ServiceOptions, 'signDetached'> & {
     readonly configuration: Pick<ServedConfiguration, 'pools' | 'clusters' | 'enrolment'>;
     /** What a token must have as its "aud". */
     readonly audience: string;
@@ -25,11 +27,11 @@ export type Gateway = ReturnType<typeof createGateway>;
 
 /** Puts the parts together, for any runtime that speaks Fetch. Nothing is opened, and nothing runs by itself. */
 export function createGateway({ configuration, audience, ...parts }: GatewayParts) {
-  const { engine, keepDeletedMs } = parts;
+  const { engine, keepDeletedMs, signDetached } = parts;
   const { pools, clusters, enrolment } = configuration;
   const operations = createOperations(parts);
   const turns = createTurns();
-  const services = createServices({ engine, pools, operations, turns, keepDeletedMs });
+  const services = createServices({ engine, pools, operations, turns, keepDeletedMs, signDetached });
   const recovery = createRecovery({ ...parts, services });
   const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters, ...services });
   const authenticate = createAuthenticate(enrolment, audience);

@@ -100,6 +100,7 @@ export async function startGateway(
     keepAuditMs: config['keep-audit'],
     publicDocs: config['public-docs'] === 'true',
     keySet: identity.keySet,
+    signDetached: identity.signDetached,
     observer: metrics,
     checkpoint,
   });

@@ -60,6 +60,7 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
       keepAuditMs: config['keep-audit'],
       publicDocs: config['public-docs'] === 'true',
       keySet: identity.keySet,
+      signDetached: identity.signDetached,
       mostWaitMs,
       beginsEveryMs: sweepEveryMs,
     });

@@ -1,8 +1,8 @@
-import type { Attachment, Reach } from '../../src/api/attachment.ts';
+import type { Reach } from '../../src/api/attachment.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
-import { Problem, problemTable } from '../../src/api/problem.ts';
+import { readNodeId } from '../../src/api/ids.ts';
+import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import { sameJson } from '../../src/lib/json.ts';
 import type { NodeAccess } from '../backend.ts';
 import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -15,6 +15,9 @@ import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
 import { requireReadyVolume, toKnownVolume, toVolumeRef } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
 import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
+import { apart, requireSame, toResource } from './record.ts';
+import { seal } from './sealing.ts';
+import { signed } from './signing.ts';
 
 /** Names one attachment of the asking cluster. */
 export type AttachmentKey = {
@@ -31,16 +34,18 @@ type Attaching = {
   readonly isRetry: boolean;
 };
 type Attached = { readonly attachment: AttachmentResource; readonly created: boolean };
+/** Of a machine that had the node's name before, and another key. */
+type Former = { readonly former: AttachmentRecord };
 type Detaching = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
 type Settling = { readonly volume: VolumeRecord; readonly found: AttachmentRecord | undefined };
 
 /** Makes what attaches volumes to nodes; a cluster sees and changes only its own volumes. */
-export function createAttachments({ engine, pools, operations }: ServiceOptions) {
+export function createAttachments({ engine, pools, operations, signDetached }: ServiceOptions) {
   async function intendAttach(
     sql: Sql,
     cluster: Cluster,
     asked: AttachmentRecord,
-  ): Promise<Intended<Attaching, Attached>> {
+  ): Promise<Intended<Attaching, Attached | Former>> {
     const { volumeId, nodeId } = asked;
     await lockNode(sql, asked);
     const [volume, reported, attachments, grant] = await Promise.all([
@@ -52,19 +57,23 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     requireCapabilities(pools.get(volume.pool), [asked.capability]);
     if (grant) requireGranted(grant, asked.readonly);
     const node = requireNode(cluster, nodeId, reported?.spec);
-    const before = attachments.find(other => other.cluster === asked.cluster && other.nodeId === nodeId);
+    const { before, former, others } = apart(attachments, asked);
     if (before && before.state !== 'detaching') requireSame(before, asked);
     if (before?.state === 'attached')
       return { result: { attachment: toResource(before, volume), created: false } };
-    for (const other of attachments) if (other !== before) requireShareable(other, asked);
+    for (const other of others) requireShareable(other, asked);
     // What is being attached was admitted; what is being detached has no more right to come back than any other.
     if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
+    if (former) return { result: { former } };
     const attachment = before?.state === 'attaching' ? before : asked;
     await attachmentTable.replace(sql, attachment);
     return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
   }
 
-  /** `begun` names an attachment that is detached only while it is not more than begun. */
+  /**
+   * What the node has under its name with another key is detached in its place: nobody can ask for that any more. `begun`
+   * names an attachment that is detached only while it is not more than begun.
+   */
   async function detachFrom(
     { cluster: { name: cluster }, volumeId, nodeId }: AttachmentKey,
     begun?: string,
@@ -77,18 +86,20 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       claims: [{ kind: 'volume', id: volumeId }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
-        const [volume, before] = await Promise.all([
+        const [volume, exact] = await Promise.all([
           findVolume(sql, volumeId),
           attachmentTable.find(sql, key),
         ]);
-        const isLeft = begun !== undefined && (before?.attachmentId !== begun || before.state === 'attached');
-        if (!volume || !before || isLeft) return { result: undefined };
-        await attachmentTable.update(sql, key, { state: 'detaching' });
+        const isLeft = begun !== undefined && (exact?.attachmentId !== begun || exact.state === 'attached');
+        if (!volume || isLeft) return { result: undefined };
+        const before = exact ?? apart(await findAttachments(sql, volumeId), key).former;
+        if (!before) return { result: undefined };
+        await attachmentTable.update(sql, before, { state: 'detaching' });
         return { intent: { volume, before } };
       },
       act: ({ volume, before }) => detachIn(volume, before),
-      async succeed(sql) {
-        await attachmentTable.remove(sql, key);
+      async succeed(sql, { intent: { before } }) {
+        await attachmentTable.remove(sql, before);
       },
       async fail(sql, { intent, problem }) {
         // The caller learns that it is still attached; after any other failure a retry goes on.
@@ -98,6 +109,15 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     });
   }
 
+  const attachSealed = async ({ volume, attachment, topology }: Attaching): Promise<Reach> => {
+    const { nodeId, cluster, attachmentId, capability, readonly } = attachment;
+    const access = { nodeId, cluster, attachmentId, capability, readonly, ...(topology && { topology }) };
+    const reach = await attachIn(volume, access);
+    return seal(reach, nodeId).catch(async (error: unknown) => {
+      await detachIn(volume, attachment);
+      throw error;
+    });
+  };
   const attachIn = (volume: VolumeRecord, access: NodeAccess): Promise<Reach> =>
     pools.get(volume.pool).backend.attach(toKnownVolume(volume), access);
   const detachIn = (volume: VolumeRecord, { nodeId, cluster }: AttachmentRecord): Promise<void> =>
@@ -139,6 +159,44 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
     };
   }
 
+  function attaching(
+    cluster: Cluster,
+    asked: AttachmentRecord,
+  ): Operation<Attaching, Reach, Attached | Former> {
+    const { volumeId, nodeId, capability, readonly } = asked;
+    return {
+      operation: 'attach',
+      subject: { cluster: cluster.name, nodeId, capability, readonly },
+      about: nodeId,
+      claims: [{ kind: 'volume', id: volumeId }],
+      pool: ({ volume }) => volume.pool,
+      intend: sql => intendAttach(sql, cluster, asked),
+      act: attachSealed,
+      async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
+        const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
+        if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
+        const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
+        await attachmentTable.update(sql, attachment, attached);
+        return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
+      },
+      async fail(sql, { intent: { attachment, isRetry }, problem }) {
+        if (problemTable[problem.code].final && !isRetry) await attachmentTable.remove(sql, attachment);
+      },
+      settle: ({ volume, attachment }) => settle(volume, attachment),
+    };
+  }
+
+  /** UNAVAILABLE, naming it, until the machine that had the node's name before is proved to be without the volume. */
+  async function detachFormer(cluster: Cluster, { volumeId, nodeId }: AttachmentRecord): Promise<void> {
+    await detachFrom({ cluster, volumeId, nodeId }).catch((error: unknown) => {
+      const { name } = readNodeId(nodeId);
+      throw unavailableProblem(
+        `volume "${volumeId}" cannot be detached yet from node "${nodeId}", which was "${name}" before: ${asProblem(error).detail}`,
+        error,
+      );
+    });
+  }
+
   return {
     /** Attaches the volume to the node, or finds that it is attached and fits; `created` is false then. */
     async attach(
@@ -160,34 +218,12 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
         reach: undefined,
         sizeBytes: undefined,
       };
-      return operations.run<Attaching, Reach, Attached>({
-        operation: 'attach',
-        subject: { cluster: cluster.name, nodeId, capability, readonly },
-        about: nodeId,
-        claims: [{ kind: 'volume', id: volumeId }],
-        pool: ({ volume }) => volume.pool,
-        intend: sql => intendAttach(sql, cluster, asked),
-        act: ({ volume, attachment: { attachmentId }, topology }) =>
-          attachIn(volume, {
-            nodeId,
-            cluster: cluster.name,
-            attachmentId,
-            capability,
-            readonly,
-            ...(topology && { topology }),
-          }),
-        async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
-          const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
-          if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
-          const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
-          await attachmentTable.update(sql, attachment, attached);
-          return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
-        },
-        async fail(sql, { intent: { attachment, isRetry }, problem }) {
-          if (problemTable[problem.code].final && !isRetry) await attachmentTable.remove(sql, attachment);
-        },
-        settle: ({ volume, attachment }) => settle(volume, attachment),
-      });
+      for (;;) {
+        const found = await operations.run(attaching(cluster, asked));
+        if (!('former' in found))
+          return { ...found, attachment: await signed(found.attachment, signDetached) };
+        await detachFormer(cluster, found.former);
+      }
     },
 
     /** Detaches what was begun and never finished; what is attached, or was begun anew, stays. */
@@ -199,7 +235,7 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
       const volume = await findVolume(engine.reader, volumeId);
       const key = { volumeId, cluster: cluster.name, nodeId };
       const found = await attachmentTable.find(engine.reader, key);
-      if (found && volume) return toResource(found, volume);
+      if (found && volume) return signed(toResource(found, volume), signDetached);
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
     },
 
@@ -215,23 +251,3 @@ export function createAttachments({ engine, pools, operations }: ServiceOptions)
 }
 
 type DetachKey = Omit<AttachmentKey, 'nodeId'> & { readonly nodeId?: string | undefined };
-
-function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
-  const attached = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
-  if (before.readonly !== asked.readonly)
-    throw new Problem('ALREADY_EXISTS', `${attached} ${before.readonly ? 'read-only' : 'for writing'}`);
-  if (!sameJson(before.capability, asked.capability))
-    throw new Problem('ALREADY_EXISTS', `${attached} with another capability`);
-}
-
-/** Its context stays the same for as long as it is attached, whatever becomes of the volume. */
-function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentResource {
-  const { volumeId, nodeId, state, readonly, attachmentId, reach } = record;
-  const resource = { volumeId, nodeId, state, readonly };
-  if (state !== 'attached' || !reach) return resource;
-  const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
-  const isEmpty = volume.source === undefined && !volume.usedRaw && reach.mayFormat !== false;
-  const mayFormat = isEmpty && record.capability.accessType === 'mount';
-  const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat };
-  return { ...resource, attachment };
-}

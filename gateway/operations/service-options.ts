@@ -1,3 +1,4 @@
+import type { SignDetached } from '../pools/identity.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Engine } from '../store.ts';
 import type { Turns } from '../tenancy/turns.ts';
@@ -9,5 +10,7 @@ export type ServiceOptions = {
   readonly pools: Pools;
   readonly operations: Operations;
   readonly turns: Turns;
+  /** Signs attachments; absent: they are not signed. */
+  readonly signDetached?: SignDetached | undefined;
   readonly keepDeletedMs?: number;
 };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import type { JSONWebKeySet } from 'jose';
 import {
@@ -7,7 +8,9 @@ import {
   makeKey,
   publicHalf,
   sign,
+  signDetached,
   type PrivateJwk,
+  type SigningKey,
   type TokenClaims,
 } from '../../src/api/http/jwt.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
@@ -18,12 +21,17 @@ import type { Identity } from '../backend.ts';
 export type OwnIdentity = Identity & {
   /** No keys until one was needed. What is wrong with the file is not for whoever asks. */
   keySet(): Promise<JSONWebKeySet>;
+  /** A JWS without its content, with these members in its header; undefined where there is no key and none can be made. */
+  readonly signDetached: SignDetached;
 };
+
+/** Signs content that goes another way. */
+export type SignDetached = (header: object, content: string) => Promise<string | undefined>;
 
 const lifetimeMs = 300_000;
 /** A token is used until a fifth of its life is left. */
 const usedMs = 0.8 * lifetimeMs;
-/** How long what was read of the file is shown, in milliseconds: nobody needs a token to ask. */
+/** How long what was read of the file is used, in milliseconds: nobody needs a token to ask for the public keys. */
 const shownMs = 1_000;
 
 type Token = { readonly token: string; readonly untilMs: number };
@@ -35,14 +43,12 @@ type Token = { readonly token: string; readonly untilMs: number };
  */
 export function createIdentity(name: string, keyFile: string): OwnIdentity {
   const tokens = new Map<string, Token>();
-  let shown: { readonly keySet: Promise<JSONWebKeySet>; readonly untilMs: number } | undefined;
+  const publicOnes = recent(() => publicKeys(keyFile));
+  const signing = recent(() => openSigningKey(keyFile));
 
   async function signFor(audience: string): Promise<string> {
-    const [key] = (await readKeys(keyFile)) ?? (await makeKeys(keyFile));
-    if (!key) throw unusableProblem(keyFile, 'has no key');
-    const token = await signWith(key, { issuer: name, audience, lifetimeMs }).catch((error: unknown) => {
-      throw unusableProblem(keyFile, 'holds a key that cannot sign', error);
-    });
+    const claims: TokenClaims = { issuer: name, audience, lifetimeMs };
+    const token = await sign(await openSigningKey(keyFile), claimsOf(claims));
     tokens.set(audience, { token, untilMs: Date.now() + usedMs });
     return token;
   }
@@ -53,16 +59,34 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
       const known = renew ? undefined : tokens.get(audience);
       return known && Date.now() < known.untilMs ? known.token : signFor(audience);
     },
-    keySet() {
-      if (!shown || Date.now() >= shown.untilMs)
-        shown = { keySet: publicKeys(keyFile), untilMs: Date.now() + shownMs };
-      return shown.keySet;
+    keySet: publicOnes,
+    async signDetached(header, content) {
+      const key = await signing().catch((error: unknown) => {
+        // What is there and cannot be used is a fault; where no file can be, none was wanted.
+        if (!existsSync(keyFile)) return undefined;
+        throw error;
+      });
+      return key && signDetached(key, header, content);
     },
   };
 }
 
-async function signWith(key: PrivateJwk, claims: TokenClaims): Promise<string> {
-  return sign(await importKey(key), claimsOf(claims));
+/** What was read is used for a while, whether it could be or not. */
+function recent<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly value: Promise<T>; readonly untilMs: number } | undefined;
+  return () => {
+    if (!last || Date.now() >= last.untilMs) last = { value: read(), untilMs: Date.now() + shownMs };
+    return last.value;
+  };
+}
+
+/** The first key of the file, ready to sign. */
+async function openSigningKey(keyFile: string): Promise<SigningKey> {
+  const [key] = (await readKeys(keyFile)) ?? (await makeKeys(keyFile));
+  if (!key) throw unusableProblem(keyFile, 'has no key');
+  return importKey(key).catch((error: unknown) => {
+    throw unusableProblem(keyFile, 'holds a key that cannot sign', error);
+  });
 }
 
 async function publicKeys(keyFile: string): Promise<JSONWebKeySet> {

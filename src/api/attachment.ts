@@ -105,6 +105,24 @@ export function toPublishContext(attachment: Attachment & Unsealed): Record<stri
   throw new Problem('UNAVAILABLE', detail);
 }
 
+/** What a signature of a publish_context is over: every member but the signature itself, in one order. */
+export function signedText(context: Readonly<Record<string, string>>): string {
+  const members = Object.entries(context).filter(([key]) => key !== 'signature');
+  return JSON.stringify(members.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** What a signature's header says beside `alg` and `kid`: hashes (SHA-256, base64url) of the ids of the volume and the node. */
+export type SignatureHeader = { readonly volume: string; readonly node: string };
+
+/** The header of a signature for this volume on this node. */
+export async function signatureHeader(ids: {
+  readonly volumeId: string;
+  readonly nodeId: string;
+}): Promise<SignatureHeader> {
+  const [volume, node] = await Promise.all([ids.volumeId, ids.nodeId].map(digest));
+  return { volume: volume ?? '', node: node ?? '' };
+}
+
 /** Reads an attachment out of a publish_context; INVALID_ARGUMENT names what is missing, malformed or unknown. */
 export function fromPublishContext(context: Readonly<Record<string, string>>): Attachment {
   const { protocol, ...rest } = context;
@@ -131,6 +149,11 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
 /** True when a device that is reached so may have other names too, so that only the device itself says which it is. */
 export function hasSeveralNames({ protocol }: Attachment): boolean {
   return Object.values<FieldKind>(attachmentFields[protocol]).includes('text?');
+}
+
+async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Buffer.from(bytes).toString('base64url');
 }
 
 function isProtocol(value: string): value is Protocol {

@@ -32,6 +32,22 @@ export function clusterOf(id: string): string | undefined {
   return id.length <= maxIdBytes && idExpression.test(id) ? id.slice(0, id.indexOf('.')) : undefined;
 }
 
+/** A node's name, and the public key behind which it is: X25519, 32 bytes in base64url. */
+export type NodeParts = { readonly name: string; readonly key?: string };
+
+const keyedNodeId = /^(.+)~([A-Za-z0-9_-]{43})$/s;
+
+/** The id of the node with this name and, where it has one, this key: another key is another node. */
+export function toNodeId({ name, key }: NodeParts): string {
+  return key === undefined ? name : `${name}~${key}`;
+}
+
+/** The name in a node's id, and the key, where it has one. */
+export function readNodeId(nodeId: string): NodeParts {
+  const [, name = nodeId, key] = keyedNodeId.exec(nodeId) ?? [];
+  return key === undefined ? { name } : { name, key };
+}
+
 /** How many bytes the text has in UTF-8. */
 export function byteLength(text: string): number {
   // Nearly all text, of which a body of topologies has much.

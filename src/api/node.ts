@@ -7,6 +7,7 @@ import {
   type Attachment,
   type FieldKind,
   type Protocol,
+  type Unsealed,
 } from './attachment.ts';
 import { byteLength, nodeIdPattern } from './ids.ts';
 import { capabilitySchema, segmentsSchema, volumeId } from './storage.ts';
@@ -48,6 +49,11 @@ export const attachmentSpecSchema = z
   .strictObject({ capability: capabilitySchema, readonly: z.boolean() })
   .meta({ id: 'AttachmentSpec', description: 'How a node is to use a volume.' });
 
+const secrets = z
+  .record(z.string(), z.string())
+  .optional()
+  .describe('A storage system gives its gateway what the node alone may learn; a gateway gives it sealed.');
+
 /** How a node reaches a volume; agrees with the table in attachment.ts by construction. */
 export const attachmentSchema = z
   .union(
@@ -55,13 +61,14 @@ export const attachmentSchema = z
       z.strictObject({
         protocol: z.literal(protocol),
         ...toSchemas({ ...commonAttachmentFields, ...attachmentFields[protocol] }),
+        secrets,
       }),
     ),
   )
   .meta({
     id: 'Attachment',
     description: 'How a node reaches a volume. It formats only what `mayFormat`.',
-  }) as unknown as z.ZodType<Attachment>;
+  }) as unknown as z.ZodType<Attachment & Unsealed>;
 
 /** An attachment as the API shows it; `attachment` is there once the state is attached. */
 export const attachmentResourceSchema = z

@@ -27,6 +27,7 @@ import type { Engine } from '../../gateway/store.ts';
 import { storeSetting } from '../../gateway/config.ts';
 import { openStore } from '../../gateway/stores/index.ts';
 import { createOperations, type Operations, type Step } from '../../gateway/operations/operation.ts';
+import type { SignDetached } from '../../gateway/pools/identity.ts';
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
 import type { Caller } from '../../gateway/tenancy/caller.ts';
 import type { Cluster } from '../../gateway/tenancy/cluster.ts';
@@ -149,6 +150,8 @@ export type GatewayOptions<B = Backend> = {
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
   readonly keepAuditMs?: number;
+  /** What signs attachments; absent: they are not signed. */
+  readonly signDetached?: SignDetached;
 };
 
 /** The clusters a, b, and any, which accepts any node. */
@@ -191,6 +194,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     operations,
     turns,
     keepDeletedMs: options.keepDeletedMs ?? 0,
+    signDetached: options.signDetached,
   });
   const { leaseMs, keepAuditMs } = options;
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });

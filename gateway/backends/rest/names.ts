@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { byteLength, maxIdBytes } from '../../../src/api/ids.ts';
+import { byteLength, maxIdBytes, readNodeId, toNodeId } from '../../../src/api/ids.ts';
 import type { VolumeRef } from '../../backend.ts';
 
 const maxNodeIdBytes = 256;
@@ -26,11 +26,13 @@ export function createNames(gateway: string, pool: string) {
     isOurs: (vendorId: string): boolean => vendorId.startsWith(prefix),
     /** True for what has this id here. Its `name` there alone does not say so: people may change that. */
     isOf: (vendorId: string, id: string): boolean => idOf({ id, nonce: nonceOf(vendorId) }) === vendorId,
-    /** Nodes of two clusters may have the same id. */
+    /** Nodes of two clusters may have the same id; a key in it stays. */
     nodeIdOf(cluster: string, nodeId: string): string {
       const whole = `${cluster}.${nodeId}`;
       if (byteLength(whole) <= maxNodeIdBytes) return whole;
-      return `${cluster}.${createHash('sha256').update(nodeId).digest('hex')}`;
+      const { name, ...key } = readNodeId(nodeId);
+      const digest = createHash('sha256').update(name).digest('hex');
+      return toNodeId({ name: `${cluster}.${digest}`, ...key });
     },
   };
 }

@@ -48,11 +48,24 @@ export async function importKey(jwk: PrivateJwk): Promise<SigningKey> {
 }
 
 /** A JWT (RFC 7519) with these claims; undefined ones are left out. */
-export async function sign({ alg, kid, key }: SigningKey, claims: object): Promise<string> {
-  const text = [{ alg, kid }, claims].map(toBase64Url).join('.');
+export async function sign(key: SigningKey, claims: object): Promise<string> {
+  const { header, payload, signature } = await signParts(key, {}, JSON.stringify(claims));
+  return `${header}.${payload}.${signature}`;
+}
+
+/** A JWS (RFC 7515) in its compact form without its content, as appendix F has it; `members` are of its header. */
+export async function signDetached(key: SigningKey, members: object, content: string): Promise<string> {
+  const { header, signature } = await signParts(key, members, content);
+  return `${header}..${signature}`;
+}
+
+async function signParts({ alg, kid, key }: SigningKey, members: object, content: string) {
+  const header = toBase64Url(JSON.stringify({ alg, kid, ...members }));
+  const payload = toBase64Url(content);
   const { signature } = alg === 'EdDSA' ? curves.Ed25519 : curves['P-256'];
-  const bytes = await crypto.subtle.sign(signature, key, new TextEncoder().encode(text));
-  return `${text}.${Buffer.from(bytes).toString('base64url')}`;
+  const text = new TextEncoder().encode(`${header}.${payload}`);
+  const bytes = await crypto.subtle.sign(signature, key, text);
+  return { header, payload, signature: Buffer.from(bytes).toString('base64url') };
 }
 
 /** The claims of a token that is issued now. */
@@ -82,6 +95,6 @@ function isCurve(name: unknown): name is Curve {
   return typeof name === 'string' && Object.hasOwn(curves, name);
 }
 
-function toBase64Url(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
+function toBase64Url(text: string): string {
+  return Buffer.from(text).toString('base64url');
 }

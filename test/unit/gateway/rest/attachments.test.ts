@@ -65,3 +65,16 @@ test('each operation on a volume is one request to its storage', async t => {
     [`PUT ${path}`, `PUT ${at}`, `DELETE ${at}`, `PUT ${path}/size`, `DELETE ${path}`],
   );
 });
+
+test('what the storage gives as secrets, or sealed to the node already, is handed up, and its signature is not', async t => {
+  const { backend } = await openRest(
+    t,
+    [{ secrets: { 'dhchap-secret': 's' } }, { sealed: 'j.w.e', signature: 'j..s' }].map(more =>
+      json(200, { ...attached, attachment: { ...attachment, ...more } }),
+    ),
+  );
+  const asIs = { ...grown, sizeBytes: made.sizeBytes };
+  const way = { protocol: 'loop', path: reach.path };
+  assert.deepEqual(await backend.attach(asIs, access), { ...way, secrets: { 'dhchap-secret': 's' } });
+  assert.deepEqual(await backend.attach(asIs, access), { ...way, sealed: 'j.w.e' });
+});

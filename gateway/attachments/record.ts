@@ -1,0 +1,44 @@
+import type { Attachment } from '../../src/api/attachment.ts';
+import { readNodeId } from '../../src/api/ids.ts';
+import type { AttachmentResource } from '../../src/api/node.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { sameJson } from '../../src/lib/json.ts';
+import type { AttachmentRecord } from '../tables/attachments.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
+
+/** What there is of a node's own, of a machine that has had its name with another key, and of other nodes. */
+export function apart(
+  attachments: readonly AttachmentRecord[],
+  { cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
+) {
+  const { name } = readNodeId(nodeId);
+  const isOfName = (one: AttachmentRecord): boolean =>
+    one.cluster === cluster && readNodeId(one.nodeId).name === name;
+  const ofName = attachments.filter(isOfName);
+  return {
+    before: ofName.find(one => one.nodeId === nodeId),
+    former: ofName.find(one => one.nodeId !== nodeId),
+    others: attachments.filter(one => !ofName.includes(one)),
+  };
+}
+
+/** ALREADY_EXISTS for what is attached to the node otherwise than asked. */
+export function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
+  const attached = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
+  if (before.readonly !== asked.readonly)
+    throw new Problem('ALREADY_EXISTS', `${attached} ${before.readonly ? 'read-only' : 'for writing'}`);
+  if (!sameJson(before.capability, asked.capability))
+    throw new Problem('ALREADY_EXISTS', `${attached} with another capability`);
+}
+
+/** The attachment as the API shows it, unsigned. Its context stays the same for as long as it is attached, whatever becomes of the volume. */
+export function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentResource {
+  const { volumeId, nodeId, state, readonly, attachmentId, reach } = record;
+  const resource = { volumeId, nodeId, state, readonly };
+  if (state !== 'attached' || !reach) return resource;
+  const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
+  const isEmpty = volume.source === undefined && !volume.usedRaw && reach.mayFormat !== false;
+  const mayFormat = isEmpty && record.capability.accessType === 'mount';
+  const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat };
+  return { ...resource, attachment };
+}

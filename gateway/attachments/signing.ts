@@ -1,0 +1,15 @@
+import { signatureHeader, signedText, toPublishContext } from '../../src/api/attachment.ts';
+import type { AttachmentResource } from '../../src/api/node.ts';
+import type { SignDetached } from '../pools/identity.ts';
+
+/** The resource with its attachment signed for this volume and this node, where the gateway has a key. */
+export async function signed(
+  resource: AttachmentResource,
+  signDetached: SignDetached | undefined,
+): Promise<AttachmentResource> {
+  const { attachment } = resource;
+  if (!attachment || !signDetached) return resource;
+  const header = await signatureHeader(resource);
+  const signature = await signDetached(header, signedText(toPublishContext(attachment)));
+  return signature === undefined ? resource : { ...resource, attachment: { ...attachment, signature } };
+}
