@@ -51,7 +51,7 @@ export const gatewaySettings = {
     optional: true,
   },
   'key-file': {
-    doc: 'JWKS file with the private keys that sign attachments, and tokens for the storage behind pools over REST, the first of them; made when it is missing and one is needed; the same for all gateways on one store; without it: the path of `store` with .keys.json',
+    doc: 'JWKS file with the private keys that sign attachments, and tokens for the storage behind pools over REST, the first of them; made when it is missing; the same for all gateways on one store; without it: the path of `store` with .keys.json',
     parse: path,
     optional: true,
   },

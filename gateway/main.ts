@@ -88,6 +88,7 @@ export async function startGateway(
   });
   opened.defer(() => configuration.close());
   await requireKnownPools(engine.reader, configuration.pools);
+  await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
   const { app, operations, recovery } = createGateway({
     engine,

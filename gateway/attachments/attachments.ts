@@ -15,7 +15,7 @@ import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
 import { requireReadyVolume, toKnownVolume, toVolumeRef } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
 import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
-import { apart, requireSame, toResource } from './record.ts';
+import { apart, newAttachmentId, requireSame, toResource } from './record.ts';
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 
@@ -213,7 +213,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
         nodeId,
         capability,
         readonly,
-        attachmentId: crypto.randomUUID(),
+        attachmentId: newAttachmentId(),
         state: 'attaching',
         reach: undefined,
         sizeBytes: undefined,

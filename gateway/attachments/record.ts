@@ -6,6 +6,12 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { AttachmentRecord } from '../tables/attachments.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
+/** A UUID of version 7 (RFC 9562), by which nodes know the older of two attachments: its first 48 bits are the time. */
+export function newAttachmentId(nowMs: number = Date.now()): string {
+  const time = nowMs.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+}
+
 /** What there is of a node's own, of a machine that has had its name with another key, and of other nodes. */
 export function apart(
   attachments: readonly AttachmentRecord[],

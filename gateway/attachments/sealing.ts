@@ -1,7 +1,7 @@
 import type { CompactJWEHeaderParameters } from 'jose';
 import type { Reach } from '../../src/api/attachment.ts';
 import { readNodeId } from '../../src/api/ids.ts';
-import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 
 const header: CompactJWEHeaderParameters = { alg: 'ECDH-ES', enc: 'A256GCM' };
 
@@ -20,8 +20,11 @@ export async function seal({ secrets, ...reach }: Reach, nodeId: string): Promis
     );
   const { CompactEncrypt } = await import('jose/jwe/compact/encrypt');
   const plain = new TextEncoder().encode(JSON.stringify(secrets));
-  const sealed = await new CompactEncrypt(plain)
-    .setProtectedHeader(header)
-    .encrypt({ kty: 'OKP', crv: 'X25519', x });
+  const encrypting = new CompactEncrypt(plain).setProtectedHeader(header);
+  const sealed = await encrypting.encrypt({ kty: 'OKP', crv: 'X25519', x }).catch((error: unknown) => {
+    throw new Problem('FAILED_PRECONDITION', `the key in the id of node "${nodeId}" is none`, {
+      cause: error,
+    });
+  });
   return { ...reach, sealed };
 }

@@ -23,6 +23,8 @@ export type OwnIdentity = Identity & {
   keySet(): Promise<JSONWebKeySet>;
   /** A JWS without its content, with these members in its header; undefined where there is no key and none can be made. */
   readonly signDetached: SignDetached;
+  /** Makes the key file where it is missing, so that others know the key before it signs; rejects with a line that says why it cannot be used. */
+  prepare(): Promise<void>;
 };
 
 /** Signs content that goes another way. */
@@ -38,7 +40,7 @@ type Token = { readonly token: string; readonly untilMs: number };
 
 /**
  * Makes the identity of the gateway of this name. The first key of the file, a JWKS, signs; all are published, so that a
- * new one is known before it signs and an old one until its last token has expired. A missing file is made when a token
+ * new one is known before it signs and an old one until its last token has expired. A missing file is made when a key
  * is needed, for nobody else to read. UNAVAILABLE when the file cannot be used.
  */
 export function createIdentity(name: string, keyFile: string): OwnIdentity {
@@ -60,6 +62,7 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
       return known && Date.now() < known.untilMs ? known.token : signFor(audience);
     },
     keySet: publicOnes,
+    prepare: async () => void (await openSigningKey(keyFile)),
     async signDetached(header, content) {
       const key = await signing().catch((error: unknown) => {
         // What is there and cannot be used is a fault; where no file can be, none was wanted.

@@ -65,14 +65,17 @@ test('a key file that cannot be used says so, and nothing of what it holds', asy
   }
 });
 
-test('a gateway publishes its keys to anybody, and makes none for who asks', async t => {
+test('a gateway publishes its keys to anybody from its start, and makes none for who asks', async t => {
   const pools = { main: { backend: 'memory' } };
   const { url, directory } = await serve(t, {
     pools,
-    flags: ['--key-file', join(temporaryDirectory(t), 'k')],
+    flags: ['--key-file', join(temporaryDirectory(t), 'missing', 'k')],
   });
   const answer = await fetch(`${url}/.well-known/jwks.json`);
   assert.deepEqual([answer.status, await answer.json()], [200, { keys: [] }]);
+  const made = await serve(t, { pools, flags: ['--key-file', join(temporaryDirectory(t), 'k')] });
+  const published = (await (await fetch(`${made.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
+  assert.equal(published.keys.length, 1);
   const { privateJwk, publicJwk } = await createSigner('hq');
   const file = join(directory, 'own.json');
   writeFileSync(file, JSON.stringify({ keys: [privateJwk] }));
