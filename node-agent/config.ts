@@ -22,7 +22,7 @@ export const nodeSettings = {
     variable: 'CSI_ENDPOINT',
   },
   'node-id': {
-    doc: 'the name under which the gateway knows this node, at most 256 bytes',
+    doc: "this node's name, at most 148 bytes; the gateway knows the node by this name, ~ and its key",
     parse: nodeId,
     file: true,
   },
@@ -50,6 +50,11 @@ export const nodeSettings = {
   'local-roots': {
     doc: 'the directories below which volumes over loop and bind lie, in a list with commas or line by line; without it there are none',
     parse: list(absolutePath),
+    optional: true,
+  },
+  'gateway-keys-file': {
+    doc: "JWKS file with the gateway's public keys, read for each volume: only attachments that it signed for this node are taken; without it all are",
+    parse: absolutePath,
     optional: true,
   },
   'driver-name': driverNameSetting,
@@ -106,9 +111,12 @@ export const nodeSettings = {
 /** The values of the node agent's settings. */
 export type NodeConfig = SettingsOf<typeof nodeSettings>;
 
+/** With the key no more than the 192 bytes that Kubernetes has for a node's id in CSINode. */
+const mostNameBytes = 148;
+
 function nodeId(value: string): string {
   const size = Buffer.byteLength(text(value));
-  if (size > 256) throw new Error(`has ${size} bytes, more than the 256 allowed`);
+  if (size > mostNameBytes) throw new Error(`has ${size} bytes, more than the ${mostNameBytes} allowed`);
   if (/\p{Cc}/u.test(value)) throw new Error('has control characters, such as the end of a line');
   return value;
 }

@@ -1,3 +1,4 @@
+import { toNodeId } from '../src/api/ids.ts';
 import type { Segments } from '../src/api/topology.ts';
 import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
@@ -11,6 +12,7 @@ import { filesystemsByName } from './filesystems/index.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './host/linux.ts';
 import { createCache } from './state/cache.ts';
+import { openNodeKey, type NodeKey } from './state/node-key.ts';
 import type { Metrics } from './plugin/metrics.ts';
 import { createNode } from './node.ts';
 import { lockDirectory } from '../src/lib/directory-lock.ts';
@@ -44,8 +46,12 @@ export async function startNodeAgent(
   const trust = await readTrust(config, host);
   const survey = createSurvey(host, protocol => whyRefused(trust, protocol));
   const agent = await openAgent(config, { host, log, metrics, trust });
-  const shared: Shared = { log, agent, metrics, survey };
   const { records } = agent;
+  // Who has volumes already keeps the id by which they are attached.
+  const isUsed = records.all().length > 0 || records.damagedCount > 0;
+  const key = await openNodeKey(`${config['state-dir']}/node-key.json`, host, !isUsed);
+  const nodeId = toNodeId({ name: config['node-id'], ...(key && { key: key.publicKey }) });
+  const shared: Shared = { log, agent, metrics, survey, key, nodeId };
   await using started = new AsyncDisposableStack();
   const server = await serveNode(config, shared);
   started.defer(() => server.close());
@@ -55,23 +61,23 @@ export async function startNodeAgent(
   const reporting = setTimeout(() => void report({ host, survey, log }), reportAfterMs).unref();
   started.defer(() => clearTimeout(reporting));
   // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
-  const isUnused = async () => records.here().length === 0 || !(await isDrained(config, host)) || undefined;
+  const isUnused = async () => records.here().length === 0 || !(await isDrained(config, shared)) || undefined;
   const released = async (): Promise<void> => {
     await poll(isUnused, { everyMs: 100, timeoutMs: config['shutdown-grace'] });
   };
   const running = started.move();
   return {
-    ready: { node: `unix://${config.endpoint}`, nodeId: config['node-id'], ...ready },
+    ready: { node: `unix://${config.endpoint}`, nodeId, ...ready },
     released,
     close: () => running.disposeAsync(),
   };
 }
 
 /** Whether the node may be in the course of losing its pods; where nobody tells, it may. */
-async function isDrained(config: NodeConfig, host: Host): Promise<boolean> {
+async function isDrained(config: NodeConfig, { agent, nodeId }: Shared): Promise<boolean> {
   const file = config['drained-nodes-file'];
-  const drained = file === undefined ? undefined : await host.readText(file);
-  return drained === undefined || drained.split('\n').includes(config['node-id']);
+  const drained = file === undefined ? undefined : await agent.host.readText(file);
+  return drained === undefined || drained.split('\n').includes(nodeId);
 }
 
 type Shared = {
@@ -79,13 +85,16 @@ type Shared = {
   readonly agent: Agent;
   readonly metrics: Metrics | undefined;
   readonly survey: Survey;
+  readonly key: NodeKey | undefined;
+  readonly nodeId: string;
 };
 type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host; readonly trust: Trust };
 
 /** Which attachments this node takes. */
 function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
   const { protocols, 'local-roots': roots = [], 'state-dir': state, 'kubelet-dir': kubelet } = config;
-  return openTrust({ protocols, roots, own: [state, kubelet] }, host);
+  const gatewayKeysFile = config['gateway-keys-file'];
+  return openTrust({ protocols, roots, own: [state, kubelet], gatewayKeysFile }, host);
 }
 
 /** What the work on volumes shares, with what an earlier agent recorded. */
@@ -121,7 +130,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
 
 /** Serves CSI's Identity and Node. */
 function serveNode(config: NodeConfig, shared: Shared): Promise<GrpcServer> {
-  const { log, agent, metrics } = shared;
+  const { log, agent, metrics, key, nodeId } = shared;
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
     driverName: config['driver-name'],
@@ -129,7 +138,8 @@ function serveNode(config: NodeConfig, shared: Shared): Promise<GrpcServer> {
     isReady: () => true,
   });
   const node = createNode(agent, {
-    nodeId: config['node-id'],
+    nodeId,
+    key,
     maxVolumes: config['max-volumes'],
     topology: findTopology(config, shared),
   });

@@ -6,6 +6,7 @@ import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
 import type { Handlers } from '../src/csi/call.ts';
 import { createReadings } from './host/readings.ts';
+import type { NodeKey } from './state/node-key.ts';
 import type { Agent } from './volumes/agent.ts';
 import { examine, examineStorage } from './volumes/health.ts';
 import { publish, unpublish } from './volumes/publish.ts';
@@ -17,6 +18,8 @@ import { createVolumeLock } from './volumes/volume-lock.ts';
 /** What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known. */
 export type NodeIdentity = {
   readonly nodeId: string;
+  /** What opens attachments that are sealed to this node. */
+  readonly key?: NodeKey | undefined;
   readonly maxVolumes: number;
   readonly topology: () => Promise<Segments>;
 };
@@ -41,15 +44,28 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
     if (path === '') throw invalidProblem('volume_path is missing');
     return realOf(path, base);
   };
+  /** What of an attachment may be recorded, and its secrets, opened for this call; all of it is judged before anything is done. */
+  async function readAttachment(volumeId: string, context: Readonly<Record<string, string>>) {
+    const { nodeId, key } = identity;
+    const known = agent.records.get(volumeId)?.attachment.attachmentId;
+    await agent.trust.gatewayKeys?.requireSigned(context, { volumeId, nodeId }, known);
+    const { sealed, signature: _, ...attachment } = fromPublishContext(context);
+    if (sealed === undefined) return { attachment, opened: {} };
+    if (!key) throw preconditionProblem('the attachment is sealed, and this node has no key');
+    return { attachment, opened: await key.open(sealed) };
+  }
+
   return {
     async NodeStageVolume(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const stagingPath = readStaging(request.staging_target_path);
       const capability = readCapability(request.volume_capability);
-      const attachment = fromPublishContext(readMap(request.publish_context, 'publish_context'));
+      const context = readMap(request.publish_context, 'publish_context');
       const formatOptions = formatOptionsOf(readMap(request.volume_context, 'volume_context'));
+      const given = readMap(request.secrets, 'secrets');
+      const { attachment, opened } = await readAttachment(volumeId, context);
       const asked = { volumeId, stagingPath, attachment, capability, formatOptions };
-      const secrets = readMap(request.secrets, 'secrets');
+      const secrets = { ...given, ...opened };
       await alone('NodeStageVolume', { volumeId, path: stagingPath }, own => stage(own, asked, secrets));
       return {};
     },

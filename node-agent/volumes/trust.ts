@@ -4,6 +4,7 @@ import { preconditionProblem } from '../../src/api/problem.ts';
 import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import { connectorFor } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
+import type { GatewayKeys } from '../state/gateway-keys.ts';
 
 /** What this node takes of whoever writes an attachment. Its directories have no symbolic links in them. */
 export type Trust = {
@@ -12,6 +13,8 @@ export type Trust = {
   readonly roots: readonly string[];
   /** What no volume may be, hold or lie in, whatever the roots are. */
   readonly never: readonly string[];
+  /** Whoever signed an attachment must have one of these keys; absent: none need be signed. */
+  readonly gatewayKeys?: GatewayKeys | undefined;
 };
 
 /** Directories of the system, of kubelet and of what runs containers, wherever this agent's own ones are. */
@@ -20,13 +23,20 @@ const systemDirectories =
    /var/lib/containerd /var/lib/docker /var/lib/etcd /var/lib/kubelet /var/lib/rancher`.split(/\s+/);
 
 /** What an operator set, and the directories that are the agent's and kubelet's; `/` for kubelet's says nothing. */
-type TrustSettings = Pick<Trust, 'protocols' | 'roots'> & { readonly own: readonly string[] };
+type TrustSettings = Pick<Trust, 'protocols' | 'roots'> & {
+  readonly own: readonly string[];
+  readonly gatewayKeysFile?: string | undefined;
+};
 
 /** Reads which directories these are; throws for a root that can hold no volume. */
-export async function openTrust({ protocols, roots, own }: TrustSettings, host: Host): Promise<Trust> {
+export async function openTrust(
+  { protocols, roots, own, gatewayKeysFile }: TrustSettings,
+  host: Host,
+): Promise<Trust> {
   const real = (paths: readonly string[]) => Promise.all(paths.map(path => realOrNamed(path, host)));
   const never = [...systemDirectories, ...(await real(own)).filter(path => path !== '/')];
-  const trust = { protocols, roots: await real(roots), never };
+  const gatewayKeys = gatewayKeysFile === undefined ? undefined : await openKeys(gatewayKeysFile, host);
+  const trust = { protocols, roots: await real(roots), never, gatewayKeys };
   for (const root of trust.roots)
     if (root === '/' || never.some(path => isAtOrBelow(root, path)))
       throw new Error(`local root "${root}" is a directory of the system, of kubelet or of the agent`);
@@ -63,6 +73,11 @@ export function isBelowRoot({ roots, never }: Trust, path: string): boolean {
     roots.some(root => path !== root && isAtOrBelow(path, root)) &&
     !never.some(other => isAtOrBelow(path, other) || isAtOrBelow(other, path))
   );
+}
+
+/** Loaded only where it is asked for: the agent is to cost little. */
+async function openKeys(path: string, host: Host): Promise<GatewayKeys> {
+  return (await import('../state/gateway-keys.ts')).openGatewayKeys(path, host);
 }
 
 /** A directory that is not there yet has the name that it was given. */

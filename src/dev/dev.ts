@@ -26,7 +26,7 @@ const registerTimeoutMs = 10_000;
 
 /** Starts all three, each as a process, and registers the node; calls `fail` when one ends by itself. */
 export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
-  const { dir, topology, 'node-id': nodeId } = config;
+  const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(requireVacant));
   const pools = await poolsOf(config);
@@ -60,7 +60,8 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
     start('node', {
       ...plugin,
       endpoint: sockets.node,
-      'node-id': nodeId,
+      'node-id': config['node-id'],
+      'gateway-keys-file': await fetchKeys(gateway, join(dir, 'gateway.jwks.json')),
       'state-dir': join(dir, 'node'),
       'kubelet-dir': config['kubelet-dir'],
       'local-roots': [rootsOf(pools), ...(config['local-roots'] ?? [])].join('\n'),
@@ -69,6 +70,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
       topology: topology?.text,
     }),
   ]);
+  const { nodeId = '' } = node;
   await registerNodes(gateway, keyFile, { nodeIds: [nodeId], topology: topology?.segments });
   for (const child of children) void child.ended.then(how => closing || fail(how));
   const open = opened.move();
@@ -138,6 +140,13 @@ async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   await writeFile(temporary, text, { mode: 0o600, flush: true });
   await rename(temporary, path);
+}
+
+/** Writes the gateway's public keys to a file, by which the node knows what it signed. */
+export async function fetchKeys(gateway: string, path: string): Promise<string> {
+  const answer = await fetch(`${gateway}/.well-known/jwks.json`);
+  await replaceFile(path, await answer.text());
+  return path;
 }
 
 /** Makes nodes known to the gateway as the development cluster's, which `keyFile` is a key of. */

@@ -51,7 +51,7 @@ test('csi-sanity finds no failure with shared directories', { skip }, async t =>
   const root = join(base, 'volumes');
   mkdirSync(root, { recursive: true });
   const pool = { backend: 'dir', dir: root, capacity: '1Ti' };
-  const trio = await startTrio(t, { dir: base, pool, nodeIds: ['sanity-node'] });
+  const trio = await startTrio(t, { dir: base, pool, nodeNames: ['sanity-node'] });
   assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
   assert.deepEqual(mountsBelow(base), []);
   // What begins with a dot is the backend's own.
@@ -68,7 +68,7 @@ test('csi-sanity finds no failure where nodes, volumes and snapshots have a topo
   const trio = await startTrio(t, {
     dir: base,
     pool,
-    nodeIds: ['sanity-node'],
+    nodeNames: ['sanity-node'],
     topology,
     advertised: advertisable,
   });
@@ -91,8 +91,8 @@ for (const { language, command, skip: noVendor } of referenceVendors)
       writeFileSync(join(base, 'token'), token);
       const pool = { backend: 'rest', url, token: 'token' };
       const advertised = language === 'python' ? ['group-snapshots', 'changed-blocks'] : [];
-      const nodeIds = ['sanity-node'];
-      const trio = await startTrio(t, { dir: base, pool, nodeIds, localRoot: directory, advertised });
+      const nodeNames = ['sanity-node'];
+      const trio = await startTrio(t, { dir: base, pool, nodeNames, localRoot: directory, advertised });
       assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
       const headers = { authorization: `Bearer ${token}` };
       for (const kind of ['volumes', 'snapshots']) {
@@ -111,7 +111,7 @@ test('csi-sanity finds no failure where the controller talks straight to a vendo
     const own = { DIR: localRoot, CAPACITY: `${2 ** 40}`, JWKS, AUDIENCE: 'fairlead' };
     return (await startVendor(t, { env: own })).url;
   };
-  const trio = await startTrio(t, { dir: base, storage, nodeIds: ['sanity-node'], localRoot });
+  const trio = await startTrio(t, { dir: base, storage, nodeNames: ['sanity-node'], localRoot });
   // A storage that need not know its nodes knows of none that it does not exist.
   const leaveAside = 'should fail when the node does not exist';
   assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount', leaveAside });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
-import { devCluster, enroll, registerNodes, rootsOf } from '../../src/dev/dev.ts';
+import { devCluster, enroll, fetchKeys, registerNodes, rootsOf } from '../../src/dev/dev.ts';
 
 /** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
 export type Trio = {
@@ -13,7 +13,7 @@ export type Trio = {
   readonly nodes: readonly TrioNode[];
 };
 
-/** A node: its name, its endpoint, and the directory below which its volumes are staged and published. */
+/** A node: its id, its endpoint, and the directory below which its volumes are staged and published. */
 export type TrioNode = { readonly nodeId: string; readonly endpoint: string; readonly directory: string };
 
 /** Where everything is kept, what the pool is, and what the nodes and plugins say of themselves. */
@@ -22,7 +22,7 @@ export type TrioOptions = {
   readonly pool?: Readonly<Record<string, unknown>>;
   /** Starts a storage instead of the gateway, which knows the controller by these public keys; its address. */
   readonly storage?: (keysFile: string) => Promise<string>;
-  readonly nodeIds: readonly string[];
+  readonly nodeNames: readonly string[];
   /** Where the pool's files are on the nodes, when it is not the pool that says so. */
   readonly localRoot?: string;
   /** Where all nodes are; absent: nowhere in particular. */
@@ -33,7 +33,7 @@ export type TrioOptions = {
 
 /** Starts all of them and makes the nodes known; they end with the test. */
 export async function startTrio(t: TestContext, options: TrioOptions): Promise<Trio> {
-  const { dir, pool = {}, storage, nodeIds, localRoot = '', topology = {}, advertised = [] } = options;
+  const { dir, pool = {}, storage, nodeNames, localRoot = '', topology = {}, advertised = [] } = options;
   const children: Child[] = [];
   t.after(() => Promise.all(children.map(child => child.close())));
   const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
@@ -52,23 +52,25 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
   const cluster = { cluster: devCluster, 'key-file': keyFile };
   await start('controller', { ...plugin, ...cluster, endpoint: controller, gateway });
   const places = Object.entries(topology).map(([key, value]) => `${key.replace(/^.*\//, '')}=${value}`);
-  for (const nodeId of nodeIds) {
-    mkdirSync(join(dir, nodeId));
-    await start('node', {
+  const keys = storage
+    ? {}
+    : { 'gateway-keys-file': await fetchKeys(gateway, join(dir, 'gateway.jwks.json')) };
+  const nodes: TrioNode[] = [];
+  for (const name of nodeNames) {
+    mkdirSync(join(dir, name));
+    const { nodeId = '' } = await start('node', {
+      ...keys,
       ...plugin,
       ...(places.length > 0 && { topology: places.join() }),
-      endpoint: join(dir, `${nodeId}.sock`),
-      'node-id': nodeId,
-      'state-dir': join(dir, `${nodeId}-state`),
-      'kubelet-dir': join(dir, nodeId),
+      endpoint: join(dir, `${name}.sock`),
+      'node-id': name,
+      'state-dir': join(dir, `${name}-state`),
+      'kubelet-dir': join(dir, name),
       'local-roots': rootsOf({ pool }) || localRoot,
     });
+    nodes.push({ nodeId, endpoint: `unix://${join(dir, `${name}.sock`)}`, directory: join(dir, name) });
   }
+  const nodeIds = nodes.map(({ nodeId }) => nodeId);
   if (!storage) await registerNodes(gateway, keyFile, { nodeIds, topology });
-  const nodes = nodeIds.map(nodeId => ({
-    nodeId,
-    endpoint: `unix://${join(dir, `${nodeId}.sock`)}`,
-    directory: join(dir, nodeId),
-  }));
   return { controller: `unix://${controller}`, nodes };
 }

@@ -24,7 +24,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
     packages: ['yaml'],
   },
-  'node-agent': { ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'], packages: [] },
+  'node-agent': { ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'], packages: ['jose'] },
   gateway: {
     ours: ['src/lib', 'src/api', 'gateway'],
     packages: ['hono', '@hono/node-server', 'jose', 'pg', 'cockatiel', 'ajv', 'yaml', 'zod'],
@@ -173,6 +173,14 @@ test('what the node agent loads holds no thick package', () => {
   const loaded = filesLoadedBy('node-agent/main.ts');
   const found = [...loaded].filter(target => tooThick.has(target));
   assert.deepEqual(found, []);
+});
+
+test('the node agent loads no package but grpc-js before it needs it', () => {
+  const early = /^import (?!type )[^;]* from 'jose/m;
+  const faults = sources.filter(
+    file => file.startsWith('node-agent/') && early.test(readFileSync(file, 'utf8')),
+  );
+  assert.deepEqual(faults, []);
 });
 
 test('nothing that the node agent may ever load brings what Node.js loads late, such as fetch', async () => {

@@ -22,7 +22,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     mkdirSync(paths.staging);
     const before = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
     assert.match(before.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
-    assert.equal(before.nodeId, 'n1');
+    assert.match(before.nodeId, /^n1~[\w-]{43}$/);
     const volumeId = await mountVolume(before, 'data', paths);
     writeFileSync(join(paths.target, 'file'), 'still here');
     await before.end(signal);

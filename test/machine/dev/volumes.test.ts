@@ -116,10 +116,8 @@ test('controller and node report one plugin, a volume is where its node is', { s
   assert.deepEqual(types, ['CONTROLLER_SERVICE', ...constraints]);
 
   const [here, away] = ['here', 'away'].map(name => ({ segments: { [zone]: name } }));
-  assert.partialDeepStrictEqual(
-    (await node.node.NodeGetInfo({})).accessible_topology?.segments,
-    here?.segments,
-  );
+  const { node_id, accessible_topology: where } = await node.node.NodeGetInfo({});
+  assert.partialDeepStrictEqual(where?.segments, here?.segments);
   const askIn = (name: string, topology = here) =>
     controller.CreateVolume({
       ...create,
@@ -129,8 +127,8 @@ test('controller and node report one plugin, a volume is where its node is', { s
   const { volume } = await askIn('one');
   assert.equal(volume?.accessible_topology[0]?.segments[zone], 'here');
   const volume_id = volume?.volume_id ?? '';
-  await controller.ControllerPublishVolume({ volume_id, node_id: 'n1', volume_capability });
-  await controller.ControllerUnpublishVolume({ volume_id, node_id: 'n1' });
+  await controller.ControllerPublishVolume({ volume_id, node_id, volume_capability });
+  await controller.ControllerUnpublishVolume({ volume_id, node_id });
   await assert.rejects(askIn('one', away), { code: 'ALREADY_EXISTS' });
   await assert.rejects(askIn('two', away), { code: 'RESOURCE_EXHAUSTED' });
   const { available_capacity } = await controller.GetCapacity({ accessible_topology: away ?? null });

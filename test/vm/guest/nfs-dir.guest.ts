@@ -20,7 +20,7 @@ test('a volume of the dir backend goes over a real NFS server to two nodes, from
   mkdirSync(root);
   const nfs = { server: server.address, path: '/volumes' };
   const pool = { backend: 'dir', dir: root, capacity: '1Ti', nfs };
-  const shared = await startTrio(t, { dir, pool, nodeIds: ['n1', 'n2'] });
+  const shared = await startTrio(t, { dir, pool, nodeNames: ['n1', 'n2'] });
   const { controller } = connect(t, shared.controller);
   const { volume } = await controller.CreateVolume({
     name: 'shared',

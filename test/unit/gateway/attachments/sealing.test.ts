@@ -109,6 +109,16 @@ test('a node without a key gets no attachment with secrets, and nothing stays of
   assert.deepEqual(await attached(), []);
 });
 
+test('a node whose key is none gets no attachment with secrets', async t => {
+  const nodeId = toNodeId({ name: 'n1', key: 'A'.repeat(43) });
+  const { attach, attached } = await open(t, [nodeId]);
+  await assert.rejects(
+    attach(nodeId),
+    isProblemThat('FAILED_PRECONDITION', /^the key in the id of node "n1~A+" is none$/),
+  );
+  assert.deepEqual(await attached(), []);
+});
+
 test('a node without a key is attached where nothing is secret', async t => {
   const { attach } = await open(t, ['n1'], {});
   const { attachment } = await attach('n1');

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
+import * as fc from 'fast-check';
+import { createNode } from '../../../node-agent/node.ts';
+import { openGatewayKeys } from '../../../node-agent/state/gateway-keys.ts';
+import { openNodeKey } from '../../../node-agent/state/node-key.ts';
+import { mapByteLength, maxMapBytes, toNodeId } from '../../../src/api/ids.ts';
+import { asProblem } from '../../../src/api/problem.ts';
+import { addDirectory } from '../../fakes/host.ts';
+import { openFakeBench, startAgent } from '../../harness/node-agent-bench.ts';
+import { seed } from '../../harness/sample.ts';
+import { openSigningGateway } from './signing-gateway.ts';
+import { openIscsi, records } from './connectors/worlds.ts';
+
+const keysFile = '/bench/state/gateway.jwks.json';
+const volumeId = 'a.pvc-1';
+const secrets = {
+  'node.session.auth.username': 'canary-user',
+  'node.session.auth.password': 'canary-password',
+};
+
+const otherKey = `${'B'.repeat(42)}A`;
+
+type Context = Readonly<Record<string, string>>;
+
+/** A node before an iSCSI target that demands the password, its gateway, and another gateway whose key has the same name. */
+async function open(t: TestContext, addresses = ['192.0.2.7:3260']) {
+  const world = openIscsi(addresses);
+  const { host } = world;
+  world.demands.text = 'password = canary-password';
+  for (const name of ['stage', 'state']) addDirectory(host.state, `/bench/${name}`);
+  const gateway = await openSigningGateway(t);
+  const trustIn = (keys: string): void => void host.state.texts.set(keysFile, keys);
+  host.state.paths.set(keysFile, 'file');
+  trustIn(gateway.keys);
+  const key = await openNodeKey('/bench/state/node-key.json', host, true);
+  const nodeId = toNodeId({ name: 'n1', key: key?.publicKey ?? '' });
+  const agent = await startAgent({ ...openFakeBench(), host });
+  const gatewayKeys = await openGatewayKeys(keysFile, host);
+  const trusting = { ...agent, trust: { ...agent.trust, gatewayKeys } };
+  const node = createNode(trusting, { nodeId, key, maxVolumes: 0, topology: async () => ({}) });
+  const call = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
+  const request = { volume_id: volumeId, staging_target_path: '/bench/stage/v', volume_context: {} };
+  const volume_capability = {
+    access_type: 'block',
+    block: {},
+    mount: null,
+    access_mode: { mode: 'SINGLE_NODE_WRITER' },
+  };
+  const base = { ...request, volume_capability, secrets: {} };
+  const attachment = world.attach('v');
+  return {
+    host,
+    gateway,
+    trustIn,
+    nodeId,
+    attachment,
+    stage: (publish_context: Context, changed: object = {}) =>
+      node['NodeStageVolume']?.({ ...base, publish_context, ...changed } as never, call),
+    unstage: () => node['NodeUnstageVolume']?.(request as never, call),
+    attach: (made: object = {}) => gateway.attach(attachment, { volumeId, nodeId, secrets, ...made }),
+    /** All that the agent has done to its machine so far. */
+    traces: () => JSON.stringify([host.lines, [...host.state.texts.keys()], agent.records.all()]),
+    records: agent.records,
+  };
+}
+
+test('a sealed attachment is opened for the connector, and what was sealed is in no record, log or error', async t => {
+  const { host, stage, unstage, attach, records: kept } = await open(t);
+  await stage(await attach());
+  assert.match(host.get(`${records}/192.0.2.7,3260`) ?? '', /password = canary-password/);
+  const recorded = [...host.state.texts.values(), ...host.lines, inspect(kept.all(), { depth: 9 })].join(
+    '\n',
+  );
+  assert.doesNotMatch(recorded, /canary|sealed|signature/);
+  await unstage();
+});
+
+test('secrets that a target does not accept are in no error', async t => {
+  const { stage, attach } = await open(t);
+  const wrong = { ...secrets, 'node.session.auth.password': 'canary-wrong' };
+  const error: unknown = await stage(await attach({ secrets: wrong }))?.catch((thrown: unknown) => thrown);
+  assert.equal(asProblem(error).code, 'UNAUTHENTICATED');
+  assert.doesNotMatch(inspect(error, { depth: 9 }), /canary/);
+});
+
+type World = Awaited<ReturnType<typeof open>>;
+type Row = readonly [what: string, make: (world: World, t: TestContext) => Promise<Context>, says: RegExp];
+
+const rows: readonly Row[] = [
+  ['has no signature', async ({ attach }) => without(await attach(), 'signature'), /is not signed, and this/],
+  [
+    'another gateway signed',
+    async ({ attachment, nodeId }, t) =>
+      (await openSigningGateway(t)).attach(attachment, { volumeId, nodeId, secrets }),
+    /is signed with a key that is not in --gateway-keys-file$/,
+  ],
+  [
+    'has another portal than was signed',
+    async ({ attach }) => ({ ...(await attach()), portals: '192.0.2.8:3260' }),
+    /is not what its gateway signed: it was changed, or signed with another key$/,
+  ],
+  [
+    'has an attachment id that is newer than was signed',
+    async ({ attach }) => ({ ...(await attach()), attachmentId: (await attach())['attachmentId'] ?? '' }),
+    /is not what its gateway signed/,
+  ],
+  [
+    'has no longer all fields that were signed',
+    async ({ attach }) => without(await attach(), 'sealed'),
+    /is not what its gateway signed/,
+  ],
+  [
+    'is of another volume',
+    ({ attach }) => attach({ volumeId: 'a.pvc-2' }),
+    /is of another volume than "a.pvc-1"$/,
+  ],
+  [
+    'is for another node',
+    ({ attach }) => attach({ nodeId: toNodeId({ name: 'n1', key: otherKey }) }),
+    /is for another node than "n1~[\w-]{43}"$/,
+  ],
+  [
+    'is sealed to another key',
+    async ({ attachment, nodeId, gateway }) => {
+      const other = toNodeId({ name: 'n1', key: otherKey });
+      const { sealed = '' } = await gateway.attach(attachment, { volumeId, nodeId: other, secrets });
+      return gateway.attach({ ...attachment, sealed }, { volumeId, nodeId });
+    },
+    /is sealed to another key than that of this node, or was changed$/,
+  ],
+];
+
+function joined(...keySets: readonly string[]): string {
+  return JSON.stringify({ keys: keySets.flatMap(text => (JSON.parse(text) as { keys: unknown[] }).keys) });
+}
+
+function without(context: Context, field: string): Context {
+  return Object.fromEntries(Object.entries(context).filter(([key]) => key !== field));
+}
+
+for (const [what, make, says] of rows)
+  test(`an attachment that ${what} is FAILED_PRECONDITION, and nothing is touched`, async t => {
+    const world = await open(t);
+    const context = await make(world, t);
+    const before = world.traces();
+    await assert.rejects(async () => world.stage(context), { code: 'FAILED_PRECONDITION', detail: says });
+    assert.equal(world.traces(), before);
+  });
+
+test('an attachment that is older than one that was used is FAILED_PRECONDITION, staged or not', async t => {
+  const { stage, unstage, attach, traces } = await open(t);
+  const old = await attach({ atMs: Date.now() - 60_000 });
+  const refused = {
+    code: 'FAILED_PRECONDITION',
+    detail: /is an old one of volume "a.pvc-1", after which came/,
+  };
+  await stage(old);
+  await unstage();
+  const next = await attach();
+  await stage(next);
+  const before = traces();
+  await assert.rejects(async () => stage(old), refused);
+  assert.equal(traces(), before);
+  await stage(next);
+  await unstage();
+  await assert.rejects(async () => stage(old), refused);
+  await stage(next);
+  await unstage();
+});
+
+test('of 1,000 changes of a bit in a publish context none is accepted', async t => {
+  const { stage, attach, traces } = await open(t);
+  const context = await attach();
+  const texts = Object.entries(context).flatMap(([key, value]) => [key, value]);
+  const before = traces();
+  const place = fc
+    .nat(texts.length - 1)
+    .chain(index => fc.tuple(fc.constant(index), fc.nat(8 * Buffer.byteLength(texts[index] ?? '') - 1)));
+  const isRefused = fc.asyncProperty(place, async ([index, bit]) => {
+    const bytes = Buffer.from(texts[index] ?? '');
+    bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+    const changed = texts.with(index, bytes.toString('latin1'));
+    const entries = Object.entries(context).map((_, at) => [changed[2 * at], changed[2 * at + 1]]);
+    await assert.rejects(async () => stage(Object.fromEntries(entries) as Context), {
+      code: 'FAILED_PRECONDITION',
+    });
+  });
+  await fc.assert(isRefused, { numRuns: 1_000, seed });
+  assert.equal(traces(), before);
+});
+
+test('keys that are added to the file, or taken out of it, count from the next attachment on', async t => {
+  const { stage, unstage, attach, attachment, nodeId, trustIn, gateway } = await open(t);
+  const next = await openSigningGateway(t);
+  const [former, newer] = [await attach(), await next.attach(attachment, { volumeId, nodeId, secrets })];
+  trustIn(joined(gateway.keys, next.keys));
+  for (const context of [former, newer]) {
+    await stage(context);
+    await unstage();
+  }
+  trustIn(next.keys);
+  await assert.rejects(async () => stage(former), { code: 'FAILED_PRECONDITION' });
+  trustIn('no longer');
+  await assert.rejects(async () => stage(newer), { code: 'UNAVAILABLE' });
+});
+
+test('an attachment with 16 portals, four secrets and the longest ids fits into a publish context', async t => {
+  const portals = Array.from(
+    { length: 16 },
+    (_, index) => `[2001:db8:1111:2222:3333:4444:5555:${6600 + index}]:3260`,
+  );
+  const { gateway, attachment, nodeId } = await open(t, portals);
+  const key = nodeId.slice(-43);
+  const all = ['username', 'password', 'username_in', 'password_in'].map(name => [
+    `node.session.auth.${name}`,
+    'x'.repeat(255),
+  ]);
+  const longest = {
+    ...attachment,
+    portals,
+    target: `iqn.2003-01.org.example:${'t'.repeat(199)}`,
+    serial: 's'.repeat(255),
+  };
+  const context = await gateway.attach(longest, {
+    volumeId: `a.${'v'.repeat(126)}`,
+    nodeId: toNodeId({ name: 'n'.repeat(148), key }),
+    secrets: Object.fromEntries(all) as Record<string, string>,
+  });
+  assert.ok(mapByteLength(context) <= maxMapBytes, `${mapByteLength(context)} bytes`);
+});
+
+test('a node keeps its key, gets none while it has volumes without one, and does not start with a damaged one', async t => {
+  const { host, nodeId } = await open(t);
+  const path = '/bench/state/node-key.json';
+  assert.equal((await openNodeKey(path, host, false))?.publicKey, nodeId.slice(-43));
+  assert.equal(await openNodeKey('/bench/state/other.json', host, false), undefined);
+  host.state.texts.set(path, '{"kty":"OKP"}');
+  await assert.rejects(openNodeKey(path, host, true), /holds no key of a node/);
+});
