@@ -20,14 +20,21 @@ export type Found = {
   readonly endBytes?: number | undefined;
 };
 
+/** What `probe` saw on a device. */
+export type Probed = Awaited<ReturnType<typeof probe>>;
+
 /**
- * Finds the filesystem on a volume's device, and makes one only on a device that is proved blank. The mark is on disk before
+ * Finds the filesystem on a volume's device, which may be being probed already, and makes one only on a device that is proved blank. The mark is on disk before
  * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
  */
-export async function ensureFilesystem(volume: DeviceVolume, device: Device): Promise<Found> {
+export async function ensureFilesystem(
+  volume: DeviceVolume,
+  device: Device,
+  probing: Promise<Probed> = probe(device, volume.agent.host),
+): Promise<Found> {
   const { agent, record } = volume;
   const wanted = readFilesystem(record.capability);
-  const found = await probe(device, agent.host);
+  const found = await probing;
   if (found === undefined) {
     const filesystem = wanted ?? agent.defaultFilesystem;
     await make(volume, device, filesystem);
@@ -45,7 +52,7 @@ export async function ensureFilesystem(volume: DeviceVolume, device: Device): Pr
 }
 
 /** What a device holds by blkid, a filesystem or another format by its name; undefined when blkid sees nothing. */
-async function probe(device: Device, host: Host) {
+export async function probe(device: Device, host: Host) {
   const line = { command: 'blkid', args: ['-p', '-o', 'export', '--', device.path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return readProbe(result.stdout);

@@ -47,10 +47,14 @@ export function deviceMembers(volume: DeviceVolume) {
 }
 
 /**
- * Connects a volume's device, with the secrets of the call that asks, and notes which use of its device number this is.
- * FAILED_PRECONDITION while it is connected as a device that is not the volume any more.
+ * Connects a volume's device, with the secrets of the call that asks, and notes which use of its device number this is; what
+ * `meanwhile` begins runs beside that. FAILED_PRECONDITION while it is connected as a device that is not the volume any more.
  */
-export function connectDevice(volume: DeviceVolume, secrets: Secrets = {}): Promise<Device> {
+export function connectDevice(
+  volume: DeviceVolume,
+  secrets: Secrets = {},
+  meanwhile?: (device: Device) => void,
+): Promise<Device> {
   const { agent, record, connector } = volume;
   const { host, records } = agent;
   const { attachment, volumeId } = record;
@@ -61,6 +65,7 @@ export function connectDevice(volume: DeviceVolume, secrets: Secrets = {}): Prom
         `volume "${volumeId}" is connected as "${earlier.path}", whose file was replaced or deleted; unpublish and unstage it first`,
       );
     const device = await connector.connect(attachment, host, secrets);
+    meanwhile?.(device);
     const diskseq = await readDiskseq(device.number, host);
     if (diskseq === undefined) return device;
     const { path, number } = device;

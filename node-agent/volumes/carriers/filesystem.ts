@@ -2,7 +2,7 @@ import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Device } from '../../connector.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
-import { ensureFilesystem } from '../../format/format.ts';
+import { ensureFilesystem, probe, type Probed } from '../../format/format.ts';
 import {
   fitMounted,
   fitUnmounted,
@@ -29,15 +29,20 @@ import { mountedMembers } from './mounted.ts';
 
 /** A filesystem on a device: proved blank before it is made, checked and grown before and after it is mounted. */
 export function createFilesystem(volume: DeviceVolume): Carrier {
-  const { record } = volume;
+  const { agent, record } = volume;
   const members = deviceMembers(volume);
   return {
     ...mountedMembers(record, members.judge),
     ...members,
     requireUsable: () => requireFilesystemUsable(record),
     async connect(secrets) {
-      const device = await connectDevice(volume, secrets);
-      return { device, prepare: () => prepare(volume, device) };
+      const probing = Promise.withResolvers<Probed>();
+      // While it is checked whose the device is; should that fail, what was seen is of no use to anybody.
+      probing.promise.catch(() => {});
+      const device = await connectDevice(volume, secrets, connected =>
+        probing.resolve(probe(connected, agent.host)),
+      );
+      return { device, prepare: () => prepare({ ...volume, device }, probing.promise) };
     },
     async finish({ type }, secrets) {
       const device = await connectDevice(volume, secrets);
@@ -57,11 +62,14 @@ export function createFilesystem(volume: DeviceVolume): Carrier {
 }
 
 /** Makes the filesystem where there is none, checks and grows one that is there; returns what mounts it. */
-async function prepare(volume: DeviceVolume, device: Device): Promise<() => Promise<void>> {
-  const { agent, record } = volume;
-  const found = await inPhase(agent, 'format', () => ensureFilesystem(volume, device));
+async function prepare(
+  volume: DeviceVolume & { readonly device: Device },
+  probing: Promise<Probed>,
+): Promise<() => Promise<void>> {
+  const { agent, record, device } = volume;
+  const found = await inPhase(agent, 'format', () => ensureFilesystem(volume, device, probing));
   requireFlags(record.capability.mountFlags ?? [], found.filesystem);
-  const all = { ...volume, device, found };
+  const all = { ...volume, found };
   await inPhase(agent, 'fit', () => fitUnmounted(all));
   return async () => {
     await inPhase(agent, 'mount', () => mountProved(all)).catch(error => explainUnfinished(volume, error));
