@@ -29,22 +29,23 @@ export const loop: DeviceConnector<'loop'> = {
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const { path } = attachment;
   const before = await namesWithFile(host);
-  const name = await attach(attachment, host);
+  const areOthers = before.length > 0;
+  const name = await attach(attachment, areOthers, host);
   // What a link led to may have had a device before, which is its owner's.
   const isNew = !before.includes(name);
   await requireNoLink(path, { name, isNew }, host);
-  if (!isNew) onlyDisk(await devicesOf(path, host), path);
+  const after = areOthers ? [] : await namesWithFile(host);
+  if (!isNew || after.length > 1) onlyDisk(await devicesOf(path, host), path);
   const device = await fitDisk(name, { attachment, identity: path, rescan }, host);
   if (isNew) await setProof(device.number, path, host);
   return device;
 }
 
-/** Returns the name of the loop device that the file has, by its inode, or else gets. */
-async function attach({ path, readonly }: LoopAttachment, host: Host): Promise<string> {
-  const line = {
-    command: 'losetup',
-    args: ['--find', '--show', '--nooverlap', ...(readonly ? ['--read-only'] : []), '--', path],
-  };
+/** Returns the name of the loop device that the file has, by its inode, or else gets; `areOthers` says that one may have it. */
+async function attach({ path, readonly }: LoopAttachment, areOthers: boolean, host: Host): Promise<string> {
+  // To find the file's own device losetup looks at every one that there is, with or without a file.
+  const how = [...(areOthers ? ['--nooverlap'] : []), ...(readonly ? ['--read-only'] : [])];
+  const line = { command: 'losetup', args: ['--find', '--show', ...how, '--', path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return basename(result.stdout.trim());
   // One that is there and fits is given back; one that does not is told of as it is.
@@ -73,9 +74,10 @@ async function requireNoLink(
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  const names = await devicesOf(path, host);
+  const all = await namesWithFile(host);
+  const names = await devicesOf(path, host, all);
   const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
-  const left = await keepWhere(await namesWithFile(host), isDeleted);
+  const left = await keepWhere(all, isDeleted);
   for (const name of new Set([...names, ...left])) await detach(name, host);
 }
 
@@ -142,10 +144,10 @@ async function readProof(device: string, host: Host) {
   return { diskseq, path: holds ? proof.path : undefined };
 }
 
-/** The loop devices that have this very file, by its device and inode. */
-async function devicesOf(path: string, host: Host): Promise<readonly string[]> {
+/** The loop devices that have this very file, by its device and inode, of `all` that have one. */
+async function devicesOf(path: string, host: Host, all?: readonly string[]): Promise<readonly string[]> {
   const read = async (name: string) => ({ name, ...(await readProof(`/sys/block/${name}`, host)) });
-  const devices = await Promise.all((await namesWithFile(host)).map(read));
+  const devices = await Promise.all((all ?? (await namesWithFile(host))).map(read));
   const proved = devices.filter(device => device.path === path);
   const newest = Math.max(...proved.map(({ diskseq }) => diskseq));
   // Of the others an older one has another file: the proof was that of the file's only device.

@@ -66,8 +66,8 @@ function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> 
   const backing = args.at(-1) ?? '';
   const readonly = args.includes('--read-only');
   if (!state.images.has(backing)) return 1;
-  const known = [...state.loops].find(([, loop]) => loop.backing === backing);
-  if (known?.[1].readonly && !readonly) return 1;
+  const known = args.includes('--nooverlap') && [...state.loops].find(([, loop]) => loop.backing === backing);
+  if (known && known[1].readonly && !readonly) return 1;
   if (known) {
     known[1].isLeaving = false;
     return { stdout: `/dev/loop${known[0]}\n` };

@@ -109,6 +109,28 @@ test('loop takes a device that its file got beside its own, too', real, async t 
   assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
 });
 
+test('loop has losetup look for a device of the file only where one may have it', async () => {
+  const { host, makeImage } = openFakeBench();
+  const found: boolean[] = [];
+  const run: typeof host.run = (command, args, options) => {
+    if (args.includes('--find')) found.push(args.includes('--nooverlap'));
+    return host.run(command, args, options);
+  };
+  for (const name of ['first', 'second'])
+    await loop.connect(attachmentTo(makeImage(name, { sizeBytes: 1024 * 1024 }), 1), { ...host, run });
+  assert.deepEqual(found, [false, true]);
+});
+
+test('loop refuses a file that gets a second device while it gets its first', async () => {
+  const { host, makeImage } = openFakeBench();
+  const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
+  const run: typeof host.run = async (command, args, options) => {
+    if (args.includes('--find')) await host.run('losetup', ['--find', '--', attachment.path]);
+    return host.run(command, args, options);
+  };
+  await assert.rejects(loop.connect(attachment, { ...host, run }), { code: 'FAILED_PRECONDITION' });
+});
+
 test('loop asks for no list of devices where all others are older, or proved to be others', async () => {
   const { host, makeImage } = openFakeBench();
   const [first = '', own = '', younger = ''] = ['first', 'own', 'younger'].map(name =>
