@@ -267,6 +267,8 @@ export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
   readonly settings: Settings;
   /** How many calls it takes at a time at the most, where its settings say so. */
   mostAtOnce?(settings: z.output<Settings>): number;
+  /** What this machine lacks for such a pool, one line each; changes nothing, and a pool that is open goes on. */
+  check?(settings: z.output<Settings>, pool: PoolContext): Promise<readonly string[]>;
   /**
    * Opens the backend, or throws one line that says what is wrong with the machine or the settings. UNAVAILABLE: it
    * cannot be opened now, and is tried again.

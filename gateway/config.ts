@@ -81,6 +81,12 @@ export const gatewaySettings = {
     default: '15s',
   },
   'otlp-endpoint': otlpEndpointSetting,
+  check: {
+    doc: 'says what is wrong with the settings and the configuration, and what this machine lacks for each pool; starts and changes nothing',
+    parse: choice('true', 'false'),
+    default: 'false',
+    isSwitch: true,
+  },
   'log-level': logLevelSetting,
 } as const;
 

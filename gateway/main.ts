@@ -16,7 +16,7 @@ import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/plugins.ts';
 import { createGateway } from './gateway.ts';
-import { openCertificate, type Certificate } from './http/certificate.ts';
+import { findCertificate, type Certificate } from './http/certificate.ts';
 import {
   leaveUnread,
   limitConnections,
@@ -143,16 +143,6 @@ async function tryPools(
   const requireOwned = (pool: Pool): Promise<void> => requireOwnable(pool, adopted);
   const tried = await openConfiguration(path, { ...options, log: silentLog, requireOwned });
   await tried.close();
-}
-
-function findCertificate(
-  { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-client-ca-file': clientCa }: GatewayConfig,
-  log: Log,
-): Certificate | undefined {
-  if (cert !== undefined && key !== undefined) return openCertificate({ cert, key, clientCa }, log);
-  if (clientCa !== undefined) throw new Error('--tls-client-ca-file needs --tls-cert-file');
-  if (cert === key) return undefined;
-  throw new Error('--tls-cert-file and --tls-key-file need each other');
 }
 
 async function listen(

@@ -4,7 +4,7 @@ import { join, posix } from 'node:path';
 import { z } from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
-import { requireWritableDirectory } from '../../src/lib/directories.ts';
+import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import { exec } from '../../src/lib/exec.ts';
 import { isAtOrBelow, originOf, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
@@ -25,6 +25,8 @@ import {
   vacateTimeoutMs,
 } from './local/files.ts';
 import { isAnothers, mark, requireMadeFor, requireNotAnothers, unmark } from './local/marks.ts';
+
+const poolDirectory = 'the directory';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
@@ -54,13 +56,17 @@ const removeTimeoutMs = 120_000;
 type Settings = z.output<typeof settings>;
 
 /** Volumes as directories, which many nodes write at once: bound on this machine, or over NFS. */
-export const dir: BackendPlugin<typeof settings> = { settings, open: openDirectories };
+export const dir: BackendPlugin<typeof settings> = {
+  settings,
+  check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
+  open: openDirectories,
+};
 
 async function openDirectories({ dir: directory, nfs, capacity }: Settings): Promise<Backend> {
   const protocol = nfs ? 'nfs' : 'bind';
-  const root = await requireWritableDirectory(directory, 'the directory');
+  const root = await requireWritableDirectory(directory, poolDirectory);
   // What lies on a server may have several gateways: nothing is there but the volumes themselves.
-  const release = nfs ? undefined : await lockDirectory(root, 'the directory', vacateTimeoutMs);
+  const release = nfs ? undefined : await lockDirectory(root, poolDirectory, vacateTimeoutMs);
   // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
   void emptyTrash(root, () => true).catch(() => {});
   const place = openPlace(root);
@@ -235,7 +241,7 @@ async function healthOf(
   { id, nonce }: VolumeRef,
 ): Promise<readonly HealthEntry[]> {
   try {
-    requireNotAnothers(path, nonce, 'the directory');
+    requireNotAnothers(path, nonce, poolDirectory);
     if (!(await lstat(path)).isDirectory()) {
       const message = `"${path}" of volume "${id}" is not a directory`;
       return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];

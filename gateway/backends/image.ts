@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
 import { asProblem } from '../../src/api/problem.ts';
-import { requireWritableDirectory } from '../../src/lib/directories.ts';
+import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import type { AttachedVolume, Backend, BackendPlugin } from '../backend.ts';
@@ -28,11 +28,19 @@ const settings = z.strictObject({
     .describe('how nodes on other machines reach the volumes; without it they are for this machine alone'),
 });
 
+const what = 'the image directory';
+const loopAlone = { protocol: 'loop' } as const;
+
 /** Volumes as sparse files in a directory of this machine, used there through loop devices, or exported to others. */
 export const image: BackendPlugin<typeof settings> = {
   settings,
-  async open({ dir, capacity, export: chosen = { protocol: 'loop' } }, { log }) {
-    const what = 'the image directory';
+  async check({ dir, export: chosen = loopAlone }) {
+    // Nothing is derived from the key by what looks only.
+    const context = { root: dir, log: silentLog, poolKey: async () => new Uint8Array(32) };
+    const lacks = (await (await openExport(chosen, context)).check?.()) ?? [];
+    return [...(await directoryFaults(dir, what)), ...lacks.map(lack => `export: ${lack}`)];
+  },
+  async open({ dir, capacity, export: chosen = loopAlone }, { log }) {
     const root = await requireWritableDirectory(dir, what);
     const release = await lockDirectory(root, what, vacateTimeoutMs);
     try {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import type { Log } from '../../src/lib/log.ts';
+import type { GatewayConfig } from '../config.ts';
 
 /** A certificate with its key, and how a server gets the one that is in the files later. */
 export type Certificate = ReturnType<typeof openCertificate>;
@@ -12,6 +13,21 @@ export type CertificateFiles = {
   readonly key: string;
   readonly clientCa?: string | undefined;
 };
+
+/** The certificate that the settings name; undefined for plain HTTP. Throws what is wrong with them or with the files. */
+export function findCertificate(
+  {
+    'tls-cert-file': cert,
+    'tls-key-file': key,
+    'tls-client-ca-file': clientCa,
+  }: Pick<GatewayConfig, 'tls-cert-file' | 'tls-key-file' | 'tls-client-ca-file'>,
+  log: Log,
+): Certificate | undefined {
+  if (cert !== undefined && key !== undefined) return openCertificate({ cert, key, clientCa }, log);
+  if (clientCa !== undefined) throw new Error('--tls-client-ca-file needs --tls-cert-file');
+  if (cert === key) return undefined;
+  throw new Error('--tls-cert-file and --tls-key-file need each other');
+}
 
 /** Reads the PEM files, or throws. */
 export function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {

@@ -10,7 +10,14 @@ export const commands: Commands = {
     async load() {
       const { gatewaySettings: settings } = await import('../../gateway/config.ts');
       const { startGateway: start } = await import('../../gateway/main.ts');
-      return program('gateway', { settings, start });
+      const served = program('gateway', { settings, start });
+      return {
+        ...served,
+        async run(config: SettingsOf<typeof settings>, io) {
+          if (config.check !== 'true') return served.run(config as never, io);
+          return (await import('../../gateway/configuration/check.ts')).checkGateway(config, io);
+        },
+      };
     },
   },
   controller: {

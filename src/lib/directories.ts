@@ -41,3 +41,11 @@ export async function requireWritableDirectory(path: string, what: string): Prom
     throw new Error(`cannot use ${what} "${path}": ${reasons[code ?? ''] ?? message}`, { cause: error });
   }
 }
+
+/** Why the directory cannot be written, in one line; none when it can. */
+export function directoryFaults(path: string, what: string): Promise<readonly string[]> {
+  return requireWritableDirectory(path, what).then(
+    () => [],
+    ({ message }: Error) => [message],
+  );
+}
