@@ -1,5 +1,4 @@
 import type { Context, Handler as Route } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
 import {
   maxBodyBytes,
@@ -8,7 +7,7 @@ import {
   type Output,
   type Request,
 } from '../../src/api/operations.ts';
-import { asProblem, invalidProblem } from '../../src/api/problem.ts';
+import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { requireNodeId } from '../attachments/nodes.ts';
@@ -17,6 +16,7 @@ import type { Cluster } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
+import { limitBody, readQuery, readText, readWaitMs, requireEncoded } from './read.ts';
 import { logRequest, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -43,9 +43,6 @@ export type HandleOptions = {
   readonly mostWaitMs?: number | undefined;
 };
 
-const maxWaitS = 60;
-const defaultWaitS = 30;
-
 /**
  * The route of an operation: reads the path, the query and the body by the row's schemas, waits for as long as the
  * caller prefers where the row has 202, and answers with the status that the row has for the outcome.
@@ -70,12 +67,6 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
   };
 }
 
-/** How long the caller waits for the outcome (RFC 7240, "wait"), in milliseconds. */
-export function readWaitMs(prefer: string | undefined): number {
-  const seconds = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(prefer ?? '')?.[1];
-  return Math.min(seconds === undefined ? defaultWaitS : Number(seconds), maxWaitS) * 1_000;
-}
-
 async function readRequest(c: Context<Env>, { query, body }: Operation, turns: Turns): Promise<object> {
   requireEncoded(c.req.url);
   const ids = c.req.param();
@@ -86,30 +77,6 @@ async function readRequest(c: Context<Env>, { query, body }: Operation, turns: T
     ...(body && { body: await readBody(c, body, turns) }),
   };
 }
-
-/** The query's parameters, each of which may be there once: else a proxy may read another one than we do. */
-function readQuery(c: Context<Env>): Readonly<Record<string, string>> {
-  const twice = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
-  if (twice) throw invalidProblem(`query: "${twice[0]}" is there ${twice[1].length} times`);
-  return c.req.query();
-}
-
-/** Ids and values that cannot be decoded would be taken as they are written. */
-function requireEncoded(url: string): void {
-  if (!url.includes('%')) return;
-  try {
-    decodeURIComponent(url);
-  } catch (error) {
-    throw invalidProblem('the URL has what is not percent-encoded UTF-8', error);
-  }
-}
-
-const limitBody = bodyLimit({
-  maxSize: maxBodyBytes,
-  onError: () => {
-    throw invalidProblem(`body: more than ${maxBodyBytes} bytes`);
-  },
-});
 
 async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promise<unknown> {
   const { headers } = c.req.raw;
@@ -125,19 +92,6 @@ async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promi
   const text = await readText(c);
   if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');
   return turns.work(tenant, readLong(schema, text));
-}
-
-/** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-async function readText(c: Context<Env>): Promise<string> {
-  try {
-    return utf8.decode(await c.req.arrayBuffer());
-  } catch (error) {
-    throw (error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-      ? invalidProblem('body: not UTF-8', error)
-      : error;
-  }
 }
 
 function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {

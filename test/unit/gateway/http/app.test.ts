@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import type { LogFields } from '../../../../src/lib/log.ts';
 import { test } from 'node:test';
-import { readWaitMs } from '../../../../gateway/http/handle.ts';
+import { readWaitMs } from '../../../../gateway/http/read.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { features } from '../../../../src/api/storage.ts';
 import {

@@ -1,0 +1,52 @@
+import type { Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { maxBodyBytes } from '../../src/api/operations.ts';
+import { invalidProblem } from '../../src/api/problem.ts';
+
+const maxWaitS = 60;
+const defaultWaitS = 30;
+
+/** How long the caller waits for the outcome (RFC 7240, "wait"), in milliseconds. */
+export function readWaitMs(prefer: string | undefined): number {
+  const seconds = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(prefer ?? '')?.[1];
+  return Math.min(seconds === undefined ? defaultWaitS : Number(seconds), maxWaitS) * 1_000;
+}
+
+/** The query's parameters, each of which may be there once: else a proxy may read another one than we do. */
+export function readQuery(c: Context): Readonly<Record<string, string>> {
+  const twice = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
+  if (twice) throw invalidProblem(`query: "${twice[0]}" is there ${twice[1].length} times`);
+  return c.req.query();
+}
+
+/** Ids and values that cannot be decoded would be taken as they are written. */
+export function requireEncoded(url: string): void {
+  if (!url.includes('%')) return;
+  try {
+    decodeURIComponent(url);
+  } catch (error) {
+    throw invalidProblem('the URL has what is not percent-encoded UTF-8', error);
+  }
+}
+
+/** INVALID_ARGUMENT for a body that is too long. */
+export const limitBody = bodyLimit({
+  maxSize: maxBodyBytes,
+  onError: () => {
+    throw invalidProblem(`body: more than ${maxBodyBytes} bytes`);
+  },
+});
+
+/** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The body as text; INVALID_ARGUMENT. */
+export async function readText(c: Context): Promise<string> {
+  try {
+    return utf8.decode(await c.req.arrayBuffer());
+  } catch (error) {
+    throw (error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+      ? invalidProblem('body: not UTF-8', error)
+      : error;
+  }
+}
