@@ -20,6 +20,8 @@ export const textPattern = new RegExp(`^[^${nul}]*$`);
 export const nodeIdPattern = new RegExp(`^[^\\u0000-${lastControls}]+$`);
 /** What an id looks like, but for its length: a cluster's name, a dot, and a plain name. */
 export const idPattern = `${clusterPattern.source.slice(0, -1)}\\.${plainPattern.source.slice(1)}`;
+/** An id at a vendor, of at most 128 bytes: any that stands in a path as it is. */
+export const vendorIdPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/;
 const idExpression = new RegExp(idPattern);
 
 /** True for a cluster's name: lower-case letters, digits and inner dashes, at most 32 bytes. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clusterPattern, idPattern, maxIdBytes } from './ids.ts';
+import { clusterPattern, idPattern, maxIdBytes, vendorIdPattern } from './ids.ts';
 import { nodeId } from './node.ts';
 import { allOperations, problemsOf, vendorOperations, type NamedOperation } from './operations.ts';
 import { problemTable, toDocument, tooManyRequests, Problem, type ProblemCode } from './problem.ts';
@@ -10,7 +10,7 @@ export type OpenApiNode = { readonly [key: string]: unknown };
 const idSchema = { type: 'string', maxLength: maxIdBytes, pattern: idPattern, examples: ['east.pvc-1'] };
 const clusterSchema = { type: 'string', maxLength: 32, pattern: clusterPattern.source, examples: ['west'] };
 /** The gateway names what it makes at a vendor; a vendor takes any id that stands in a path as it is. */
-const vendorIdSchema = { ...idSchema, pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]*$' };
+const vendorIdSchema = { ...idSchema, pattern: vendorIdPattern.source };
 const { $schema: _, ...nodeIdSchema } = z.toJSONSchema(nodeId);
 
 const prefer: OpenApiNode = {

@@ -1,11 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Problem } from '../../../examples/vendor-hono/problem.ts';
-import { createVendor, type Answer } from '../../../examples/vendor-hono/vendor.ts';
-import { vendorDocument } from '../../../src/api/openapi.ts';
+import {
+  createVendor,
+  Problem,
+  type Answer,
+  type Offer,
+  type Volume,
+} from '../../../../gateway/vendor/vendor.ts';
 
 const volume = '/v1/volumes/east.pvc-1';
 const capabilities = [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }];
+const offer: Offer = {
+  version: '1',
+  features: [],
+  accessModes: ['SINGLE_NODE_WRITER'],
+  accessTypes: ['mount'],
+};
+const made: Volume = {
+  id: 'east.pvc-1',
+  name: 'pvc-1',
+  state: 'ready',
+  sizeBytes: 1,
+  parameters: {},
+  context: {},
+  attachments: [],
+  createdAt: new Date(0).toISOString(),
+};
+type Created = Answer<'createVolume'>;
 
 test('slow work that fails is begun once, however often it is asked for, until somebody knows how it ended', async () => {
   const { ask, starts, end } = openSlow();
@@ -19,31 +40,31 @@ test('slow work that fails is begun once, however often it is asked for, until s
 test('slow work of which nobody learned that it is done is not done again', async () => {
   const { ask, starts, end } = openSlow();
   assert.equal(await ask('PUT', 0), 202);
-  end([201, {}]);
+  end([201, made]);
   assert.deepEqual([await ask('PUT', 9), starts.length], [201, 1]);
 });
 
 test('how slow work ended is forgotten once another request has changed the resource', async () => {
   const { ask, starts, end } = openSlow();
   assert.equal(await ask('PUT', 0), 202);
-  end([201, {}]);
+  end([201, made]);
   assert.equal(await ask('DELETE', 9), 204);
   assert.deepEqual([await ask('PUT', 0), starts.length], [202, 2]);
 });
 
 /** A vendor whose volumes take until `end` to be created; it asks for one, and waits so many seconds. */
 function openSlow() {
-  const starts: PromiseWithResolvers<Answer>[] = [];
-  const createVolume = (): Promise<Answer> => {
-    const started = Promise.withResolvers<Answer>();
+  const starts: PromiseWithResolvers<Created>[] = [];
+  const createVolume = (): Promise<Created> => {
+    const started = Promise.withResolvers<Created>();
     starts.push(started);
     return started.promise;
   };
-  const operations = { createVolume, deleteVolume: (): Answer => [204] };
-  const { request } = createVendor(operations, vendorDocument('1'), async () => {});
+  const operations = { createVolume, deleteVolume: (): Answer<'deleteVolume'> => [204] };
+  const { request } = createVendor({ capabilities: offer, operations, authenticate: async () => {} });
   return {
     starts,
-    end(how: Answer | Problem): void {
+    end(how: Created | Problem): void {
       if (how instanceof Problem) starts.at(-1)?.reject(how);
       else starts.at(-1)?.resolve(how);
     },
