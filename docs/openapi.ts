@@ -1,5 +1,5 @@
 // Writes what is not in git: docs/openapi.json, which a gateway serves as /openapi.json, and docs/vendor-openapi.json, the
-// part of it that a vendor serves, which lies beside each example as well. `npm ci` runs it.
+// part of it that a vendor serves, which lies beside the example in Python as well. `npm ci` runs it.
 
 import { writeFileSync } from 'node:fs';
 import { openApiDocument, vendorDocument } from '../src/api/openapi.ts';
@@ -9,7 +9,6 @@ const forVendors = vendorDocument(version);
 for (const [name, document] of Object.entries({
   'openapi.json': openApiDocument(version),
   'vendor-openapi.json': forVendors,
-  '../examples/vendor-hono/openapi.json': forVendors,
   '../examples/vendor-python/openapi.json': forVendors,
 }))
   writeFileSync(new URL(name, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { Problem } from '../vendor-hono/problem.ts';
+import { Problem } from 'fairlead/vendor';
 
 type Snapshot = { id: number; name: string; size: number; timestamp: string };
 /** An image, as the dashboard shows it. One that is being copied has a parent. */

@@ -1,11 +1,8 @@
-import { toPage, type Page } from '../vendor-hono/page.ts';
-import { Problem } from '../vendor-hono/problem.ts';
-import type { Answer } from '../vendor-hono/vendor.ts';
+import { Problem, toPage, type PageAsked } from 'fairlead/vendor';
 import type { Ceph, Image } from './ceph.ts';
 
 /** What is remembered of a resource, and the text that it is kept as. */
 export type Found<T> = { readonly value: T; readonly text: string };
-type Read = (id: string) => Promise<readonly object[]>;
 /** What Ceph itself has no place for. */
 export type Records = ReturnType<typeof openRecords>;
 
@@ -28,18 +25,12 @@ export function openRecords({ send, get, settle, find, pathOf, pool }: Ceph) {
 
   return {
     ids,
-    /** A page of the documents of what has ids that begin so. */
-    async list(name: string, { prefix, read }: { prefix: string; read: Read }, page: Page): Promise<Answer> {
+    /** A page of what has ids that begin so, as it is read; what is gone meanwhile is left out. */
+    async list<T>(prefix: string, read: (id: string) => Promise<T | undefined>, asked: PageAsked) {
       const all = (await ids(prefix)).map(id => ({ id }));
-      const [status, listed] = toPage(name, all, page) as [200, Record<string, { id: string }[]>];
-      const entries = await Promise.all((listed[name] ?? []).map(({ id }) => read(id)));
-      return [status, { ...listed, [name]: entries.flat() }];
-    },
-    /** The document; NOT_FOUND. */
-    async show(id: string, read: Read): Promise<Answer> {
-      const [document] = await read(id);
-      if (document) return [200, document];
-      throw new Problem('NOT_FOUND', `there is no "${id}"`);
+      const { entries, ...more } = toPage(all, asked);
+      const found = await Promise.all(entries.map(({ id }) => read(id)));
+      return { entries: found.filter(one => one !== undefined), ...more };
     },
     find: async <T>(id: string): Promise<Found<T> | undefined> => parse<T>(await find(pathOf(id, 'record'))),
 

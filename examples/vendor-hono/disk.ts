@@ -1,36 +1,40 @@
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual, promisify } from 'node:util';
-import { Problem } from './problem.ts';
+import { isWithin, Problem, sizeFor } from 'fairlead/vendor';
+import type { AttachmentResource, AttachmentSpec, SizeSpec, VolumeSource } from 'fairlead/vendor';
 
 export type Disk = ReturnType<typeof openDisk>;
-export type Texts = Record<string, string>;
 /** What has bytes: its kind, and its id. */
 export type Name = { kind: 'volume' | 'snapshot'; id: string };
-export type Size = { requiredBytes?: number; limitBytes?: number };
-type Access = { capability: { accessMode: string; accessType: string }; readonly: boolean };
 /** What is remembered of a volume or snapshot: what it was asked to be, and how it is attached. */
 export type Document = Name & { asked: object; sizeBytes: number; createdAt: string; holdsData: boolean } & {
-  mutableParameters?: Texts;
-  attached?: { nodeId: string; access: Access; resource: object } | undefined;
+  mutableParameters?: Record<string, string>;
+  attached?: { asked: AttachmentSpec; resource: AttachmentResource } | undefined;
 };
 
-const stepBytes = 2 ** 20;
+export const volumeNamed = (id: string): Name => ({ kind: 'volume', id });
+export const snapshotNamed = (id: string): Name => ({ kind: 'snapshot', id });
+const nameOf = (source: VolumeSource): Name =>
+  source.kind === 'volume' ? volumeNamed(source.volumeId) : snapshotNamed(source.snapshotId);
 
 /** Documents, each with a file of bytes. What a call has changed is durable when it returns. */
 export function openDisk(dir: string, capacityBytes: number) {
-  const db = new DatabaseSync(join(makeDirectory(dir), 'state.sqlite'));
+  const kinds = ['volume', 'snapshot'] as const;
+  for (const kind of kinds) mkdirSync(join(dir, kind), { recursive: true });
+  const db = new DatabaseSync(join(dir, 'state.sqlite'));
   db.exec(`pragma journal_mode = wal; pragma synchronous = full;
     create table if not exists documents (kind text, id text, value text, primary key (kind, id))`);
   const select = db.prepare('select value from documents where kind = ? and id = ifnull(?, id) order by id');
   const sum = db.prepare(`select total(value ->> 'sizeBytes') as bytes from documents`);
   const insert = db.prepare('insert or replace into documents values (?, ?, ?)');
   const erase = db.prepare('delete from documents where kind = ? and id = ?');
+  const limits = { minimumVolumeBytes: 2 ** 20, maximumVolumeBytes: capacityBytes, stepBytes: 2 ** 20 };
   const pathOf = ({ kind, id }: Name): string => join(resolve(dir), kind, `${id}.img`);
-  const freeBytes = (): number => capacityBytes - Number(sum.get()?.['bytes']);
+  const freeBytes = (): number => Math.max(0, capacityBytes - Number(sum.get()?.['bytes']));
   const list = (kind: Name['kind'], id: string | null = null): Document[] =>
     select.all(kind, id).map(({ value }) => JSON.parse(String(value)));
   const find = ({ kind, id }: Name): Document | undefined => list(kind, id)[0];
@@ -55,59 +59,48 @@ export function openDisk(dir: string, capacityBytes: number) {
     else rmSync(`${path}.new`);
   }
 
-  function chooseSize({ requiredBytes = 0, limitBytes = 0 }: Size, leastBytes = 0, heldBytes = 0): number {
-    const most = Math.min(limitBytes || capacityBytes, capacityBytes);
-    const least = requiredBytes || leastBytes || Math.min(2 ** 30, most - (most % stepBytes));
-    const sizeBytes = Math.ceil(Math.max(least, 1) / stepBytes) * stepBytes;
-    if (sizeBytes > most || least < leastBytes)
-      throw new Problem('OUT_OF_RANGE', `no size of ${least} to ${most} bytes is possible`);
+  function chooseSize(asked: SizeSpec, leastBytes = 0, heldBytes = 0): number {
+    const sizeBytes = sizeFor(asked, limits, leastBytes);
     if (sizeBytes - heldBytes <= freeBytes()) return sizeBytes;
     throw new Problem('RESOURCE_EXHAUSTED', `less than ${sizeBytes} bytes are left`);
   }
 
-  const documents = { pathOf, freeBytes, list, find, require, put };
-  for (const kind of ['volume', 'snapshot'] as const)
-    for (const file of globSync('*.img.new', { cwd: makeDirectory(join(dir, kind)) }))
-      settle({ kind, id: file.replace('.img.new', '') });
+  const documents = { limits, pathOf, freeBytes, list, find, require, put };
+  for (const kind of kinds)
+    for (const file of globSync('*.img.new', { cwd: join(dir, kind) }))
+      settle({ kind, id: basename(file, '.img.new') });
+
   return {
-    limits: { minimumVolumeBytes: stepBytes, maximumVolumeBytes: capacityBytes, stepBytes },
     ...documents,
 
     /** The same that is there already, 200; or a new one, 201: zeros, or a copy with zeros behind it. */
-    async create(name: Name, asked: object, { origin, ...size }: Size & { origin?: Name | undefined }) {
-      const [found, path] = [find(name), `${pathOf(name)}.new`];
-      if (found && isDeepStrictEqual(found.asked, asked) && isWithin(found, size))
+    async create(wanted: Name & { asked: object }, size: SizeSpec, source?: VolumeSource) {
+      const [found, path] = [find(wanted), `${pathOf(wanted)}.new`];
+      if (found && isDeepStrictEqual(found.asked, wanted.asked) && isWithin(found.sizeBytes, size))
         return [200, found] as const;
-      if (found) throw new Problem('ALREADY_EXISTS', `${name.kind} "${name.id}" is there, and is another`);
-      const source = origin && require(origin);
-      const sizeBytes = chooseSize(size, source?.sizeBytes);
+      if (found) throw new Problem('ALREADY_EXISTS', `${found.kind} "${found.id}" is there, and is another`);
+      const origin = source && require(nameOf(source));
+      const sizeBytes = chooseSize(size, origin?.sizeBytes);
       const createdAt = new Date().toISOString();
       rmSync(path, { force: true });
-      if (source) await copy(pathOf(source), path, source.attached?.access.readonly === false);
+      if (origin) await copy(pathOf(origin), path, origin.attached?.resource.readonly === false);
       await resize(path, sizeBytes);
-      return [201, put({ ...name, asked, sizeBytes, createdAt, holdsData: origin !== undefined })] as const;
+      return [201, put({ ...wanted, sizeBytes, createdAt, holdsData: origin !== undefined })] as const;
     },
-    async expand(document: Document, size: Size): Promise<Document> {
-      if (isWithin(document, size)) return document;
+
+    async expand(document: Document, size: SizeSpec): Promise<Document> {
+      if (isWithin(document.sizeBytes, size)) return document;
       const sizeBytes = chooseSize(size, document.sizeBytes, document.sizeBytes);
       await resize(pathOf(document), sizeBytes);
       return put({ ...document, sizeBytes });
     },
+
     remove(name: Name): void {
       if (existsSync(pathOf(name))) renameSync(pathOf(name), `${pathOf(name)}.new`);
       erase.run(name.kind, name.id);
       settle(name);
     },
   };
-}
-
-function isWithin({ sizeBytes }: Document, { requiredBytes = 0, limitBytes = 0 }: Size): boolean {
-  return sizeBytes >= requiredBytes && sizeBytes <= (limitBytes || sizeBytes);
-}
-
-function makeDirectory(path: string): string {
-  mkdirSync(path, { recursive: true });
-  return path;
 }
 
 async function resize(path: string, sizeBytes: number): Promise<void> {

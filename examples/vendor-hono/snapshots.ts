@@ -1,40 +1,32 @@
-import type { Disk, Document, Name, Texts } from './disk.ts';
-import { toPage, type Page } from './page.ts';
-import type { Answer } from './vendor.ts';
-import { requireKnown } from './volumes.ts';
-
-type Spec = { name: string; volumeId: string; parameters?: Texts };
-type Asked = { snapshotId: string; body: Spec };
-
-const nameOf = (id: string): Name => ({ kind: 'snapshot', id });
+import { toPage, type SnapshotSpec, type VendorOperations } from 'fairlead/vendor';
+import { snapshotNamed, type Disk, type Document } from './disk.ts';
 
 /** The operations on snapshots, which are copies of their own. */
 export function createSnapshots(disk: Disk) {
   return {
-    listSnapshots({ volumeId, ...page }: Page & { volumeId?: string }): Answer {
+    listSnapshots({ volumeId, ...asked }) {
       const all = disk.list('snapshot').map(show);
-      return toPage(
-        'snapshots',
-        all.filter(one => one.volumeId === (volumeId ?? one.volumeId)),
-        page,
-      );
+      const found = volumeId ? all.filter(one => one.volumeId === volumeId) : all;
+      const { entries, ...more } = toPage(found, asked);
+      return [200, { snapshots: entries, ...more }];
     },
-    getSnapshot: ({ snapshotId }: Asked): Answer => [200, show(disk.require(nameOf(snapshotId)))],
 
-    async createSnapshot({ snapshotId, body: { name, volumeId, parameters = {} } }: Asked): Promise<Answer> {
-      requireKnown('snapshot', Object.keys(parameters));
-      const origin: Name = { kind: 'volume', id: volumeId };
-      const [status, snapshot] = await disk.create(nameOf(snapshotId), { name, volumeId }, { origin });
+    getSnapshot: ({ snapshotId }) => [200, show(disk.require(snapshotNamed(snapshotId)))],
+
+    async createSnapshot({ snapshotId, body: { name, volumeId } }) {
+      const wanted = { ...snapshotNamed(snapshotId), asked: { name, volumeId } };
+      const [status, snapshot] = await disk.create(wanted, {}, { kind: 'volume', volumeId });
       return [status, show(snapshot)];
     },
 
-    deleteSnapshot({ snapshotId }: Asked): Answer {
-      disk.remove(nameOf(snapshotId));
+    deleteSnapshot({ snapshotId }) {
+      disk.remove(snapshotNamed(snapshotId));
       return [204];
     },
-  };
+  } satisfies VendorOperations;
 }
 
 function show({ id, asked, sizeBytes, createdAt }: Document) {
-  return { id, ...(asked as Spec), state: 'ready', sizeBytes, createdAt };
+  const { name, volumeId } = asked as SnapshotSpec;
+  return { id, name, volumeId, state: 'ready' as const, sizeBytes, createdAt };
 }

@@ -31,26 +31,29 @@ export const initCommands = {
 const home = fileURLToPath(new URL('../..', import.meta.url));
 const templates = { typescript: 'vendor-hono', python: 'vendor-python' };
 /** What running the example leaves in its directory. */
-const leftOut = new Set(['node_modules', 'package-lock.json', '.data', 'data', '__pycache__']);
+const leftOut = new Set(['node_modules', 'project.json', '.data', 'data', '__pycache__']);
 
-/** The project is the example itself, with a name of its own and the Fairlead that wrote it. */
+/**
+ * The project is the example itself, with a name of its own and the Fairlead that wrote it. In the checkout it is a part of
+ * Fairlead, so that its manifest is called `project.json` there.
+ */
 async function writeVendor({ dir, lang }: SettingsOf<typeof vendorSettings>): Promise<void> {
   await requireEmpty(dir);
   const example = join(home, 'examples', templates[lang]);
   await cp(example, dir, { recursive: true, filter: path => !leftOut.has(basename(path)) });
   // npm takes a file of this name out of a package.
   await writeFile(join(dir, '.gitignore'), 'node_modules/\n__pycache__/\n.data/\ndata/\n');
-  const manifest = JSON.parse(await readFile(join(example, 'package.json'), 'utf8')) as Manifest;
+  const manifest = JSON.parse(await readFile(join(example, 'project.json'), 'utf8')) as Manifest;
   const name = basename(dir)
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, '-');
   const fairlead = home.includes('/node_modules/') ? version : `file:${home.replace(/\/$/, '')}`;
-  const own = { ...manifest, name, devDependencies: { ...manifest.devDependencies, fairlead } };
+  const own = { ...manifest, name, dependencies: { ...manifest.dependencies, fairlead } };
   await writeFile(join(dir, 'package.json'), `${JSON.stringify(own, undefined, 2)}\n`);
   process.stdout.write(`wrote ${dir}; next: cd ${dir} && npm install && npm test\n`);
 }
 
-type Manifest = { readonly devDependencies?: Readonly<Record<string, string>> };
+type Manifest = { readonly dependencies: Readonly<Record<string, string>> };
 
 async function requireEmpty(dir: string): Promise<void> {
   const found = await readdir(dir).catch((error: NodeJS.ErrnoException) => {

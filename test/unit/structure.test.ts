@@ -59,7 +59,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 const nouns = new Set(
   `src gateway node-agent
    lib linux tracing api csi controller kubernetes dev cli output verify requirements checks kit model reports
-   http volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
+   http vendor volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
    backends exports stores connectors filesystems carriers schemas
    format host state plugin`.split(/\s+/),
 );
@@ -211,6 +211,17 @@ test('the serverless entries load nothing that listens, spawns, opens a device o
       elsewhere.map(name => `node:${name}`),
       entry,
     );
+  }
+});
+
+/** Most lines of what vendors read first. */
+const mostLines = { 'vendor-hono': 299 };
+
+test('what vendors read first is short', () => {
+  for (const [example, most] of Object.entries(mostLines)) {
+    const texts = globSync(`examples/${example}/*.ts`).map(file => readFileSync(file, 'utf8'));
+    const lines = texts.flatMap(text => text.trimEnd().split('\n'));
+    assert.ok(lines.length > 0 && lines.length <= most, `${example} has ${lines.length} lines`);
   }
 });
 

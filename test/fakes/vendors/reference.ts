@@ -37,7 +37,7 @@ export type RunningVendor = {
 /** What a vendor is started with. */
 export type VendorOptions = {
   readonly command?: readonly string[];
-  /** Variables beside PORT, DIR, TOKEN and OPENAPI, or instead of them. */
+  /** Variables beside PORT, DIR, TOKEN and OPENAPI (which the one in Python reads), or instead of them. */
   readonly env?: Readonly<Record<string, string>>;
 };
 

@@ -1,26 +1,33 @@
 // Serves the reference vendor with one thing wrong: node test/fakes/vendors/serve.ts NAME, with the variables of the example.
 
-import { readFileSync } from 'node:fs';
 import { serve } from '@hono/node-server';
-import { createAuthenticate } from '../../../examples/vendor-hono/auth.ts';
+import { createAttachments } from '../../../examples/vendor-hono/attachments.ts';
 import { openDisk } from '../../../examples/vendor-hono/disk.ts';
 import { createSnapshots } from '../../../examples/vendor-hono/snapshots.ts';
-import { createVendor } from '../../../examples/vendor-hono/vendor.ts';
-import { createVolumes } from '../../../examples/vendor-hono/volumes.ts';
+import { createVolumes, toCapabilities } from '../../../examples/vendor-hono/volumes.ts';
+import { createAuthenticate, createVendor, type VendorOperations } from '../../../gateway/vendor/vendor.ts';
 import { brokenVendors } from './broken.ts';
-import type { Fetch } from './broken/breakage.ts';
+import type { Fetch, Right } from './broken/breakage.ts';
 
-const { DIR = 'data', CAPACITY = 100 * 2 ** 30, PORT = 0, OPENAPI = '' } = process.env;
+const { DIR = 'data', CAPACITY = 100 * 2 ** 30, PORT = 0, TOKEN, JWKS, AUDIENCE } = process.env;
 const broken = brokenVendors[process.argv[2] ?? ''];
 if (!broken) throw new Error(`there is no broken vendor "${process.argv[2]}"`);
-const text = JSON.stringify(JSON.parse(readFileSync(OPENAPI, 'utf8')));
-const document: unknown = JSON.parse(broken.document?.(text) ?? text);
 const disk = openDisk(DIR, Number(CAPACITY));
-const right = { ...createVolumes(disk), ...createSnapshots(disk) };
-const operations = { ...right, ...broken.operations?.(right, disk) };
-const authenticate = createAuthenticate(process.env);
-const isAllowed = broken.authenticate?.(authenticate) ?? authenticate;
-const openVendor = () => createVendor(operations, document as object, isAllowed);
+const offer = toCapabilities(disk);
+const right: Right = {
+  getCapabilities: () => [200, offer],
+  ...createVolumes(disk),
+  ...createAttachments(disk),
+  ...createSnapshots(disk),
+};
+const rightAuthenticate = createAuthenticate({ token: TOKEN, jwks: JWKS, audience: AUDIENCE });
+const parts = {
+  capabilities: broken.offer?.(offer) ?? offer,
+  // What is broken need not answer what the types ask for.
+  operations: { ...right, ...broken.operations?.(right, disk) } as VendorOperations,
+  authenticate: broken.authenticate?.(rightAuthenticate) ?? rightAuthenticate,
+};
+const openVendor = () => createVendor(parts);
 const vendor = openVendor();
 const answer: Fetch = async request => (broken.isHasty ? openVendor() : vendor).fetch(request);
 const fetch = broken.fetch?.(answer) ?? answer;

@@ -17,9 +17,9 @@ for (const [example, flags] of [
     const dir = join(temporaryDirectory(t), 'Acme Storage');
     const { status, stderr } = init(dir, ...flags);
     assert.equal(status, 0, stderr);
-    const { name, scripts, devDependencies } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
+    const { name, scripts, dependencies } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
     assert.equal(name, 'acme-storage');
-    assert.equal(devDependencies.fairlead, `file:${resolve('.')}`);
+    assert.equal(dependencies.fairlead, `file:${resolve('.')}`);
     assert.match(scripts.test, / fairlead verify --start /);
     const files = readdirSync(dir).filter(file => !['package.json', '.gitignore'].includes(file));
     for (const file of files)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import type { Document } from '../../../../examples/vendor-hono/disk.ts';
-import { changed, snapshotNamed, volumeNamed, type Breakage, type Members } from './breakage.ts';
+import { snapshotNamed, volumeNamed, type Document } from '../../../../examples/vendor-hono/disk.ts';
+import { changed, type Breakage, type Members } from './breakage.ts';
 
 /** What is wrong with how volumes are attached, and with copies of them. */
 export const attachments = {
@@ -12,7 +12,7 @@ export const attachments = {
     operations: (right, disk) => ({
       attachVolume(asked) {
         const volume = disk.find(volumeNamed(asked.volumeId));
-        if (volume?.attached && volume.attached.nodeId !== asked.nodeId)
+        if (volume?.attached && volume.attached.resource.nodeId !== asked.nodeId)
           disk.put({ ...volume, attached: undefined });
         return right.attachVolume(asked);
       },
@@ -55,7 +55,9 @@ export const attachments = {
     operations: (right, disk) => ({
       attachVolume(asked) {
         const attached = disk.find(volumeNamed(asked.volumeId))?.attached;
-        return attached?.nodeId === asked.nodeId ? right.getAttachment(asked) : right.attachVolume(asked);
+        return attached?.resource.nodeId === asked.nodeId
+          ? right.getAttachment(asked)
+          : right.attachVolume(asked);
       },
     }),
   },

@@ -1,17 +1,19 @@
-import type { createAuthenticate } from '../../../../examples/vendor-hono/auth.ts';
-import type { Disk, Name } from '../../../../examples/vendor-hono/disk.ts';
+import type { createAttachments } from '../../../../examples/vendor-hono/attachments.ts';
+import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
 import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
-import type { Answer } from '../../../../examples/vendor-hono/vendor.ts';
 import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
+import type { Answer, AnyAnswer, Authenticate, Offer } from '../../../../gateway/vendor/vendor.ts';
 import type { RequirementId } from '../../../../src/cli/verify/requirements.ts';
 
 /** The reference vendor's operations, which are right. */
-export type Right = ReturnType<typeof createVolumes> & ReturnType<typeof createSnapshots>;
+export type Right = ReturnType<typeof createVolumes> &
+  ReturnType<typeof createAttachments> &
+  ReturnType<typeof createSnapshots> & { readonly getCapabilities: () => Answer<'getCapabilities'> };
 
 /** An operation that another may stand in for; what is asked is as the reference vendor reads it. */
 export type Operation<Id extends keyof Right> = (
   asked: Parameters<Right[Id]>[0] & object,
-) => Answer | Promise<Answer>;
+) => AnyAnswer | Promise<AnyAnswer>;
 
 /** What answers requests, as runtimes that speak Fetch call it. */
 export type Fetch = (request: Request) => Promise<Response>;
@@ -26,11 +28,9 @@ export type Breakage = {
   readonly operations?: (right: Right, disk: Disk) => { readonly [Id in keyof Right]?: Operation<Id> };
   /** What is done to requests and answers. */
   readonly fetch?: (right: Fetch) => Fetch;
-  readonly authenticate?: (
-    right: ReturnType<typeof createAuthenticate>,
-  ) => ReturnType<typeof createAuthenticate>;
-  /** The OpenAPI document that it checks requests against. */
-  readonly document?: (right: string) => string;
+  readonly authenticate?: (right: Authenticate) => Authenticate;
+  /** What requests are compared with, in place of what it says that it offers. */
+  readonly offer?: (right: Offer) => Offer;
   /** Nothing makes it do one change after another. */
   readonly isHasty?: true;
   /** How long the kit waits for one operation, in milliseconds, where one never ends. */
@@ -41,18 +41,17 @@ export type Breakage = {
 
 /** The answer with some of its members changed; what is no document stays as it is. */
 export async function changed(
-  answer: Answer | Promise<Answer>,
+  answer: AnyAnswer | Promise<AnyAnswer>,
   change: (document: Members) => object,
-): Promise<Answer> {
+): Promise<AnyAnswer> {
   const [status, document] = await answer;
   return document ? [status, { ...document, ...change(document as Members) }] : [status];
 }
 
-/** How the vendor's disk names a volume. */
-export const volumeNamed = (id: string): Name => ({ kind: 'volume', id });
-
-/** How the vendor's disk names a snapshot. */
-export const snapshotNamed = (id: string): Name => ({ kind: 'snapshot', id });
+/** Parameters of any name pass. */
+export function withoutSchemas(right: Offer): Offer {
+  return { ...right, parameters: {} };
+}
 
 /** A document as it is answered. */
 export type Members = Record<string, unknown> & { readonly id: string; readonly sizeBytes: number };

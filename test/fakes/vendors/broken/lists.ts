@@ -1,6 +1,7 @@
-import type { Page } from '../../../../examples/vendor-hono/page.ts';
-import { Problem } from '../../../../examples/vendor-hono/problem.ts';
-import { changed, type Breakage } from './breakage.ts';
+import { Problem } from '../../../../gateway/vendor/vendor.ts';
+import { changed, withoutSchemas, type Breakage } from './breakage.ts';
+
+const whole = { limit: 1_000, pageToken: undefined };
 
 /** What is wrong with lists, with what the vendor says of itself, and with what it remembers. */
 export const lists = {
@@ -17,7 +18,7 @@ export const lists = {
   'page-unlimited': {
     wrong: 'a page has all there is, whatever the limit',
     caughtBy: 'FL-6.1-2',
-    operations: right => ({ listVolumes: asked => right.listVolumes({ ...asked, limit: 0 }) }),
+    operations: right => ({ listVolumes: asked => right.listVolumes({ ...asked, limit: 1_000 }) }),
   },
   'page-unordered': {
     wrong: 'a list has the newest first',
@@ -33,10 +34,10 @@ export const lists = {
     wrong: 'a page token counts entries, so that what is deleted meanwhile lets others be skipped',
     caughtBy: 'FL-6.2-1',
     operations: right => ({
-      listVolumes({ limit = 0, pageToken = '0' }: Page) {
+      listVolumes({ limit, pageToken = '0' }) {
         if (!/^\d{1,6}$/.test(pageToken)) throw new Problem('ABORTED', 'the page token is none of this list');
-        const [status, all] = right.listVolumes({});
-        const [from, to] = [Number(pageToken), Number(pageToken) + (limit || 1_000)];
+        const [status, all] = right.listVolumes(whole);
+        const [from, to] = [Number(pageToken), Number(pageToken) + limit];
         const { volumes = [] } = all as { readonly volumes?: readonly object[] };
         const more = to < volumes.length ? { nextPageToken: String(to) } : {};
         return [status, { volumes: volumes.slice(from, to), ...more }];
@@ -51,7 +52,7 @@ export const lists = {
         try {
           return right.listVolumes(asked);
         } catch {
-          return right.listVolumes({});
+          return right.listVolumes(whole);
         }
       },
     }),
@@ -69,6 +70,7 @@ export const lists = {
   'parameters-ignored': {
     wrong: 'parameters that are not known are dropped',
     caughtBy: 'FL-3.1-7',
+    offer: withoutSchemas,
     operations: right => ({
       createVolume({ body: { parameters = {}, ...body }, ...asked }) {
         const known = Object.entries(parameters).filter(([name]) => name === 'department');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, type JWTVerifyOptions } from 'jose';
-import { Problem } from '../../../../examples/vendor-hono/problem.ts';
+import { Problem } from '../../../../gateway/vendor/vendor.ts';
 import type { Breakage } from './breakage.ts';
 
 /** What is wrong with who may ask. */

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { Problem } from '../../../../examples/vendor-hono/problem.ts';
+import { Problem, toDocument } from '../../../../src/api/problem.ts';
 import { isFor, type Breakage, type Fetch } from './breakage.ts';
 
 const volumePath = /^\/v1\/volumes\/[^/]+$/;
@@ -57,7 +57,12 @@ export const transport = {
   'unknown-members': {
     wrong: 'members of a body that nobody knows are passed over',
     caughtBy: 'FL-1.2-4',
-    document: right => right.replaceAll('"additionalProperties":false', '"additionalProperties":true'),
+    fetch: right => async request => {
+      if (request.method !== 'PUT') return right(request);
+      const { url, method, headers } = request;
+      const body = (await request.text()).replaceAll(',"noSuchMember":true', '');
+      return right(new Request(url, { method, headers, body }));
+    },
   },
   'under-way-for-ever': {
     wrong: 'creating answers 202 for ever',
@@ -78,7 +83,7 @@ export const transport = {
         const { method, signal } = request;
         const path = pathOf(request);
         if (method === 'GET') return right(request);
-        if (locked.has(path)) return new Problem('ABORTED', 'another request works on it').toResponse();
+        if (locked.has(path)) return busy();
         locked.add(path);
         const answer = await right(request);
         await setTimeout(50);
@@ -104,6 +109,11 @@ function mended(change: (request: Request, answer: Response) => Promise<Response
   return (right: Fetch): Fetch =>
     async request =>
       change(request, await right(request));
+}
+
+function busy(): Response {
+  const document = toDocument(new Problem('ABORTED', 'another request works on it'));
+  return respond(JSON.stringify(document), document.status, 'application/problem+json');
 }
 
 function respond(body: string, status: number, type: string): Response {

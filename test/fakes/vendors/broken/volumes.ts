@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { Problem } from '../../../../examples/vendor-hono/problem.ts';
-import { changed, volumeNamed, type Breakage, type Members } from './breakage.ts';
+import { volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
+import { Problem } from '../../../../gateway/vendor/vendor.ts';
+import { changed, withoutSchemas, type Breakage, type Members } from './breakage.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -86,15 +87,14 @@ export const volumes = {
   'refused-and-left': {
     wrong: 'a request that is refused for its parameters leaves a volume',
     caughtBy: 'FL-3.1-7',
+    offer: withoutSchemas,
     operations: right => ({
       async createVolume(asked) {
-        try {
-          return await right.createVolume(asked);
-        } catch (error) {
-          const { parameters: _, mutableParameters: _mutable, ...body } = asked.body;
-          if (asked.body.parameters) await right.createVolume({ ...asked, body });
-          throw error;
-        }
+        const { parameters = {}, mutableParameters = {}, ...body } = asked.body;
+        const names = Object.keys({ ...parameters, ...mutableParameters });
+        if (names.every(name => ['department', 'label'].includes(name))) return right.createVolume(asked);
+        await right.createVolume({ ...asked, body });
+        throw new Problem('INVALID_ARGUMENT', 'there is no such parameter');
       },
     }),
   },

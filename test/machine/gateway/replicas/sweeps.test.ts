@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Problem } from '../../../../examples/vendor-hono/problem.ts';
+import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { volumeSpec } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';

@@ -1,14 +1,17 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { serve } from '@hono/node-server';
-import { createAuthenticate } from '../../../../examples/vendor-hono/auth.ts';
+import { createAttachments } from '../../../../examples/vendor-hono/attachments.ts';
 import { openDisk, type Disk } from '../../../../examples/vendor-hono/disk.ts';
 import { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
-import { createVendor, type Answer, type Operations } from '../../../../examples/vendor-hono/vendor.ts';
-import { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
+import { createVolumes, toCapabilities } from '../../../../examples/vendor-hono/volumes.ts';
+import {
+  createAuthenticate,
+  createVendor,
+  type AnyAnswer,
+  type VendorOperations,
+} from '../../../../gateway/vendor/vendor.ts';
 import { memoryDirectory } from '../../../unit/gateway/model/run.ts';
 
 /** A change that the storage was asked for and began. */
@@ -39,24 +42,26 @@ export async function startCountedVendor(
   const doubled: Change[] = [];
 
   const counted =
-    (operation: string, run: (asked: never) => Answer | Promise<Answer>) =>
-    async (asked: Asked): Promise<Answer> => {
+    (operation: string, run: (asked: never) => AnyAnswer | Promise<AnyAnswer>) =>
+    async (asked: Asked): Promise<AnyAnswer> => {
       const { volumeId = '', snapshotId = volumeId, nodeId } = asked;
       const change = { operation, id: snapshotId, ...(nodeId !== undefined && { nodeId }) };
       if (changing.test(operation)) {
         changes.push(change);
         await before(change);
       }
-      const holder = disk.find({ kind: 'volume', id: volumeId })?.attached?.nodeId ?? nodeId;
+      const holder = disk.find({ kind: 'volume', id: volumeId })?.attached?.resource.nodeId ?? nodeId;
       if (operation === 'attachVolume' && holder !== nodeId) doubled.push(change);
       return run(asked as never);
     };
 
-  const right: Operations = { ...createVolumes(disk), ...createSnapshots(disk) };
+  const right = { ...createVolumes(disk), ...createAttachments(disk), ...createSnapshots(disk) };
   const operations = Object.fromEntries(Object.entries(right).map(([id, run]) => [id, counted(id, run)]));
-  const path = join(import.meta.dirname, '../../../../docs/vendor-openapi.json');
-  const document = JSON.parse(readFileSync(path, 'utf8')) as object;
-  const { fetch } = createVendor(operations, document, createAuthenticate({ TOKEN: token }));
+  const { fetch } = createVendor({
+    capabilities: toCapabilities(disk),
+    operations: operations as VendorOperations,
+    authenticate: createAuthenticate({ token }),
+  });
   const server = serve({ fetch, hostname: '127.0.0.1', port: 0 });
   if (!server.listening) await once(server, 'listening');
   t.after(() => {
