@@ -5,9 +5,10 @@ import type {
   AnyVolume,
   RunningOperation,
 } from '../../src/api/admin.ts';
+import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { toSnapshot } from '../snapshots/record.ts';
-import type { SqlValue } from '../store.ts';
+import type { Reader, SqlValue } from '../store.ts';
 import { attachmentTable, findAttachmentsOf, type AttachmentRecord } from '../tables/attachments.ts';
 import { claimTable, type Claim } from '../tables/claims.ts';
 import { countVolumesOnNodes, nodeTable } from '../tables/nodes.ts';
@@ -81,7 +82,9 @@ export function createListings(options: ListingOptions) {
     listAnyNodes: (asked: Asked) =>
       page('nodes', asked, async (...from): Promise<readonly AnyNode[]> => {
         const tail = tailOf(['cluster', 'node_id'], asked, from);
-        const nodes = await nodeTable.select(reader, given({ cluster: asked.cluster }), ...tail);
+        const exact = await nodeTable.select(reader, given({ cluster: asked.cluster }), ...tail);
+        const nodes =
+          asked.id === undefined || exact.length > 0 ? exact : await findByName(reader, asked.id, from);
         const counts = await countVolumesOnNodes(reader, nodes);
         return nodes.map(({ cluster, nodeId, spec: { maxVolumes, topology } }) => {
           const id = `${cluster}/${nodeId}`;
@@ -107,6 +110,13 @@ export function createListings(options: ListingOptions) {
     listClusters: (asked: Asked) =>
       page('clusters', asked, async (...from) => select(await readClusters(options, asked), asked, from)),
   };
+}
+
+/** Nodes by their name without the key, as people know them. */
+async function findByName(reader: Reader, id: string, [afterId, count]: From) {
+  const [cluster = '', name] = partsOf(id, 2);
+  const nodes = afterId === '' ? await nodeTable.select(reader, { cluster }, 'order by node_id') : [];
+  return nodes.filter(({ nodeId }) => readNodeId(nodeId).name === name).slice(0, count);
 }
 
 /** After which id a piece begins, and how many entries it has. */

@@ -11,7 +11,7 @@ import type {
 } from '../api/admin.ts';
 import type { Call } from '../api/http.ts';
 import type { StorageClient } from '../api/client.ts';
-import { clusterOf } from '../api/ids.ts';
+import { clusterOf, readNodeId } from '../api/ids.ts';
 import { formatSegments, type Segments } from '../api/topology.ts';
 import { toAge, toSize } from './output/values.ts';
 
@@ -59,6 +59,8 @@ const age = {
   show: toAge,
 };
 const size = (head: string, of: (entry: never) => number | undefined) => ({ head, of, show: toSize });
+/** A node as people know it, without the key in its id. */
+const nameOf = (nodeId: string): string => readNodeId(nodeId).name;
 const wide = <C extends object>(column: C) => ({ ...column, isWide: true });
 const list = (words: readonly string[] = []): string => words.join(',');
 const places = (topologies: readonly Segments[] | undefined): string => list(topologies?.map(formatSegments));
@@ -73,7 +75,7 @@ const volumes = kind<AnyVolume>({
     { head: 'state', of: ({ state, pending = [] }) => [state, ...pending].join('+') },
     { head: 'pool', of: ({ pool }) => pool },
     size('size', ({ sizeBytes }: AnyVolume) => sizeBytes),
-    { head: 'attached', of: ({ attachments }) => list(attachments.map(({ nodeId }) => nodeId)) },
+    { head: 'attached', of: ({ attachments }) => list(attachments.map(({ nodeId }) => nameOf(nodeId))) },
     age,
     wide({ head: 'cluster', of: ({ cluster }: AnyVolume) => cluster }),
     wide(size('reserved', ({ reservedBytes }: AnyVolume) => reservedBytes)),
@@ -119,7 +121,7 @@ const attachments = kind<AnyAttachment>({
   page: async (client, query, call) => toPage(await client.listAnyAttachments(query, call), 'attachments'),
   columns: [
     { head: 'volume', of: ({ volumeId }) => volumeId },
-    { head: 'node', of: ({ nodeId }) => nodeId },
+    { head: 'node', of: ({ nodeId }) => nameOf(nodeId) },
     { head: 'cluster', of: ({ cluster }) => cluster },
     { head: 'state', of: ({ state }) => state },
     { head: 'writes', of: ({ readonly }) => (readonly ? 'no' : 'yes') },
@@ -132,16 +134,17 @@ const attachments = kind<AnyAttachment>({
 
 const nodes = kind<AnyNode>({
   one: 'node',
-  doc: 'nodes that clusters have reported; a name is cluster/node',
+  doc: 'nodes that clusters have reported; a name is cluster/node, with or without the key in its id',
   ask: ofCluster('/'),
   page: async (client, query, call) => toPage(await client.listAnyNodes(query, call), 'nodes'),
   columns: [
-    { head: 'id', of: ({ id }) => id },
+    { head: 'id', of: ({ cluster, nodeId }) => `${cluster}/${nameOf(nodeId)}` },
     { head: 'volumes', of: ({ volumes: attached }) => attached },
     { head: 'most', of: ({ maxVolumes }) => maxVolumes },
     { head: 'topology', of: ({ topology }) => (topology ? formatSegments(topology) : '') },
     wide({ head: 'cluster', of: ({ cluster }: AnyNode) => cluster }),
-    wide({ head: 'node', of: ({ nodeId }: AnyNode) => nodeId }),
+    wide({ head: 'node', of: ({ nodeId }: AnyNode) => nameOf(nodeId) }),
+    wide({ head: 'key', of: ({ nodeId }: AnyNode) => readNodeId(nodeId).key }),
   ],
 });
 

@@ -213,3 +213,25 @@ for (const [line, stderr] of bad)
     assert.match(result.stderr, stderr);
     if (line !== 'get') assert.equal(result.stdout, '');
   });
+
+test('a node is shown and found by its name, and with its key where it is asked for', async t => {
+  const { fairlead, a, call } = await startFilled(t);
+  const nodeId = `n7~${'K'.repeat(43)}`;
+  await a.putNode({ nodeId, body: {} }, call);
+  const body = { capability: mounted, readonly: false };
+  await a.attachVolume({ volumeId: 'a.two', nodeId, body }, call);
+  const lines: readonly (readonly [line: string, found: RegExp])[] = [
+    ['get nodes', /^a\/n7 +1 *$/m],
+    ['get nodes a/n7 -o wide', /^a\/n7 .* n7 +K{43}$/m],
+    ['get nodes -o name', /^a\/n7~K{43}$/m],
+    ['get node a/n7 -o json', /"id": "a\/n7~K{43}"/],
+    [`get node a/${nodeId} -o name`, /^a\/n7~K{43}$/m],
+    ['get attachments a.two', /^a\.two +n7 /m],
+    ['get volume a.two', / n7( |$)/m],
+    ['describe node a/n7', /^attachments:\n.*\n +a\.two +n7 /m],
+  ];
+  for (const [line, found] of lines) {
+    const { stdout, stderr } = await fairlead(line);
+    assert.match(stdout, found, `${line}: ${stdout}${stderr}`);
+  }
+});
