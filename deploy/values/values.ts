@@ -156,6 +156,9 @@ const node = group('the agent on every node', {
     .default([])
     .describe('the attach protocols that it takes; empty: all (loop and bind only below `localRoots`)'),
   localRoots: list('directories of the node below which volumes over loop and bind lie'),
+  gatewayKeys: asIs(
+    "the gateway's public keys (a JWKS, as its /.well-known/jwks.json has them): nodes then take only what it signed for them; empty: whatever says how a volume is reached",
+  ),
   multipathConf: text(
     "the file with multipathd's settings on every node, such as /etc/multipath.conf; empty: there is none",
   ),

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { controllerSettings } from '../controller/config.ts';
-import { makeKey, publicHalf } from '../api/http/jwt.ts';
+import { algorithmOf, makeKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import { parseJson } from '../lib/json.ts';
 import { choice, httpUrl, list, text } from '../lib/parsers.ts';
@@ -38,6 +38,11 @@ export const enrollSettings = {
     parse: text,
     default: 'https://kubernetes.default.svc.cluster.local',
   },
+  'gateway-keys': {
+    doc: "JWKS file with the gateway's keys: its --key-file, or what its /.well-known/jwks.json has; the nodes then take only attachments that it signed",
+    parse: text,
+    optional: true,
+  },
   'issuer-keys': {
     doc: 'JWKS file with the keys of that issuer, beside gateway.yaml, as kubectl get --raw /openid/v1/jwks gives it; or discovery: the gateway asks the issuer; without it: NAME.issuer.jwks.json',
     parse: text,
@@ -73,7 +78,7 @@ async function byKey(config: Enrolling): Promise<Enrolled> {
     files: {
       [`${cluster}.secret.yaml`]: secretOf(config, JSON.stringify(key)),
       [`${cluster}.jwks.json`]: `${JSON.stringify(keySet)}\n`,
-      [`${cluster}.values.yaml`]: valuesOf(config, { existingSecret: secret }, { keySet }),
+      [`${cluster}.values.yaml`]: await valuesOf(config, { existingSecret: secret }, { keySet }),
     },
     entry: { keys: `${cluster}.jwks.json` },
   };
@@ -86,9 +91,10 @@ async function byAccount(config: Enrolling): Promise<Enrolled> {
   const isFile = keys !== 'discovery';
   // The gateway of the release gets the file's content; a hosted one has the file beside gateway.yaml.
   const isContained = isFile && gateway === undefined;
-  const own = isContained ? { keySet: await readKeySet(resolve(dir, keys)) } : { keys };
-  if (isFile && !isContained) process.stderr.write(`next: kubectl get --raw /openid/v1/jwks > ${keys}\n`);
-  const values = valuesOf(
+  const how = `kubectl get --raw /openid/v1/jwks > ${keys}`;
+  const own = isContained ? { keySet: await readKeySet(resolve(dir, keys), how) } : { keys };
+  if (isFile && !isContained) process.stderr.write(`next: ${how}\n`);
+  const values = await valuesOf(
     config,
     { serviceAccountToken: { enabled: true } },
     { serviceAccount: { ...named, ...own } },
@@ -99,13 +105,28 @@ async function byAccount(config: Enrolling): Promise<Enrolled> {
   };
 }
 
-async function readKeySet(path: string): Promise<object> {
+type KeySet = { readonly keys: readonly object[] };
+
+async function readKeySet(path: string, how: string): Promise<KeySet> {
   const content = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
-    throw new Error(`"${path}" cannot be read (${code}): kubectl get --raw /openid/v1/jwks > ${path}`);
+    throw new Error(`"${path}" cannot be read (${code}): ${how}`);
   });
   const keySet = parseJson(content) as { readonly keys?: unknown } | undefined;
   if (!Array.isArray(keySet?.keys)) throw new Error(`"${path}" is no JWKS`);
-  return keySet;
+  return { ...keySet, keys: keySet.keys };
+}
+
+/** Its public half is there. */
+function isSigningKey(key: object): key is PrivateJwk {
+  const { kid, x } = key as Partial<PrivateJwk>;
+  return algorithmOf(key) !== undefined && typeof kid === 'string' && typeof x === 'string';
+}
+
+/** What nodes know the gateway by: the public half of each key, whatever else the file has. */
+async function readGatewayKeys(path: string, gateway = 'https://<gateway>'): Promise<KeySet> {
+  const { keys } = await readKeySet(resolve(path), `curl ${gateway}/.well-known/jwks.json > ${path}`);
+  if (keys.length > 0 && keys.every(isSigningKey)) return { keys: keys.map(publicHalf) };
+  throw new Error(`"${path}" has what is no key of a gateway`);
 }
 
 /** A file that is there may be all that is left of a key in use. */
@@ -133,11 +154,15 @@ stringData:
 }
 
 /** Values for the cluster's release: how it is known, and where its gateway is, or what a gateway in it knows of it. */
-function valuesOf({ cluster, gateway, pools }: Enrolling, known: object, entry: object): string {
+async function valuesOf(config: Enrolling, known: object, entry: object): Promise<string> {
+  const { cluster, gateway, pools, 'gateway-keys': keys } = config;
   const clusters = { [cluster]: { ...entry, ...(pools && { pools }) } };
   const served = gateway === undefined ? { enabled: true, clusters } : { url: gateway };
-  const parts = `cluster:\n${linesOf({ name: cluster, ...known })}gateway:\n${linesOf(served)}`;
-  return `# Values of the Helm chart for this cluster.\n${parts}`;
+  const node = keys === undefined ? {} : { gatewayKeys: await readGatewayKeys(keys, gateway) };
+  const parts = { cluster: { name: cluster, ...known }, gateway: served, node };
+  const written = Object.entries(parts).filter(([, values]) => Object.keys(values).length > 0);
+  const lines = written.map(([name, values]) => `${name}:\n${linesOf(values)}`).join('');
+  return `# Values of the Helm chart for this cluster.\n${lines}`;
 }
 
 function linesOf(values: object): string {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { findHelm, renderChart } from '../../../deploy/render.ts';
 import { createClient } from '../../../src/api/client.ts';
+import { makeKey } from '../../../src/api/http/jwt.ts';
 import { createTokenSource } from '../../../src/controller/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
@@ -68,6 +69,22 @@ test('the private key is in the Secret alone, which its owner alone can read, an
   assert.equal(again.status, 1);
   assert.ok(!again.stdout.includes(d) && !again.stderr.includes(d));
   assert.equal(read(dir, 'east.secret.yaml'), secret);
+});
+
+test("the gateway's public keys are values for the nodes, and nothing private of its file is", async t => {
+  const dir = temporaryDirectory(t);
+  const file = join(dir, 'store.sqlite.keys.json');
+  const { d, ...key } = await makeKey('hq-1');
+  writeFileSync(file, JSON.stringify({ keys: [{ ...key, d }] }));
+  assert.equal((await enroll(dir, 'east', '--gateway-keys', file)).status, 0);
+  const text = read(dir, 'east.values.yaml');
+  const { node } = parse(text) as { node: object };
+  assert.deepEqual(node, { gatewayKeys: { keys: [key] } });
+  assert.ok(!text.includes(d));
+  writeFileSync(file, JSON.stringify({ keys: [{ kty: 'RSA', kid: 'other' }] }));
+  const { status, stderr } = await enroll(dir, 'west', '--gateway-keys', file);
+  assert.equal(status, 1);
+  assert.match(stderr, /has what is no key of a gateway/);
 });
 
 test('a cluster is enrolled by its service account without any key, and the gateway takes the printed entry', async t => {
