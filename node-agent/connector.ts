@@ -82,6 +82,8 @@ export type Device = {
   readonly identity: string;
   /** Which use of its number this is, counted by the kernel since 5.15; noted when the volume is connected. */
   readonly diskseq?: string | undefined;
+  /** The number of the device that this one decrypts, where a volume is encrypted. */
+  readonly below?: string | undefined;
 };
 
 /** One connection of a volume: a device, and which use of its number it is among all of all boots. */

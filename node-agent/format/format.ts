@@ -6,9 +6,19 @@ import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import { readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import { readFilesystem } from '../volumes/request-checks.ts';
 import type { Device } from '../connector.ts';
-import type { Filesystem } from '../filesystem.ts';
+import type { CommandLine, Filesystem } from '../filesystem.ts';
 import { filesystems, findFilesystem } from '../filesystems/index.ts';
 import type { Host } from '../host.ts';
+import type { FormattingMark, VolumeRecord } from '../state/records.ts';
+
+/** A volume's device as it is used: decrypted where the volume is encrypted. */
+export type Opened = {
+  readonly device: Device;
+  /** It was encrypted just now, so that there is nothing on it, though it reads as noise and not as zeros. */
+  readonly isNew: boolean;
+  /** What is on it, where that is being found out already. */
+  readonly probing?: Promise<Probed>;
+};
 
 /** The filesystem on a device, and what is known of it without a further look. */
 export type Found = {
@@ -24,20 +34,17 @@ export type Found = {
 export type Probed = Awaited<ReturnType<typeof probe>>;
 
 /**
- * Finds the filesystem on a volume's device, which may be being probed already, and makes one only on a device that is proved blank. The mark is on disk before
+ * Finds the filesystem on a volume's device, and makes one only on a device that is proved blank. The mark is on disk before
  * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
  */
-export async function ensureFilesystem(
-  volume: DeviceVolume,
-  device: Device,
-  probing: Promise<Probed> = probe(device, volume.agent.host),
-): Promise<Found> {
+export async function ensureFilesystem(volume: DeviceVolume, opened: Opened): Promise<Found> {
   const { agent, record } = volume;
+  const { device, isNew } = opened;
   const wanted = readFilesystem(record.capability);
-  const found = await probing;
+  const found = isNew ? undefined : await (opened.probing ?? probe(device, agent.host));
   if (found === undefined) {
     const filesystem = wanted ?? agent.defaultFilesystem;
-    await make(volume, device, filesystem);
+    await make(volume, opened, filesystem);
     await agent.records.put({ ...record, formatting: undefined });
     return { filesystem, isNew: true };
   }
@@ -74,26 +81,48 @@ function readProbe(output: string) {
   };
 }
 
-async function make(volume: DeviceVolume, device: Device, filesystem: Filesystem): Promise<void> {
+async function make(volume: DeviceVolume, opened: Opened, filesystem: Filesystem): Promise<void> {
   const { agent, record } = volume;
-  const { host, records } = agent;
-  const { attachment, formatOptions = {}, formatting } = record;
+  const { formatOptions = {} } = record;
   requireFormatOptions(formatOptions, filesystem.name);
-  requireFormattable(volume, device, filesystem);
-  const known = filesystem.features && (await runToEnd(host, filesystem.features));
-  const { identity, sizeBytes } = device;
-  const mark = { attachmentId: attachment.attachmentId, identity, sizeBytes };
-  // What an own mkfs left that was interrupted is made again.
-  if (!isDeepStrictEqual(formatting, mark)) {
-    await proveBlank(device, host);
-    await records.put({ ...record, formatting: mark });
+  requireFormattable(volume, opened.device, filesystem);
+  const known = filesystem.features && (await runToEnd(agent.host, filesystem.features));
+  const { path } = opened.device;
+  await writeFormat(
+    volume,
+    opened,
+    filesystem.make(path, formatOptions, known && known.stdout + known.stderr),
+  );
+}
+
+/** Has a command write a format to a device that is proved blank, or that has what an own one left that was interrupted. */
+export async function writeFormat(
+  volume: DeviceVolume,
+  { device, isNew }: Opened,
+  line: CommandLine,
+): Promise<void> {
+  const { agent, record } = volume;
+  const mark = markOf(record, device);
+  if (!isNew && !isDeepStrictEqual(record.formatting, mark)) {
+    await proveBlank(device, agent.host);
+    await agent.records.put({ ...record, formatting: mark });
   }
   await requireUnchanged(volume, device);
-  await runWell(host, filesystem.make(device.path, formatOptions, known && known.stdout + known.stderr));
+  await runWell(agent.host, line);
   await requireUnchanged(volume, device);
 }
 
-function requireFormattable({ record }: DeviceVolume, device: Device, filesystem: Filesystem): void {
+/** What is recorded before a volume's device is written. */
+export function markOf({ attachment }: VolumeRecord, { identity, sizeBytes }: Device): FormattingMark {
+  return { attachmentId: attachment.attachmentId, identity, sizeBytes };
+}
+
+/** FAILED_PRECONDITION for a device that may not be written, or is too small for what is to be made on it. */
+export function requireFormattable(
+  { record }: DeviceVolume,
+  device: Device,
+  { name, minimumBytes }: { readonly name: string; readonly minimumBytes: number },
+): void {
   const { attachment } = record;
   if (attachment.readonly || device.readonly)
     throw preconditionProblem(`device "${device.path}" is read-only and holds no filesystem`);
@@ -101,7 +130,6 @@ function requireFormattable({ record }: DeviceVolume, device: Device, filesystem
     throw preconditionProblem(
       `device "${device.path}" should hold data but no filesystem is found on it; refusing to format it`,
     );
-  const { name, minimumBytes } = filesystem;
   if (device.sizeBytes < minimumBytes)
     throw preconditionProblem(
       `device "${device.path}" has ${device.sizeBytes} bytes, less than the ${minimumBytes} that ${name} needs`,

@@ -53,6 +53,7 @@ export const recordMembers = {
       readonly: isFlag,
       identity: isText,
       diskseq: optional(isText),
+      below: optional(like(/^\d+:\d+$/)),
     }),
   ),
   connection: optional(objectOf({ path: isPath, number: like(/^\d+:\d+$/), use: isText })),

@@ -7,7 +7,7 @@ export interface Carrier {
   readonly isMounted: boolean;
   /** INVALID_ARGUMENT when a volume of its kind cannot be used, or made, as was asked for. */
   requireUsable(): void;
-  /** True when the block device with this number is the volume's now; absent where it has none. */
+  /** True when the block device with this number is the volume's now, as it is connected; absent where it has none. */
   ownsDevice?(number: string): Promise<boolean>;
   /** Connects the volume, which is proved to be this one; run again it finds the same. */
   connect(secrets: Secrets): Promise<Connected>;
@@ -34,10 +34,18 @@ export type Connected = {
   /** A share has none. */
   readonly device?: Device;
   /**
-   * Makes what is to be mounted ready: proves a device blank before a filesystem is made on it, checks and grows one that is
-   * there. Returns what mounts it at its staging path, as large as its device. Absent where nothing is mounted.
+   * Makes what is to be used ready: opens a device that is encrypted, proves one blank before anything is made on it, checks
+   * and grows a filesystem that is there.
    */
-  prepare?(): Promise<() => Promise<void>>;
+  prepare(): Promise<Prepared>;
+};
+
+/** A volume that can be used. */
+export type Prepared = {
+  /** The device that is used, decrypted where that is needed; a share has none. */
+  readonly device?: Device;
+  /** Mounts it at its staging path, as large as its device; absent where nothing is mounted. */
+  mount?(): Promise<void>;
 };
 
 /** What is bound to the target path. */

@@ -3,6 +3,8 @@ import { preconditionProblem, unavailableProblem } from '../../src/api/problem.t
 import { poll } from '../../src/lib/concurrency.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Connection, Device, DeviceConnector, Judgement, Secrets } from '../connector.ts';
+import { closeMapping, findBelow, growMapping } from '../format/mapping.ts';
+import { withoutPassphrases } from '../format/passphrases.ts';
 import type { Host } from '../host.ts';
 import { findUser } from '../host/disk-use.ts';
 import { deviceNumberOf } from '../host/mount.ts';
@@ -31,13 +33,14 @@ export function deviceMembers(volume: DeviceVolume) {
       .filter(other => other.volumeId !== volumeId && !other.isLeaving)
       .map(other => other.attachment);
   return {
-    ownsDevice: (number: string) => owns(volume, number),
+    ownsDevice: (number: string) => ownsConnected(volume, number),
     async releaseAfterUse() {
       const connection = connector.releaseAfterUse && (await findConnection(volume));
       if (connection) await connector.releaseAfterUse?.(connection, agent.host);
     },
     disconnect: () =>
       inPhase(agent, 'disconnect', async () => {
+        if (isEncrypted(volume)) await closeMapping(attachment, agent.host);
         await connector.disconnect(attachment, agent.host, others);
         const left = await findConnection(volume);
         if (left) await connector.release?.(left, agent.host);
@@ -47,8 +50,8 @@ export function deviceMembers(volume: DeviceVolume) {
 }
 
 /**
- * Connects a volume's device, with the secrets of the call that asks, and notes which use of its device number this is; what
- * `meanwhile` begins runs beside that. FAILED_PRECONDITION while it is connected as a device that is not the volume any more.
+ * Connects a volume's device as it is, encrypted or not, with the secrets of the call that asks, and notes which use of its device
+ * number this is; what `meanwhile` begins runs beside that. FAILED_PRECONDITION while it is connected as a device that is not the volume any more.
  */
 export function connectDevice(
   volume: DeviceVolume,
@@ -60,11 +63,11 @@ export function connectDevice(
   const { attachment, volumeId } = record;
   return inPhase(agent, 'connect', async () => {
     const earlier = await findConnection(volume);
-    if (earlier && !(await owns(volume, earlier.number)))
+    if (earlier && !(await ownsConnected(volume, earlier.number)))
       throw preconditionProblem(
         `volume "${volumeId}" is connected as "${earlier.path}", whose file was replaced or deleted; unpublish and unstage it first`,
       );
-    const device = await connector.connect(attachment, host, secrets);
+    const device = await connector.connect(attachment, host, withoutPassphrases(secrets));
     meanwhile?.(device);
     const diskseq = await readDiskseq(device.number, host);
     if (diskseq === undefined) return device;
@@ -88,15 +91,32 @@ async function findConnection({ agent, record }: DeviceVolume): Promise<Connecti
  */
 export async function requireStillConnected(volume: DeviceVolume, device: Device): Promise<void> {
   const { agent, record } = volume;
-  const { diskseq, number, path } = device;
+  const { diskseq, number, path, below } = device;
   const isSame = diskseq === undefined || (await readDiskseq(number, agent.host)) === diskseq;
-  if (isSame && (await owns(volume, number))) return;
+  const isOwn = below === undefined ? ownsConnected : owns;
+  if (isSame && (await isOwn(volume, number))) return;
   throw unavailableProblem(`device "${path}" is no longer volume "${record.volumeId}"`);
 }
 
-/** True when the block device with this number is the volume's now. */
-export function owns({ agent, record, connector }: DeviceVolume, number: string): Promise<boolean> {
+/** True when the block device with this number is the volume's now, as it is used: what is encrypted, decrypted. */
+export async function owns(volume: DeviceVolume, number: string): Promise<boolean> {
+  const connected = await findConnected(volume, number);
+  return connected !== undefined && ownsConnected(volume, connected);
+}
+
+/** True when the block device with this number is the volume's now, as it is connected. */
+function ownsConnected({ agent, record, connector }: DeviceVolume, number: string): Promise<boolean> {
   return connector.owns(record.attachment, number, agent.host);
+}
+
+/** The number of the connected device behind the one that is used; undefined where that is none of the volume's. */
+async function findConnected(volume: DeviceVolume, number: string): Promise<string | undefined> {
+  if (!isEncrypted(volume)) return number;
+  return (await findBelow(volume.record.attachment, number, volume.agent.host))?.number;
+}
+
+function isEncrypted({ record }: DeviceVolume): boolean {
+  return record.attachment.encryption !== undefined;
 }
 
 /** The number of the volume's device, when the mount shows that, or undefined when it shows anything else. */
@@ -114,6 +134,7 @@ async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
   const isLeft =
     (await showsGoneDevice(mount, agent.host)) ||
     (await findConnection(volume))?.number === number ||
+    (isEncrypted(volume) && (await findBelow(record.attachment, number, agent.host)) !== undefined) ||
     (await connector.isLeftover?.(record.attachment, number, agent.host));
   return isLeft ? 'stale' : 'foreign';
 }
@@ -122,7 +143,7 @@ async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
 export async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[], inUse: boolean) {
   if (volume.record.connection) return (await findConnection(volume)) !== undefined;
   for (const disk of disks) {
-    if (!(await owns(volume, disk.number))) continue;
+    if (!(await ownsConnected(volume, disk.number))) continue;
     if (!inUse || (await findUser(disk, volume.agent.host)) !== undefined) return true;
   }
   return false;
@@ -135,24 +156,38 @@ export async function showsGoneDevice(mount: Mount, host: Host): Promise<boolean
 }
 
 /** A volume's device by its number, which was proved to be the volume's. */
-export function locateDevice({ agent, record, connector }: DeviceVolume, number: string): Located {
-  const { host } = agent;
-  const { attachment, volumeId } = record;
-  const readBytes = () => readSizeBytes(number, host);
+export function locateDevice(volume: DeviceVolume, number: string): Located {
+  const { host } = volume.agent;
   return {
-    readBytes,
+    readBytes: () => readSizeBytes(number, host),
     async growDevice(requiredBytes) {
-      const before = await readBytes();
-      if (requiredBytes > 0 && before >= requiredBytes) return before;
-      await connector.rescan?.(attachment, host);
-      let sizeBytes = before;
-      const isLarge = async () => (sizeBytes = await readBytes()) >= requiredBytes || undefined;
-      if (await poll(isLarge, growth)) return sizeBytes;
-      throw unavailableProblem(
-        `the device of volume "${volumeId}" has ${sizeBytes} bytes and not yet the ${requiredBytes} asked for`,
+      const sizeBytes = await growConnected(
+        volume,
+        (await findConnected(volume, number)) ?? number,
+        requiredBytes,
       );
+      if (isEncrypted(volume)) await growMapping(volume.record.attachment, host);
+      return sizeBytes;
     },
   };
+}
+
+async function growConnected(
+  { agent, record, connector }: DeviceVolume,
+  number: string,
+  requiredBytes: number,
+): Promise<number> {
+  const { host } = agent;
+  const { attachment, volumeId } = record;
+  const before = await readSizeBytes(number, host);
+  if (requiredBytes > 0 && before >= requiredBytes) return before;
+  await connector.rescan?.(attachment, host);
+  let sizeBytes = before;
+  const isLarge = async () => (sizeBytes = await readSizeBytes(number, host)) >= requiredBytes || undefined;
+  if (await poll(isLarge, growth)) return sizeBytes;
+  throw unavailableProblem(
+    `the device of volume "${volumeId}" has ${sizeBytes} bytes and not yet the ${requiredBytes} asked for`,
+  );
 }
 
 /** The size of a block device in bytes, as the kernel sees it now; a device that is missing is UNAVAILABLE. */
@@ -172,7 +207,7 @@ async function useOf(diskseq: string, host: Host): Promise<string> {
   return `${await readLine('/proc/sys/kernel/random/boot_id', host)} ${diskseq}`;
 }
 
-/** Kernels before 5.15 have none, and neither have partitions. */
-async function readDiskseq(number: string, host: Host): Promise<string | undefined> {
+/** Which use of its number a device is; kernels before 5.15 count none, and partitions have none. */
+export async function readDiskseq(number: string, host: Host): Promise<string | undefined> {
   return (await host.readText(`/sys/dev/block/${number}/diskseq`))?.trim();
 }

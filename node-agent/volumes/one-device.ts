@@ -19,9 +19,9 @@ export function requireOwnReach(volume: Volume): void {
  */
 export async function requireOwnDevice({ agent, record }: Volume, { number }: Device): Promise<void> {
   const { records } = agent;
-  if (records.get(record.volumeId)?.device?.number === number) return;
+  if (connectedNumber(records.get(record.volumeId)?.device) === number) return;
   for (const other of records.othersThan(record.volumeId)) {
-    const known = (other.device ?? other.connection)?.number;
+    const known = connectedNumber(other.device ?? other.connection);
     const mayBeOne =
       known === undefined
         ? [record, other].some(({ attachment }) => hasSeveralNames(attachment))
@@ -49,9 +49,16 @@ export async function requireUnusedElsewhere({ agent, record }: Volume, device: 
 export async function isHeldByOther(volume: Volume): Promise<boolean> {
   const { agent, record, carrier } = volume;
   if (findSameReach(volume)) return true;
-  for (const { device, isDown } of agent.records.othersThan(record.volumeId))
-    if (!isDown && device && (await carrier.ownsDevice?.(device.number))) return true;
+  for (const { device, isDown } of agent.records.othersThan(record.volumeId)) {
+    const number = connectedNumber(device);
+    if (!isDown && number !== undefined && (await carrier.ownsDevice?.(number))) return true;
+  }
   return false;
+}
+
+/** The number of a volume's device as it is connected, below what decrypts it. */
+function connectedNumber(device: Partial<Pick<Device, 'number' | 'below'>> = {}): string | undefined {
+  return device.below ?? device.number;
 }
 
 function findSameReach({ agent, record }: Volume): VolumeRecord | undefined {

@@ -33,9 +33,11 @@ export function requireFilesystemUsable({ attachment, capability, formatOptions 
   requireFormatOptions(formatOptions ?? {}, wanted?.name);
 }
 
-/** INVALID_ARGUMENT for a share to be used as another filesystem, and for unknown mount flags. */
+/** INVALID_ARGUMENT for a share to be encrypted, or used as another filesystem, and for unknown mount flags. */
 export function requireShareUsable(asked: Asked, connector: ShareConnector<Protocol>): void {
-  const { protocol } = asked.attachment;
+  const { protocol, encryption } = asked.attachment;
+  if (encryption !== undefined)
+    throw invalidProblem(`a volume over ${protocol} is a share, which nodes cannot encrypt`);
   const { fsType = protocol, mountFlags = [] } = asked.capability;
   if (fsType !== protocol)
     throw invalidProblem(

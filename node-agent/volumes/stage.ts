@@ -8,6 +8,7 @@ import {
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../connector.ts';
 import { connectorFor } from '../connectors/index.ts';
+import { requirePassphraseOfUse } from '../format/passphrases.ts';
 import { describe, unmountAll } from '../host/mount.ts';
 import { requireSelinux } from '../host/selinux.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
@@ -35,6 +36,7 @@ type Call = { readonly secrets: Secrets; readonly isMissing: boolean; readonly i
 export async function stage(agent: Agent, request: StageRequest, secrets: Secrets = {}): Promise<void> {
   const { host, records } = agent;
   requireTrusted(agent.trust, request.attachment);
+  requirePassphraseOfUse(request.attachment, secrets);
   const known = records.get(request.volumeId);
   const record = toRecord(request, known);
   const volume = volumeOf(agent, record);
@@ -85,10 +87,10 @@ export async function unstage(
 /** What staging does with a recorded volume, in order; `takeDown` undoes it from the last to the first. */
 async function bringUp(volume: Volume, { secrets, isMissing, isFirst }: Call): Promise<void> {
   const { agent, record, carrier } = volume;
-  const { device, prepare } = await carrier.connect(secrets);
-  if (device) await requireOwnDevice(volume, device);
-  if (device && isFirst) await requireUnusedElsewhere(volume, device);
-  const mount = await prepare?.();
+  const { device: connected, prepare } = await carrier.connect(secrets);
+  if (connected) await requireOwnDevice(volume, connected);
+  if (connected && isFirst) await requireUnusedElsewhere(volume, connected);
+  const { device, mount } = await prepare();
   if (mount && isMissing) await inDirectory(agent.host, record.stagingPath, agent.host.makeDirectory);
   await mount?.();
   await recordStaged(agent, { ...record, device });
@@ -216,6 +218,7 @@ function toRecord(request: StageRequest, known: VolumeRecord | undefined): Volum
 function factsOfStage({ attachment, stagingPath, capability }: VolumeRecord): Facts {
   return {
     attachment: attachment.attachmentId,
+    encryption: attachment.encryption ?? 'none',
     readonly: String(attachment.readonly),
     'staging path': stagingPath,
     ...factsOf(capability),

@@ -29,6 +29,8 @@ export const commonAttachmentFields = {
   readonly: 'flag',
   /** False when the volume is known to hold data (a clone, a restore): a node must never format it then. */
   mayFormat: 'flag',
+  /** How the node encrypts what the volume holds; absent: not at all. */
+  encryption: 'encryption?',
   /** What is secret of it, for that node alone: a JWE in its compact form. */
   sealed: 'text?',
   /** By which the node knows that its gateway made it so: a JWS in its compact form, without its content. */
@@ -41,6 +43,7 @@ const anyText = { pattern: /[\s\S]/, fault: 'no text' };
 export const fieldKinds = {
   text: anyText,
   'text?': anyText,
+  'encryption?': { pattern: /^luks$/, fault: 'not "luks"' },
   path: { pattern: /^\/[^\0]*$/, fault: 'no absolute path' },
   host: {
     pattern: /^([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40})$/,
@@ -59,8 +62,10 @@ export const fieldKinds = {
 
 /** A kind of field. */
 export type FieldKind = keyof typeof fieldKinds;
-type FieldType = Record<'text' | 'text?' | 'path' | 'host', string> &
-  Record<'port' | 'lun' | 'bytes', number> & { addresses: readonly string[]; flag: boolean };
+type FieldType = Record<'text' | 'text?' | 'path' | 'host', string> & { 'encryption?': 'luks' } & Record<
+    'port' | 'lun' | 'bytes',
+    number
+  > & { addresses: readonly string[]; flag: boolean };
 type Fields = Readonly<Record<string, FieldKind>>;
 type OptionalKeys<T extends Fields> = { [K in keyof T]: T[K] extends `${string}?` ? K : never }[keyof T];
 type FieldsOf<T extends Fields> = {

@@ -59,6 +59,24 @@ export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOp
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith('fs.')));
 }
 
+/** How nodes can encrypt what a volume holds, by the value of its parameter `encryption`. */
+const encryptions = ['luks'] as const;
+
+/** How nodes encrypt what a volume holds. */
+export type Encryption = (typeof encryptions)[number];
+
+/** How nodes encrypt a volume with these parameters; undefined: not at all. INVALID_ARGUMENT for what they do not know. */
+export function encryptionOf({ encryption }: Readonly<Record<string, string>> = {}): Encryption | undefined {
+  const known = encryptions.find(one => one === encryption);
+  if (known === encryption) return known;
+  throw new Problem('INVALID_ARGUMENT', `parameter "encryption" is not ${encryptions.join(' or ')}`);
+}
+
+/** True for a parameter of a volume that is for the nodes, and not for its pool. */
+export function isForNodes(parameter: string): boolean {
+  return parameter.startsWith('fs.') || parameter === 'encryption';
+}
+
 /** INVALID_ARGUMENT that says all that is wrong with the options for the filesystem; without one, for each of them. */
 export function requireFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
   const names = filesystem === undefined ? filesystemNames : [filesystem];

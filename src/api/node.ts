@@ -97,7 +97,8 @@ function toSchema(kind: FieldKind): z.ZodType {
   if (!('pattern' in rule)) return z.int().min(rule.least).max(rule.most);
   const ofPattern = z.string().regex(rule.pattern);
   if (kind === 'path') return ofPattern.meta({ examples: ['/srv/fast/east.pvc-1.img'] });
-  if (!('most' in rule)) return kind === 'text?' ? ofPattern.optional() : ofPattern;
+  if (kind === 'encryption?') return ofPattern.optional().meta({ examples: ['luks'] });
+  if (!('most' in rule)) return kind.endsWith('?') ? ofPattern.optional() : ofPattern;
   const addresses = z.array(ofPattern).min(1).max(rule.most);
   return addresses
     .refine(areAddresses, 'has a port that is none, or an address twice')

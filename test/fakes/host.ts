@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { Host } from '../../node-agent/host.ts';
 import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
-import { emptyState, type FakeState } from './state.ts';
+import { addDirectory, emptyState, type FakeState } from './state.ts';
 import { runFakeTool } from './tools.ts';
 
 /** Which step fails, whether its effect happened, and how: by an error, by a command killed, or by the agent's end. */
@@ -80,13 +80,6 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
     append: (path, text) => write(path, `${state.texts.get(path) ?? ''}${text}`),
     writeDurably: write,
   };
-}
-
-/** Makes a directory with all its parents. */
-export function addDirectory(state: FakeState, path: string): void {
-  if (state.paths.has(path)) return;
-  addDirectory(state, dirname(path));
-  state.paths.set(path, 'directory');
 }
 
 const killedResult: ExecResult = {

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { PathKind } from '../../node-agent/host.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
@@ -15,6 +16,9 @@ export type FakeImage = {
   filesystemBytes?: number;
   /** `errors` asks for a check, `broken` does not mount before one, `lost` is beyond one. */
   damage?: 'errors' | 'broken' | 'lost';
+  /** What unlocks one with `crypto_LUKS` as its content, and what it holds: `noise` at first. */
+  keys?: Set<string>;
+  inside?: FakeImage;
 };
 
 /** A loop device that is set up. */
@@ -25,6 +29,14 @@ export type FakeLoop = {
   sizeBytes: number;
   /** It was detached while it was in use, and goes with its last user. */
   isLeaving?: boolean;
+};
+
+/** A mapping that decrypts a loop device. */
+export type FakeMapping = {
+  readonly name: string;
+  readonly loop: number;
+  readonly isReadonly: boolean;
+  readonly diskseq: number;
 };
 
 /** What a command does, given its arguments and its standard input; a number is its exit status. */
@@ -40,7 +52,8 @@ export function emptyState() {
     texts: new Map<string, string>(),
     images: new Map<string, FakeImage>(),
     loops: new Map<number, FakeLoop>(),
-    /** Counts the loop devices that were ever set up. */
+    mappings: new Map<number, FakeMapping>(),
+    /** Counts the loop devices and mappings that were ever set up. */
     diskseq: 0,
     /** What NFS servers export, as `server:/path`. */
     exports: new Set<string>(),
@@ -54,4 +67,11 @@ export function emptyState() {
     /** Whether blkid says where a filesystem ends, as util-linux does since 2.39. */
     tellsEnd: false,
   };
+}
+
+/** Makes a directory with all its parents. */
+export function addDirectory(state: FakeState, path: string): void {
+  if (state.paths.has(path)) return;
+  addDirectory(state, dirname(path));
+  state.paths.set(path, 'directory');
 }

@@ -1,10 +1,11 @@
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { originOf, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import { insideOf, isMapped, runCryptsetup, runDmsetup } from './tools/cryptsetup.ts';
 import type { FakeImage, FakeState } from './state.ts';
 
-type Tool = (state: FakeState, args: readonly string[]) => Partial<ExecResult> | number;
+type Tool = (state: FakeState, args: readonly string[], input: string) => Partial<ExecResult> | number;
 
-const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'gpt']);
+const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'gpt', 'crypto_LUKS']);
 
 /** Runs one of the few commands that the agent uses, with their exit statuses and their quirks. */
 export function runFakeTool(
@@ -14,7 +15,7 @@ export function runFakeTool(
   const base = { status: 0, stdout: '', stderr: '', timedOut: false };
   const extra = state.extra.get(command);
   const usual = tools[command];
-  const tool = extra ? () => extra(args, input) : usual && (() => usual(state, args));
+  const tool = extra ? () => extra(args, input) : usual && (() => usual(state, args, input));
   if (!tool || state.missing.has(command)) return { ...base, status: undefined, fault: 'ENOENT' };
   const result = tool();
   return typeof result === 'number' ? { ...base, status: result } : { ...base, ...result };
@@ -26,6 +27,8 @@ const tools: Readonly<Record<string, Tool>> = {
     if (args[0] === '--detach') return detach(state, args[1] ?? '');
     return args[0] === '--set-capacity' ? rescan(state, args[1] ?? '') : attach(state, args);
   },
+  cryptsetup: runCryptsetup,
+  dmsetup: runDmsetup,
   blkid: (state, args) => probe(state, imageOf(state, args.at(-1))),
   dumpe2fs: (state, args) => inspect(imageOf(state, args.at(-1))),
   e2fsck: (state, args) => mend(imageOf(state, args.at(-1))),
@@ -95,7 +98,8 @@ function detach(state: FakeState, device: string): number {
 }
 
 function freeUnused(state: FakeState, index: number): void {
-  if (!isMounted(state, index) && state.loops.get(index)?.isLeaving) state.loops.delete(index);
+  if (!isMounted(state, index) && !isMapped(state, index) && state.loops.get(index)?.isLeaving)
+    state.loops.delete(index);
 }
 
 function rescan(state: FakeState, device: string): number {
@@ -131,20 +135,19 @@ function look(image: FakeImage | undefined): number {
 /** Online growth is refused as on a machine without CAP_SYS_RESOURCE. */
 function growMountedExt4(state: FakeState, device: string): number {
   const image = imageOf(state, device);
-  const loop = state.loops.get(indexOf(device));
-  if (image?.content !== 'ext4' || !loop) return 1;
-  const isFull = (image.filesystemBytes ?? loop.sizeBytes) >= loop.sizeBytes;
-  if (!isFull && isMounted(state, indexOf(device))) return 1;
-  image.filesystemBytes = loop.sizeBytes;
+  const sizeBytes = state.loops.get(indexOf(device))?.sizeBytes ?? image?.sizeBytes;
+  if (image?.content !== 'ext4' || sizeBytes === undefined) return 1;
+  const isFull = (image.filesystemBytes ?? sizeBytes) >= sizeBytes;
+  if (!isFull && state.mounts.some(({ source }) => source === device)) return 1;
+  image.filesystemBytes = sizeBytes;
   return 0;
 }
 
 function growAt(state: FakeState, path: string): number {
   const mount = state.mounts.findLast(({ path: other }) => other === path);
-  const loop = mount && state.loops.get(indexOf(mount.source));
-  const image = loop && state.images.get(loop.backing);
+  const image = mount && imageOf(state, mount.source);
   if (!image || mount.options.includes('ro')) return 1;
-  image.filesystemBytes = loop.sizeBytes;
+  image.filesystemBytes = state.loops.get(indexOf(mount.source))?.sizeBytes ?? image.sizeBytes;
   return 0;
 }
 
@@ -161,7 +164,7 @@ function makeFilesystem(name: string): Tool {
   return (state, args) => {
     const image = imageOf(state, args.at(-1));
     if (!image) return 1;
-    state.formatted.push(image.data ?? image.content);
+    state.formatted.push(image.data ?? (image.content === 'noise' ? 'blank' : image.content));
     image.content = name;
     delete image.data;
     image.unfinished = false;
@@ -177,12 +180,22 @@ function mountDevice(state: FakeState, args: readonly string[]): number {
   const image = imageOf(state, device);
   const isWriting = !options.includes('ro');
   if (image?.content !== type || !isMountable(image) || !state.paths.has(path)) return 32;
-  if (isWriting && state.loops.get(indexOf(device))?.readonly) return 32;
-  const number = type === 'btrfs' ? `0:${100 + indexOf(device)}` : `7:${indexOf(device)}`;
+  if (isWriting && isReadonly(state, device)) return 32;
+  const number = type === 'btrfs' ? `0:${100 + state.mounts.length}` : numberOf(device);
   const mode = isWriting ? 'rw' : 'ro';
   const own = { device: number, root: '/', path, options: [mode], type, source: device };
   addMount(state, own, /,(context=.*)$/.exec(`,${options.join(',')}`)?.[1]);
   return 0;
+}
+
+function isReadonly(state: FakeState, device: string): boolean {
+  const mapping = state.mappings.get(mappedIndexOf(device) ?? Number.NaN);
+  return (mapping?.isReadonly ?? state.loops.get(indexOf(device))?.readonly) === true;
+}
+
+function numberOf(device: string): string {
+  const mapped = mappedIndexOf(device);
+  return mapped === undefined ? `7:${indexOf(device)}` : `254:${mapped}`;
 }
 
 function isMountable({ unfinished, damage }: FakeImage): boolean {
@@ -263,10 +276,17 @@ function isMounted(state: FakeState, index: number): boolean {
 }
 
 function imageOf(state: FakeState, device: string | undefined): FakeImage | undefined {
+  const mapped = mappedIndexOf(device ?? '');
+  if (mapped !== undefined) return insideOf(state, mapped);
   const loop = state.loops.get(indexOf(device ?? ''));
   return loop && state.images.get(loop.backing);
 }
 
 function indexOf(device: string): number {
   return Number(/^\/dev\/loop(\d+)$/.exec(device)?.[1] ?? Number.NaN);
+}
+
+function mappedIndexOf(device: string): number | undefined {
+  const index = /^\/dev\/dm-(\d+)$/.exec(device)?.[1];
+  return index === undefined ? undefined : Number(index);
 }

@@ -21,7 +21,7 @@ type Task = Awaited<ReturnType<typeof openTask>>;
 /** What the device of a task holds in the end, with changes to its record. */
 async function ensure({ agent, record, device }: Task, change: Partial<VolumeRecord> = {}) {
   const volume = { agent, record: { ...record, ...change }, connector: loop };
-  return (await ensureFilesystem(volume, device)).filesystem;
+  return (await ensureFilesystem(volume, { device, isNew: false })).filesystem;
 }
 
 /** What every filesystem must do, on this machine and on the fake one, beside another that it is told apart from. */

@@ -1,8 +1,9 @@
 import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
-import type { Device } from '../../connector.ts';
+import type { Device, Secrets } from '../../connector.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
-import { ensureFilesystem, probe, type Probed } from '../../format/format.ts';
+import { openDevice } from '../../format/encryption.ts';
+import { ensureFilesystem, probe, type Opened, type Probed } from '../../format/format.ts';
 import {
   fitMounted,
   fitUnmounted,
@@ -14,7 +15,7 @@ import {
 import { deviceNumberOf, mountAndSee, unmountAll } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
 import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
-import type { Carrier } from '../carrier.ts';
+import type { Carrier, Prepared } from '../carrier.ts';
 import {
   connectDevice,
   deviceMembers,
@@ -42,10 +43,13 @@ export function createFilesystem(volume: DeviceVolume): Carrier {
       const device = await connectDevice(volume, secrets, connected =>
         probing.resolve(probe(connected, agent.host)),
       );
-      return { device, prepare: () => prepare({ ...volume, device }, probing.promise) };
+      return { device, prepare: () => prepare(volume, { device, probing: probing.promise }, secrets) };
     },
     async finish({ type }, secrets) {
-      const device = await connectDevice(volume, secrets);
+      // What is mounted may hold data, so that no mark counts.
+      const { formatting: _, ...unmarked } = record;
+      const connected = await connectDevice(volume, secrets);
+      const { device } = await openDevice({ ...volume, record: unmarked }, { device: connected }, secrets);
       const filesystem = findFilesystem(type);
       if (filesystem) await fitMounted({ ...volume, device, found: { filesystem, isNew: false } });
       return device;
@@ -61,20 +65,24 @@ export function createFilesystem(volume: DeviceVolume): Carrier {
   };
 }
 
-/** Makes the filesystem where there is none, checks and grows one that is there; returns what mounts it. */
+/** Opens the device, makes the filesystem where there is none, checks and grows one that is there. */
 async function prepare(
-  volume: DeviceVolume & { readonly device: Device },
-  probing: Promise<Probed>,
-): Promise<() => Promise<void>> {
-  const { agent, record, device } = volume;
-  const found = await inPhase(agent, 'format', () => ensureFilesystem(volume, device, probing));
+  volume: DeviceVolume,
+  connected: Omit<Opened, 'isNew'>,
+  secrets: Secrets,
+): Promise<Prepared> {
+  const { agent, record } = volume;
+  const opened = await openDevice(volume, connected, secrets);
+  const { device } = opened;
+  const found = await inPhase(agent, 'format', () => ensureFilesystem(volume, opened));
   requireFlags(record.capability.mountFlags ?? [], found.filesystem);
-  const all = { ...volume, found };
+  const all = { ...volume, device, found };
   await inPhase(agent, 'fit', () => fitUnmounted(all));
-  return async () => {
-    await inPhase(agent, 'mount', () => mountProved(all)).catch(error => explainUnfinished(volume, error));
+  const mount = async (): Promise<void> => {
+    await inPhase(agent, 'mount', () => mountProved(all)).catch(error => explainUnfinished(all, error));
     await inPhase(agent, 'fit', () => fitMounted(all));
   };
+  return { device, mount };
 }
 
 /** Mounts, and looks once more at what is mounted then: it keeps its number, so that this is the last word on it. */
@@ -137,8 +145,8 @@ async function mountDevice(volume: FoundVolume): Promise<Mount> {
 }
 
 /** Puts back the mark that was cleared for a mount that failed, and says what the mark means for it. */
-async function explainUnfinished({ agent, record }: DeviceVolume, error: unknown): Promise<never> {
-  if (!record.formatting) throw error;
+async function explainUnfinished({ agent, record, found }: FoundVolume, error: unknown): Promise<never> {
+  if (!record.formatting || found.isNew) throw error;
   await agent.records.put(record);
   throw unavailableProblem(
     `${asProblem(error).detail}; an mkfs of volume "${record.volumeId}" was interrupted and may have left it unfinished: wipe the device to have it made again`,

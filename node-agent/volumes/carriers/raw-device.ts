@@ -1,6 +1,8 @@
-import { unavailableProblem } from '../../../src/api/problem.ts';
+import { invalidProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
+import { openDevice } from '../../format/encryption.ts';
 import { deviceNumberOf } from '../../host/mount.ts';
+import type { Device } from '../../connector.ts';
 import { inaccessible, type At, type Carrier, type Source } from '../carrier.ts';
 import {
   connectDevice,
@@ -20,8 +22,15 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
   return {
     ...deviceMembers(volume),
     isMounted: false,
-    requireUsable: () => requireNoFormatOptions(record, 'block volume'),
-    connect: async secrets => ({ device: await connectDevice(volume, secrets) }),
+    requireUsable() {
+      requireNoFormatOptions(record, 'block volume');
+      requireOneWriter(record);
+    },
+    async connect(secrets) {
+      const connected = await connectDevice(volume, secrets);
+      const prepare = async () => ({ device: (await openDevice(volume, connected, secrets)).device });
+      return { device: connected, prepare };
+    },
     findSource: () => findNode(volume),
     async locate(at) {
       const number = await findNumber(volume, at);
@@ -35,12 +44,23 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
   };
 }
 
+/** INVALID_ARGUMENT for what several nodes write to and each would encrypt, unaware of the others. */
+function requireOneWriter({ attachment, capability }: DeviceVolume['record']): void {
+  if (attachment.encryption !== undefined && capability.accessMode === 'MULTI_NODE_MULTI_WRITER')
+    throw invalidProblem('what several nodes write to cannot be encrypted by each of them');
+}
+
+/** The device as it is used, without secrets: it is open already, or it cannot be used. */
+async function reconnect(volume: DeviceVolume): Promise<Device> {
+  return (await openDevice(volume, await connectDevice(volume), {})).device;
+}
+
 /** The device's node; the device is connected anew where it is not known to be. */
 async function findNode(volume: DeviceVolume): Promise<Source> {
   const { agent, record } = volume;
   const { device: known } = record;
   const isKnown = known && (await owns(volume, known.number));
-  const device = isKnown ? known : await connectDevice(volume);
+  const device = isKnown ? known : await reconnect(volume);
   if (!isKnown) agent.records.keep({ ...record, device });
   const shows = async (mount: Mount) => (await deviceNumberOf(mount, agent.host)) === device.number;
   return {
@@ -63,5 +83,5 @@ async function findNumber(volume: DeviceVolume, { path, mounts, isAlone }: At): 
   if (device && (await owns(volume, device.number))) return device.number;
   if (!isAlone)
     throw unavailableProblem(`the device of block volume "${volumeId}" is not known to be connected`);
-  return (await connectDevice(volume)).number;
+  return (await reconnect(volume)).number;
 }

@@ -30,7 +30,9 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
     async connect() {
       const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host));
       return {
-        prepare: async () => () => inPhase(agent, 'mount', () => mountShare(agent, record, { share, judge })),
+        prepare: async () => ({
+          mount: () => inPhase(agent, 'mount', () => mountShare(agent, record, { share, judge })),
+        }),
       };
     },
     disconnect: async () => {},

@@ -19,11 +19,14 @@ const address = fc
   .tuple(fc.oneof(fc.ipV4(), fc.constantFrom('[2001:db8::7]', '[::1]', '[fe80::1:2]')), port)
   .map(([ip, number]) => `${ip}:${number}`);
 
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });
 const values = {
-  text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }),
+  text,
   path: fc.string({ unit: 'grapheme', maxLength: 59 }).map(rest => `/${rest.replaceAll('\0', '')}`),
   bytes: fc.maxSafeNat(),
   flag: fc.boolean(),
+  'text?': text,
+  'encryption?': fc.constant('luks'),
   host: fc.oneof(fc.domain(), fc.ipV4(), fc.constantFrom('2001:db8::7', '::1', 'a')),
   port,
   lun: fc.integer({ min: 0, max: 16_383 }),
@@ -32,12 +35,9 @@ const values = {
 
 const attachmentOver = (protocol: Protocol): fc.Arbitrary<Attachment> => {
   const kinds = Object.entries<FieldKind>({ ...commonAttachmentFields, ...attachmentFields[protocol] });
-  const fields = kinds.map(([key, kind]): [string, fc.Arbitrary<unknown>] => [
-    key,
-    kind === 'text?' ? values.text : values[kind],
-  ]);
+  const fields = kinds.map(([key, kind]): [string, fc.Arbitrary<unknown>] => [key, values[kind]]);
   fields.push(['protocol', fc.constant(protocol)]);
-  const requiredKeys = ['protocol', ...kinds.filter(([, kind]) => kind !== 'text?').map(([key]) => key)];
+  const requiredKeys = ['protocol', ...kinds.filter(([, kind]) => !kind.endsWith('?')).map(([key]) => key)];
   return fc
     .record<Record<string, unknown>>(Object.fromEntries(fields), { noNullPrototype: true, requiredKeys })
     .map(record => record as unknown as Attachment);

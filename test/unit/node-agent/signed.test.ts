@@ -7,7 +7,7 @@ import { openGatewayKeys } from '../../../node-agent/state/gateway-keys.ts';
 import { openNodeKey } from '../../../node-agent/state/node-key.ts';
 import { mapByteLength, maxMapBytes, toNodeId } from '../../../src/api/ids.ts';
 import { asProblem } from '../../../src/api/problem.ts';
-import { addDirectory } from '../../fakes/host.ts';
+import { addDirectory } from '../../fakes/state.ts';
 import { openFakeBench, startAgent } from '../../harness/node-agent-bench.ts';
 import { seed } from '../../harness/sample.ts';
 import { openSigningGateway } from './signing-gateway.ts';

@@ -73,7 +73,7 @@ for (const [name, { sizeBytes, tool, fill }] of Object.entries(held))
     const device = await loop.connect(attachment, bench.host);
     const records = { ...agent.records, put: () => assert.fail('mkfs was about to start') };
     const volume = { agent: { ...agent, records }, record: { ...request, targets: [] }, connector: loop };
-    await assert.rejects(ensureFilesystem(volume, device), { code: 'FAILED_PRECONDITION' });
+    await assert.rejects(ensureFilesystem(volume, { device, isNew: false }), { code: 'FAILED_PRECONDITION' });
     execFileSync('cmp', [attachment.path, before]);
     await loop.disconnect(attachment, bench.host);
   });

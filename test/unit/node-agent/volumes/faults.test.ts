@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Secrets } from '../../../../node-agent/connector.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
@@ -17,13 +18,16 @@ import {
 import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
 
 type Request = StageRequest & PublishRequest;
-type Operation = (agent: Agent, request: Request) => Promise<void>;
+type Operation = (agent: Agent, request: Request, secrets?: Secrets) => Promise<void>;
 
 const operations: readonly Operation[] = [stage, publish, unpublish, unstage];
 const undo: readonly Operation[] = [unpublish, unstage];
 
 type Case = VolumeChange & { readonly isGrown?: boolean; readonly ask?: Partial<Request> };
 
+const luks = { encryption: 'luks' } as const;
+const secrets: Secrets = { 'encryption-passphrase': 'canary' };
+const secretsOf = ({ attachment }: Request): Secrets => (attachment.encryption ? secrets : {});
 const [ext4, xfs] = [{ content: 'ext4' }, { content: 'xfs' }];
 
 const cases: Readonly<Record<string, Case>> = {
@@ -36,6 +40,8 @@ const cases: Readonly<Record<string, Case>> = {
   'a read-only attachment': { image: ext4, attachment: { readonly: true } },
   'a volume with options for its filesystem': { ask: { formatOptions: { 'fs.label': 'data' } } },
   'a block volume': { capability: block },
+  'a blank volume that is encrypted': { attachment: luks },
+  'a block volume that is encrypted': { attachment: luks, capability: block },
 };
 
 type Opened = {
@@ -74,7 +80,8 @@ for (const [name, open] of Object.entries(worlds)) {
     for (const when of ['before', 'after'] as const) {
       test(`${name}: a retry heals every step that ends in ${how} ${when} its effect`, async () => {
         await everyStep({ how, when, open }, async ({ agent, request, image }, failed) => {
-          for (const operation of operations.slice(failed)) await operation(agent, request);
+          for (const operation of operations.slice(failed))
+            await operation(agent, request, secretsOf(request));
           assert.equal(image?.filesystemBytes ?? image?.sizeBytes, image?.sizeBytes);
         });
       });
@@ -101,7 +108,8 @@ async function everyStep(
     let agent = await startAgent(bench);
     bench.host.failAt({ step, how, when });
     const failed = await runUntilFailure(agent, request, () => {
-      if (image && image.content !== 'blank') image.data = 'precious';
+      const used = image?.inside ?? image;
+      if (used && used.content !== 'blank') used.data = 'precious';
     });
     const hasReachedEnd = bench.host.steps < step;
     bench.host.failAt(undefined);
@@ -111,16 +119,20 @@ async function everyStep(
       {
         mounts: bench.host.state.mounts,
         loops: [...bench.host.state.loops],
+        mappings: [...bench.host.state.mappings],
         records: [...bench.host.state.texts]
           .filter(([path, text]) => path.endsWith('.json') && !isMarked(text))
           .map(([path]) => path),
         target: bench.host.state.paths.get(request.targetPath),
       },
-      { mounts: before, loops: [], records: [], target: undefined },
+      { mounts: before, loops: [], mappings: [], records: [], target: undefined },
       `after a fault at step ${step}`,
     );
     assert.ok(bench.host.state.formatted.every(found => found === 'blank'));
-    assert.ok(bench.host.state.formatted.length <= 1, 'formatted twice');
+    // What is encrypted anew is made anew.
+    const most = request.attachment.encryption ? 4 : 1;
+    assert.ok(bench.host.state.formatted.length <= most, 'formatted twice');
+    assert.doesNotMatch([...bench.host.state.texts.values()].join('\n'), /canary/);
     if (hasReachedEnd) return;
   }
 }
@@ -134,7 +146,7 @@ function isMarked(text: string): boolean {
 async function runUntilFailure(agent: Agent, request: Request, onStaged: () => void): Promise<number> {
   for (const [index, operation] of operations.entries()) {
     try {
-      await operation(agent, request);
+      await operation(agent, request, secretsOf(request));
     } catch {
       return index;
     }

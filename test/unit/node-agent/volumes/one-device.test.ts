@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { stage, unstage, type StageRequest } from '../../../../node-agent/volumes/stage.ts';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import { openIscsiWorld } from '../../../fakes/disks.ts';
-import { addDirectory } from '../../../fakes/host.ts';
+import { addDirectory } from '../../../fakes/state.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake } from '../../../fakes/sysfs.ts';
 import { block, MiB, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';

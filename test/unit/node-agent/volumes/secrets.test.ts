@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import type { Secrets } from '../../../../node-agent/connector.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { addDirectory } from '../../../fakes/host.ts';
+import { addDirectory } from '../../../fakes/state.ts';
 import { block, openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
 import { openIscsi, records } from '../connectors/worlds.ts';
 

@@ -1,0 +1,119 @@
+import { isAtOrBelow } from '../../../src/lib/linux/mountinfo.ts';
+import type { ExecResult } from '../../../src/lib/exec.ts';
+import { addDirectory, type FakeImage, type FakeState } from '../state.ts';
+
+/** The header of LUKS, in bytes: what is decrypted is so much smaller than its device. */
+export const headerBytes = 16 * 1024 * 1024;
+
+/** What cryptsetup says when no key fits, when a device is in use, and for any other fault. */
+const [wrongKey, busy, wrong] = [2, 5, 1];
+
+type Outcome = Partial<ExecResult> | number;
+type Call = {
+  readonly args: readonly string[];
+  readonly input: string;
+  readonly image: FakeImage;
+  readonly loop: number;
+};
+
+/** cryptsetup, as far as LUKS goes, on the loop devices of the fake machine. */
+export function runCryptsetup(state: FakeState, args: readonly string[], input: string): Outcome {
+  const [action = ''] = args;
+  const operands = args.slice(args.indexOf('--') + 1);
+  if (action === 'resize') return resize(state, operands[0] ?? '');
+  const loop = Number(/^\/dev\/loop(\d+)$/.exec(operands[0] ?? '')?.[1] ?? Number.NaN);
+  const image = state.images.get(state.loops.get(loop)?.backing ?? '');
+  const work = actions[action];
+  if (!image || !work) return wrong;
+  if (action !== 'luksFormat' && image.content !== 'crypto_LUKS') return wrong;
+  return work(state, { args, input, image, loop });
+}
+
+const actions: Readonly<Record<string, (state: FakeState, call: Call) => Outcome>> = {
+  luksFormat(state, { image, input, loop }) {
+    if (isMapped(state, loop)) return busy;
+    // What is inside is what would be lost.
+    state.formatted.push(image.inside?.data ?? 'blank');
+    image.content = 'crypto_LUKS';
+    image.keys = new Set([input]);
+    image.inside = { sizeBytes: image.sizeBytes - headerBytes, content: 'noise' };
+    return 0;
+  },
+  luksAddKey(_state, { args, image, input }) {
+    const size = Number(args[args.indexOf('--keyfile-size') + 1]);
+    const [old, added] = [input.slice(0, size), input.slice(size)];
+    if (!image.keys?.has(old)) return wrongKey;
+    image.keys.add(added);
+    return 0;
+  },
+  luksRemoveKey: (_state, { image, input }) => (image.keys?.delete(input) ? 0 : wrongKey),
+  open(state, { args, image, input, loop }) {
+    if (!image.keys?.has(input)) return wrongKey;
+    if (args.includes('--test-passphrase')) return 0;
+    if (isMapped(state, loop)) return busy;
+    const index = [...Array(64).keys()].find(number => !state.mappings.has(number)) ?? 64;
+    const name = args.at(-1) ?? '';
+    const isReadonly = args.includes('--readonly') || state.loops.get(loop)?.readonly === true;
+    state.mappings.set(index, { name, loop, isReadonly, diskseq: ++state.diskseq });
+    show(state, index);
+    return 0;
+  },
+};
+
+function resize(state: FakeState, name: string): number {
+  const index = [...state.mappings].find(([, mapping]) => mapping.name === name)?.[0];
+  if (index === undefined) return 4;
+  show(state, index);
+  return 0;
+}
+
+/** dmsetup, as far as it removes. */
+export function runDmsetup(state: FakeState, args: readonly string[]): number {
+  const [index, mapping] = [...state.mappings].find(([, { name }]) => name === args.at(-1)) ?? [];
+  if (index === undefined || mapping === undefined) return 1;
+  if (state.mounts.some(({ source }) => source === `/dev/dm-${index}`)) return 1;
+  state.mappings.delete(index);
+  const isBelow = (path: string): boolean => rootsOf(index).some(root => isAtOrBelow(path, root));
+  for (const known of [state.paths, state.texts])
+    for (const path of known.keys()) if (isBelow(path)) known.delete(path);
+  return 0;
+}
+
+/** What a mapping decrypts, as large as its device is now. */
+export function insideOf(state: FakeState, index: number): FakeImage | undefined {
+  const loop = state.loops.get(state.mappings.get(index)?.loop ?? Number.NaN);
+  return loop && state.images.get(loop.backing)?.inside;
+}
+
+/** True while a mapping holds on to a loop device. */
+export function isMapped(state: FakeState, loop: number): boolean {
+  return [...state.mappings.values()].some(mapping => mapping.loop === loop);
+}
+
+/** Has the kernel show a mapping. */
+function show(state: FakeState, index: number): void {
+  const mapping = state.mappings.get(index);
+  const inside = insideOf(state, index);
+  if (!mapping || !inside) return;
+  const { name, loop, isReadonly, diskseq } = mapping;
+  const sizeBytes = (state.loops.get(loop)?.sizeBytes ?? 0) - headerBytes;
+  if (inside.content !== 'noise') inside.filesystemBytes ??= inside.sizeBytes;
+  inside.sizeBytes = sizeBytes;
+  const facts = {
+    'dm/name': name,
+    'dm/uuid': `CRYPT-LUKS2-0-${name}`,
+    dev: `254:${index}`,
+    diskseq: String(diskseq),
+    ro: isReadonly ? '1' : '0',
+    size: String(sizeBytes / 512),
+    [`slaves/loop${loop}/dev`]: `7:${loop}`,
+  };
+  for (const root of rootsOf(index)) {
+    addDirectory(state, `${root}/slaves/loop${loop}`);
+    for (const [path, text] of Object.entries(facts)) state.texts.set(`${root}/${path}`, `${text}\n`);
+  }
+}
+
+function rootsOf(index: number): readonly string[] {
+  return [`/sys/block/dm-${index}`, `/sys/class/block/dm-${index}`, `/sys/dev/block/254:${index}`];
+}
