@@ -15,7 +15,7 @@ import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
 import { requireReadyVolume, toKnownVolume, toVolumeRef } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
 import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
-import { apart, newAttachmentId, requireSame, toResource } from './record.ts';
+import { apart, isUsedRaw, newAttachmentId, requireSame, toResource } from './record.ts';
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 
@@ -54,7 +54,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       findAttachments(sql, volumeId),
       requireAccess(sql, cluster, volumeId),
     ]);
-    requireCapabilities(pools.get(volume.pool), [asked.capability]);
+    requireCapabilities(pools.get(volume.pool), [asked.capability], volume.spec.parameters);
     if (grant) requireGranted(grant, asked.readonly);
     const node = requireNode(cluster, nodeId, reported?.spec);
     const { before, former, others } = apart(attachments, asked);
@@ -173,7 +173,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       intend: sql => intendAttach(sql, cluster, asked),
       act: attachSealed,
       async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
-        const usedRaw = volume.usedRaw || (capability.accessType === 'block' && !readonly);
+        const usedRaw = isUsedRaw(volume, attachment);
         if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
         const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
         await attachmentTable.update(sql, attachment, attached);

@@ -1,4 +1,5 @@
 import type { Attachment } from '../../src/api/attachment.ts';
+import { encryptionOf } from '../../src/api/filesystems.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { AttachmentResource } from '../../src/api/node.ts';
 import { Problem } from '../../src/api/problem.ts';
@@ -37,14 +38,26 @@ export function requireSame(before: AttachmentRecord, asked: AttachmentRecord): 
     throw new Problem('ALREADY_EXISTS', `${attached} with another capability`);
 }
 
+/** True when a workload wrote to the volume as it is, or can now: what is encrypted says of itself that it is. */
+export function isUsedRaw(
+  { usedRaw, spec }: VolumeRecord,
+  { capability, readonly }: AttachmentRecord,
+): boolean {
+  const isRaw = capability.accessType === 'block' && encryptionOf(spec.parameters) === undefined;
+  return usedRaw || (isRaw && !readonly);
+}
+
 /** The attachment as the API shows it, unsigned. Its context stays the same for as long as it is attached, whatever becomes of the volume. */
 export function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentResource {
   const { volumeId, nodeId, state, readonly, attachmentId, reach } = record;
   const resource = { volumeId, nodeId, state, readonly };
   if (state !== 'attached' || !reach) return resource;
   const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
+  const encryption = encryptionOf(volume.spec.parameters);
   const isEmpty = volume.source === undefined && !volume.usedRaw && reach.mayFormat !== false;
-  const mayFormat = isEmpty && record.capability.accessType === 'mount';
-  const attachment: Attachment = { ...reach, attachmentId, sizeBytes, readonly, mayFormat };
+  // What encrypts is made on a raw device, too, and says of itself that it was.
+  const mayFormat = isEmpty && (record.capability.accessType === 'mount' || encryption !== undefined);
+  const common = { attachmentId, sizeBytes, readonly, mayFormat, ...(encryption && { encryption }) };
+  const attachment: Attachment = { ...reach, ...common };
   return { ...resource, attachment };
 }

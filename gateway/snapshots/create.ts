@@ -1,3 +1,4 @@
+import { encryptionOf } from '../../src/api/filesystems.ts';
 import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
@@ -136,7 +137,8 @@ async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRec
   const members = volumes.map((volume, member): SnapshotRecord => {
     const memberId = isGroup ? memberIdOf(id, nonce, member) : id;
     const reservedBytes = planned.bytesOf.get(volume.id) ?? volume.sizeBytes;
-    const given = { reservedBytes, member, nonce, groupId: isGroup ? id : undefined };
+    const encryption = encryptionOf(volume.spec.parameters);
+    const given = { reservedBytes, member, nonce, groupId: isGroup ? id : undefined, encryption };
     return newSnapshotRecord({ id: memberId, cluster, name, volumeId: volume.id, parameters }, volume, given);
   });
   for (const member of members) await recordMember(sql, planned, member);

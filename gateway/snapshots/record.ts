@@ -32,13 +32,14 @@ export async function findRecorded(sql: Reader, { kind, id }: Ref): Promise<Reco
 export function newSnapshotRecord(
   asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
   volume: Pick<VolumeRecord, 'pool' | 'segments' | 'sizeBytes'>,
-  given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'nonce' | 'reservedBytes'>> = {},
+  given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'nonce' | 'reservedBytes' | 'encryption'>> = {},
 ): SnapshotRecord {
   return {
     ...asked,
     nonce: given.nonce ?? crypto.randomUUID(),
     pool: volume.pool,
     segments: volume.segments,
+    encryption: given.encryption,
     groupId: given.groupId,
     member: given.member ?? 0,
     state: 'creating',

@@ -8,11 +8,11 @@ import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
 import { nodeTable } from './nodes.ts';
 import { addCounts, recountReservations, reservationTable } from './reservations.ts';
-import { snapshotTable } from './snapshots.ts';
+import { addEncryption, snapshotTable } from './snapshots.ts';
 import { addSharing, volumeTable } from './volumes.ts';
 
 /** Which tables a store has; a release that changes them raises it, and says in `changes` how. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 /** All tables whose rows make up the store, each after those that it refers to. */
 export const tables = [
@@ -38,6 +38,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
   3: addCounts,
   4: auditTable.ddl,
   5: [...addSharing, ...grantTable.ddl],
+  6: addEncryption,
 };
 
 /**

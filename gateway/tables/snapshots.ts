@@ -1,3 +1,4 @@
+import type { Encryption } from '../../src/api/filesystems.ts';
 import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Reader } from '../store.ts';
 import { integer, json, optional, segments, table, text, type RecordOf } from './table.ts';
@@ -21,12 +22,17 @@ const columns = {
   reservedBytes: integer(),
   /** When it was taken; before that, when it was asked for. */
   createdAtMs: integer(),
+  /** How nodes encrypted its volume; undefined: not at all. */
+  encryption: optional(text<Encryption>()),
   /** Where it is; undefined: volumes made from it are reached from everywhere. */
   segments: optional(segments()),
 };
 
 /** A snapshot as it is recorded. */
 export type SnapshotRecord = RecordOf<typeof columns>;
+
+/** What made snapshots of a release say how their volumes were encrypted. */
+export const addEncryption: readonly string[] = ['alter table snapshots add column encryption text'];
 
 /** All snapshots, members of groups included. */
 export const snapshotTable = table('snapshots', {

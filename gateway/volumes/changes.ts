@@ -1,3 +1,4 @@
+import { encryptionOf } from '../../src/api/filesystems.ts';
 import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { SizeSpec, Volume } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
@@ -102,10 +103,10 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
           requireGrown(volume, requiredBytes, expanded);
           return expanded;
         },
-        changed: (_volume, { sizeBytes, nodeExpansionRequired }) => ({
+        changed: ({ spec: { parameters } }, { sizeBytes, nodeExpansionRequired }) => ({
           sizeBytes,
           reservedBytes: sizeBytes,
-          nodeExpansionRequired,
+          nodeExpansionRequired: nodeExpansionRequired || encryptionOf(parameters) !== undefined,
         }),
       });
       if (isWithin(grown.sizeBytes, { limitBytes })) return grown;

@@ -1,3 +1,4 @@
+import { type Encryption, encryptionOf } from '../../src/api/filesystems.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
 import type { VolumeSource } from '../backend.ts';
@@ -36,10 +37,13 @@ export function requireSourceOffered({ name, backend }: Pool, source: AskedSourc
     throw invalidProblem(`pool "${name}" makes no volumes from a ${kind}`);
 }
 
-/** The source of a volume in state creating, which keeps it. NOT_FOUND when missing, ABORTED when it is not ready. */
+/**
+ * The source of a volume in state creating, which keeps it. NOT_FOUND when missing, ABORTED when it is not ready, INVALID_ARGUMENT
+ * where one of the two is encrypted and the other is not.
+ */
 export async function findSource(
   sql: Sql,
-  { id, source }: Pick<VolumeRecord, 'id' | 'source'>,
+  { id, source, spec }: Pick<VolumeRecord, 'id' | 'source' | 'spec'>,
 ): Promise<VolumeSource | undefined> {
   if (!source) return undefined;
   const { kind } = source;
@@ -47,9 +51,20 @@ export async function findSource(
   if (found.id === id && kind === 'volume') throw notFoundProblem({ kind, id });
   if (found.state !== 'ready')
     throw new Problem('ABORTED', `${kind} "${found.id}" is not ready: it is ${found.state}`);
+  requireSameEncryption(encryptionOf(spec.parameters), found);
   if ('volumeId' in found) return { kind: 'snapshot', snapshot: toKnownSnapshot(found) };
   const attachedForWriting = await isWritable(sql, found.id);
   return { kind: 'volume', volume: toKnownVolume(found), attachedForWriting };
+}
+
+/** A copy has all that its source has, the header with the keys included. */
+function requireSameEncryption(asked: Encryption | undefined, found: SnapshotRecord | VolumeRecord): void {
+  const { id } = found;
+  const own = 'volumeId' in found ? found.encryption : encryptionOf(found.spec.parameters);
+  if (own !== asked)
+    throw invalidProblem(
+      `parameter "encryption" is ${asked ? `"${asked}"` : 'not given'}, and the source "${id}" is ${own ? `encrypted with "${own}"` : 'not encrypted'}: a copy is as its source is`,
+    );
 }
 
 /** How many bytes the source has. */

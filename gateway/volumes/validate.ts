@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import {
+  encryptionOf,
   requireFormatOptions,
   filesystemNames,
   type FormatOptions,
   formatOptionsOf,
   isFilesystemName,
+  isForNodes,
 } from '../../src/api/filesystems.ts';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
@@ -34,8 +36,13 @@ export function isForReaders({ accessMode }: Capability): boolean {
   return accessMode.endsWith('_READER_ONLY');
 }
 
-/** INVALID_ARGUMENT that names every capability that the pool does not offer. */
-export function requireCapabilities(pool: Pool, capabilities: readonly Capability[]): void {
+/** INVALID_ARGUMENT that names every capability that the pool does not offer, or not for a volume of these parameters. */
+export function requireCapabilities(
+  pool: Pool,
+  capabilities: readonly Capability[],
+  parameters?: Readonly<Record<string, string>>,
+): void {
+  requireEncryptable(pool, parameters, capabilities);
   const details = capabilities.flatMap(one => capabilityProblem(pool, one)?.detail ?? []);
   if (details.length > 0) throw invalidProblem([...new Set(details)].join('; '));
 }
@@ -56,19 +63,39 @@ export function capabilityProblem(
   return invalidProblem(`filesystem "${fsType}" is not one of ${names}`);
 }
 
-/** The backend's parameters with those for a new filesystem (`fs.…`). INVALID_ARGUMENT names what is wrong. */
+/** The backend's parameters with those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names what is wrong. */
 export function readVolumeParameters(
   pool: Pool,
   parameters: Readonly<Record<string, string>>,
   capabilities: readonly Capability[],
 ): Record<string, string> {
   const options = formatOptionsOf(parameters);
-  const own = Object.entries(parameters).filter(([key]) => !Object.hasOwn(options, key));
-  const { known } = readAll({
+  const own = Object.entries(parameters).filter(([key]) => !isForNodes(key));
+  const { known, encryption } = readAll({
     known: () => readParameters(pool.backend.parameters, Object.fromEntries(own)),
     options: () => requireFormatted(pool, options, capabilities),
+    encryption: () => requireEncryptable(pool, parameters, capabilities),
   });
-  return { ...known, ...options };
+  return { ...known, ...options, ...(encryption && { encryption }) };
+}
+
+/** How nodes encrypt such a volume; INVALID_ARGUMENT where they cannot, as where each of several would do it by itself. */
+function requireEncryptable(
+  { name, backend: { areShares } }: Pool,
+  parameters: Readonly<Record<string, string>> | undefined,
+  capabilities: readonly Capability[],
+) {
+  const encryption = encryptionOf(parameters);
+  if (encryption === undefined) return undefined;
+  if (areShares)
+    throw invalidProblem(
+      `parameter "encryption": volumes of pool "${name}" are shares, which nodes cannot encrypt`,
+    );
+  if (capabilities.some(({ accessMode }) => accessMode === 'MULTI_NODE_MULTI_WRITER'))
+    throw invalidProblem(
+      'parameter "encryption": what several nodes write to cannot be encrypted by each of them',
+    );
+  return encryption;
 }
 
 /** INVALID_ARGUMENT for options that no filesystem of such a volume takes. */

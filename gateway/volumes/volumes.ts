@@ -53,7 +53,7 @@ export function createVolumes(options: ServiceOptions) {
       try {
         if (grant) for (const one of capabilities) requireGranted(grant, isForReaders(one));
         readAll({
-          capabilities: () => requireCapabilities(pool, capabilities),
+          capabilities: () => requireCapabilities(pool, capabilities, record.spec.parameters),
           mutableParameters: () => readMutableParameters(pool, mutableParameters),
         });
       } catch (error) {

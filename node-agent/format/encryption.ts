@@ -10,6 +10,9 @@ import { markOf, probe, requireFormattable, writeFormat, type Opened } from './f
 import { closeMapping, findMapping, growMapping, mappedNameOf } from './mapping.ts';
 import { readPassphrases, type Passphrases } from './passphrases.ts';
 
+/** A volume's device as it is connected. */
+type Connected = Omit<Opened, 'isNew'>;
+
 /** How a passphrase becomes a key: in 16 MiB of memory, whatever the machine has, and without measuring it. */
 const derivation =
   '--pbkdf argon2id --pbkdf-memory 16384 --pbkdf-parallel 1 --pbkdf-force-iterations 4'.split(' ');
@@ -36,14 +39,19 @@ const wrongKey = 2;
  * it is. FAILED_PRECONDITION for a device with anything else on it, UNAUTHENTICATED for a wrong passphrase, and then nothing is
  * changed. What is open needs no secrets.
  */
-export async function openDevice(volume: DeviceVolume, device: Device, secrets: Secrets): Promise<Opened> {
+export async function openDevice(
+  volume: DeviceVolume,
+  connected: Connected,
+  secrets: Secrets,
+): Promise<Opened> {
   const { agent, record } = volume;
-  if (record.attachment.encryption === undefined) return { device, isNew: false };
-  return inPhase(agent, 'unlock', () => openEncrypted(volume, device, secrets));
+  if (record.attachment.encryption === undefined) return { ...connected, isNew: false };
+  return inPhase(agent, 'unlock', () => openEncrypted(volume, connected, secrets));
 }
 
-async function openEncrypted(volume: DeviceVolume, device: Device, secrets: Secrets): Promise<Opened> {
+async function openEncrypted(volume: DeviceVolume, connected: Connected, secrets: Secrets): Promise<Opened> {
   const { agent, record } = volume;
+  const { device } = connected;
   const { host } = agent;
   const { attachment } = record;
   // What was never mounted is made again, whatever of it an interrupted try left.
@@ -56,7 +64,7 @@ async function openEncrypted(volume: DeviceVolume, device: Device, secrets: Secr
   if (known) await closeMapping(attachment, host);
   const passphrases = readPassphrases(secrets);
   await requireModule(host, 'dm_crypt');
-  const isNew = isMarked || !(await isEncrypted(volume, device));
+  const isNew = isMarked || !(await isEncrypted(volume, connected));
   if (isNew) await encrypt(volume, device, passphrases);
   else if (!device.readonly) await rotate(device, passphrases, host);
   await unlock(volume, device, passphrases);
@@ -64,8 +72,11 @@ async function openEncrypted(volume: DeviceVolume, device: Device, secrets: Secr
 }
 
 /** False for a device on which nothing is seen; FAILED_PRECONDITION for one with anything else. */
-async function isEncrypted({ agent, record }: DeviceVolume, device: Device): Promise<boolean> {
-  const found = await probe(device, agent.host);
+async function isEncrypted(
+  { agent, record }: DeviceVolume,
+  { device, probing }: Connected,
+): Promise<boolean> {
+  const found = await (probing ?? probe(device, agent.host));
   if (found === undefined) return false;
   if (found.format === 'crypto_LUKS') return true;
   throw preconditionProblem(

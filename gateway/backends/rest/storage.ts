@@ -1,3 +1,4 @@
+import { isForNodes } from '../../../src/api/filesystems.ts';
 import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Capabilities } from '../../../src/api/storage.ts';
 import type { Volume } from '../../../src/api/volume.ts';
@@ -16,12 +17,12 @@ export type Storage = {
   readonly pool: string | undefined;
 };
 
-/** What the storage takes: its pool where one is chosen, and nothing of what nodes make a filesystem with. */
+/** What the storage takes: its pool where one is chosen, and nothing of what is for nodes. */
 export function ownParameters(
   { pool }: Storage,
   given: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const own = Object.entries(given).filter(([key]) => !key.startsWith('fs.'));
+  const own = Object.entries(given).filter(([key]) => !isForNodes(key));
   return { ...Object.fromEntries(own), ...(pool !== undefined && { pool }) };
 }
 

@@ -1,6 +1,6 @@
 import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
-import type { Device, Secrets } from '../../connector.ts';
+import type { Secrets } from '../../connector.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
 import { openDevice } from '../../format/encryption.ts';
 import { ensureFilesystem, probe, type Opened, type Probed } from '../../format/format.ts';

@@ -28,7 +28,9 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
     },
     async connect(secrets) {
       const connected = await connectDevice(volume, secrets);
-      const prepare = async () => ({ device: (await openDevice(volume, connected, secrets)).device });
+      const prepare = async () => ({
+        device: (await openDevice(volume, { device: connected }, secrets)).device,
+      });
       return { device: connected, prepare };
     },
     findSource: () => findNode(volume),
@@ -52,7 +54,7 @@ function requireOneWriter({ attachment, capability }: DeviceVolume['record']): v
 
 /** The device as it is used, without secrets: it is open already, or it cannot be used. */
 async function reconnect(volume: DeviceVolume): Promise<Device> {
-  return (await openDevice(volume, await connectDevice(volume), {})).device;
+  return (await openDevice(volume, { device: await connectDevice(volume) }, {})).device;
 }
 
 /** The device's node; the device is connected anew where it is not known to be. */

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { Capability } from '../../../../src/api/storage.ts';
+import type { VolumeSpec } from '../../../../src/api/volume.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+
+const { a } = clusters;
+const volumeId = 'a.pvc-1';
+const parameters = { encryption: 'luks' };
+const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
+const shared: Capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' };
+const sources = [
+  { kind: 'volume', volumeId },
+  { kind: 'snapshot', snapshotId: 'a.snap-1' },
+] as const;
+
+/** A gateway with a volume, and what attaches it to a node and takes it from there. */
+async function open(
+  t: TestContext,
+  spec: Partial<VolumeSpec> = { parameters, capabilities: [mounted, block] },
+) {
+  const gateway = await makeGateway(t);
+  const { volume } = await gateway.volumes.create(a, volumeId, volumeSpec('pvc-1', spec));
+  const key = { cluster: a, volumeId, nodeId: 'n1' };
+  await gateway.nodes.put(a, 'n1', {});
+  const attach = async (capability: Capability) =>
+    (await gateway.attachments.attach(key, { capability, readonly: false })).attachment.attachment;
+  return { ...gateway, volume, attach, detach: () => gateway.attachments.detach(key) };
+}
+
+test('a volume that is to be encrypted says so, to whoever looks at it and to its nodes', async t => {
+  const { volumes, volume, attach, detach } = await open(t);
+  assert.deepEqual([volume.parameters, volume.context], [parameters, {}]);
+  assert.equal((await attach(mounted))?.encryption, 'luks');
+  await detach();
+  const other = volumes.create(a, volumeId, volumeSpec('pvc-1', { capabilities: [mounted, block] }));
+  await assert.rejects(other, isProblemThat('ALREADY_EXISTS', /other parameters/));
+});
+
+test('as a raw device it is encrypted by the node, too, and counts as empty until its header says otherwise', async t => {
+  const { attach, detach } = await open(t);
+  for (const capability of [block, mounted, block]) {
+    const { mayFormat, encryption } = (await attach(capability)) ?? {};
+    assert.deepEqual({ mayFormat, encryption }, { mayFormat: true, encryption: 'luks' });
+    await detach();
+  }
+});
+
+test('a volume that is not encrypted says nothing of it', async t => {
+  const { attach } = await open(t, {});
+  assert.equal((await attach(mounted))?.encryption, undefined);
+});
+
+test('its nodes must grow what they decrypt', async t => {
+  const { changes } = await open(t);
+  const grown = await changes.expand(a, volumeId, { requiredBytes: 3 * 2 ** 20 });
+  assert.equal(grown.nodeExpansionRequired, true);
+});
+
+test('unknown ways to encrypt, shares and what several nodes write to are refused', async t => {
+  const { volumes, attach } = await open(t);
+  const create = (spec: Partial<VolumeSpec>) => volumes.create(a, 'a.pvc-2', volumeSpec('pvc-2', spec));
+  await assert.rejects(create({ parameters: { encryption: 'none' } }), isProblem('INVALID_ARGUMENT'));
+  await assert.rejects(
+    create({ parameters, capabilities: [shared] }),
+    isProblemThat('INVALID_ARGUMENT', /what several nodes write to/),
+  );
+  await assert.rejects(attach(shared), isProblem('INVALID_ARGUMENT'));
+  assert.equal((await volumes.validate(a, volumeId, { capabilities: [shared] })).confirmed, false);
+  const shares = await makeGateway(t, { backend: { ...(await openMemory()), areShares: true } });
+  await assert.rejects(
+    shares.volumes.create(a, volumeId, volumeSpec('pvc-1', { parameters })),
+    isProblemThat('INVALID_ARGUMENT', /are shares/),
+  );
+});
+
+for (const source of sources)
+  test(`what is made from a ${source.kind} is encrypted as that is, or is not made`, async t => {
+    for (const [ofSource, others] of [
+      [parameters, {}],
+      [{}, parameters],
+    ] as const) {
+      const { volumes, snapshots, attach } = await open(t, { parameters: ofSource });
+      await snapshots.create(a, 'a.snap-1', { name: 'snap-1', volumeId });
+      if (source.kind === 'snapshot') await volumes.delete(a, volumeId);
+      const copy = (given: Record<string, string>) =>
+        volumes.create(a, 'a.copy', volumeSpec('copy', { parameters: given, source }));
+      await assert.rejects(copy(others), isProblemThat('INVALID_ARGUMENT', /a copy is as its source is/));
+      const { volume } = await copy(ofSource);
+      assert.deepEqual(volume.parameters, ofSource);
+      if (source.kind === 'volume') assert.equal((await attach(mounted))?.mayFormat, true);
+    }
+  });
