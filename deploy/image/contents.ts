@@ -10,6 +10,8 @@ export const programs: Readonly<Record<string, readonly string[]>> = {
   'nvme-cli': ['nvme'],
   // What talks to the host's daemon; it is never started here.
   'multipath-tools': ['multipath', 'multipathd'],
+  'cryptsetup-bin': ['cryptsetup'],
+  dmsetup: ['dmsetup'],
   kmod: ['modprobe'],
   diffutils: ['cmp'],
   grep: ['grep'],

@@ -3,7 +3,7 @@ import { asProblem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { surveyProtocols, type ProtocolState } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
-import { isInstalled } from '../host/prerequisites.ts';
+import { findReason, isInstalled } from '../host/prerequisites.ts';
 
 /** What this node can attach; it is found out when it is first asked for, once, and again after a failure. */
 export type Survey = ReturnType<typeof createSurvey>;
@@ -44,11 +44,13 @@ function remembering(host: Host): Host {
 
 /** What every volume may need, beside what belongs to one protocol or filesystem. */
 const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
+/** What a volume needs that is encrypted; the second one comes with the first in most distributions. */
+const encryptionNeeds = [{ tool: 'cryptsetup', module: 'dm_crypt' }, { tool: 'dmsetup' }];
 /** Its bit in the capabilities of a process (linux/capability.h). */
 const sysAdminBit = 21n;
 type Reporting = { readonly host: Host; readonly survey: Survey; readonly log: Log };
 
-/** Logs in one line what this node can attach and what it cannot, and warns of what no volume can do without. */
+/** Logs in one line what this node can attach and encrypt and what it cannot, and warns of what no volume can do without. */
 export async function report({ host, survey, log }: Reporting): Promise<void> {
   try {
     await warnOfLacks(host, log);
@@ -57,7 +59,10 @@ export async function report({ host, survey, log }: Reporting): Promise<void> {
     const missing = states.flatMap(({ protocol, reason }) =>
       reason === undefined ? [] : [`${protocol} is not: ${reason}`],
     );
-    const detail = [`usable: ${usable.join(', ') || 'none'}`, ...missing].join('; ');
+    const lack = (await Promise.all(encryptionNeeds.map(needs => findReason(needs, host)))).find(Boolean);
+    const encryption =
+      lack === undefined ? 'volumes can be encrypted' : `no volume can be encrypted: ${lack}`;
+    const detail = [`usable: ${usable.join(', ') || 'none'}`, ...missing, encryption].join('; ');
     log.info('looked at what attach protocols need', { detail });
   } catch (error) {
     log.warn('what attach protocols need could not be looked at', { detail: asProblem(error).detail });
