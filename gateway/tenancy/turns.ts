@@ -1,6 +1,7 @@
 import { overloadedProblem } from '../../src/api/problem.ts';
 import { requireWanted } from '../operations/request.ts';
 import type { Tenant } from './cluster.ts';
+import { createMeasure } from './measure.ts';
 
 /** Shares the event loop between callers; see `createTurns`. */
 export type Turns = ReturnType<typeof createTurns>;
@@ -8,7 +9,7 @@ export type Turns = ReturnType<typeof createTurns>;
 /** How long a piece of work may run before others have their turn, in milliseconds; one step may take longer. */
 const sliceMs = 1;
 
-/** What a request takes of the event loop, about, in milliseconds: one that only reads, and one that changes something. */
+/** What a request takes of the event loop at least, in milliseconds: one that only reads, and one that changes something. */
 export const usualMs = { read: 0.25, change: 1 } as const;
 
 /** How much begins in a turn of the event loop at most, in the same measure; a slice of long work is as much as that. */
@@ -44,6 +45,7 @@ export function createTurns() {
   const loads = new Map<string, Load>();
   const all: Load = { requests: 0, bytes: 0 };
   const restUntilMs = new Map<string, number>();
+  const measure = createMeasure();
   /** Who waits, in the order of their turns. */
   const waiting = new Map<string, Waiting[]>();
   /** Who asked last and when, and when somebody else did. */
@@ -95,10 +97,12 @@ export function createTurns() {
   /** Who has one request after another rests for none of them. */
   function spend(who: string, costMs: number): void {
     leftMs -= costMs;
+    if (costMs === mostMs) return;
     const nowMs = performance.now();
-    if (!areSeveral(nowMs) || (loads.get(who)?.requests ?? 0) <= 1 || costMs === mostMs) return;
+    const chargedMs = measure.charge(costMs);
+    if (!areSeveral(nowMs) || (loads.get(who)?.requests ?? 0) <= 1) return;
     const sinceMs = Math.max(restUntilMs.get(who) ?? 0, nowMs - savedMs);
-    restUntilMs.set(who, sinceMs + costMs / share);
+    restUntilMs.set(who, sinceMs + chargedMs / share);
   }
 
   function wait(who: string, costMs: number): Promise<void> {
@@ -116,6 +120,7 @@ export function createTurns() {
       return await piece();
     } finally {
       const endMs = performance.now();
+      measure.exclude(endMs - startMs);
       restUntilMs.set(who, areSeveral(endMs) ? endMs + longRest * (endMs - startMs) : 0);
     }
   }
@@ -127,7 +132,8 @@ export function createTurns() {
     async begin(caller: Tenant, costMs: number): Promise<void> {
       const who = nameOf(caller);
       come(who);
-      if (waiting.size > 0 || leftMs <= 0 || !isDue(who)) {
+      // Who waits is not due, or comes first in the next turn.
+      if (waiting.has(who) || leftMs <= 0 || !isDue(who)) {
         await wait(who, costMs);
         requireWanted();
       } else spend(who, costMs);

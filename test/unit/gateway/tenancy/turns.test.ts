@@ -36,6 +36,18 @@ test('of many requests few begin before that of another caller who comes later',
   assert.ok(order.indexOf('b') < 40, `${order.indexOf('b')} began before`);
 });
 
+test('who has not asked for much begins at once, whoever waits for the end of a rest', async () => {
+  const turns = createTurns();
+  for (const caller of [a, a, b]) turns.enter(caller, { requests: 1, bytes: 0 });
+  await turns.begin(b, usualMs.read);
+  // The turn that this came in is over.
+  await new Promise(setImmediate);
+  const late = new Promise(resolve => void setImmediate(() => resolve('late')));
+  const begun = Array.from({ length: 100 }, () => turns.begin(a, usualMs.change));
+  assert.equal(await Promise.race([late, turns.begin(b, usualMs.change)]), undefined);
+  await Promise.all(begun);
+});
+
 test('a request begins though long work of its caller never ends', async () => {
   const turns = createTurns();
   let hasBegun = false;
