@@ -1,5 +1,4 @@
 import { Hono, type Context } from 'hono';
-import { requestId } from 'hono/request-id';
 import { allOperations, type OperationId, timeoutHeaderName } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { withRequest, type CurrentRequest } from '../operations/request.ts';
@@ -7,12 +6,13 @@ import { tenantOf, type Caller } from '../tenancy/caller.ts';
 import type { Authenticate } from './auth.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
-import { handle, type Handle } from './handle.ts';
+import { handle, type Handle, type ServeCaller } from './handle.ts';
+import { toRoute } from './read.ts';
 import { requireAnyOffers } from '../pools/features.ts';
-import { observeRequests, toRoute, type RequestObserver } from './observe.ts';
+import { observeRequests, type RequestObserver } from './observe.ts';
 import { createRates } from '../tenancy/rates.ts';
 import { usualMs, type Turns } from '../tenancy/turns.ts';
-import { answerProblem, routeProblem, type Env } from './respond.ts';
+import { respondJson, routeProblem, type Env, type Serve } from './respond.ts';
 
 /** What the app serves; `publicDocs` serves the API's description, and `keySet` the gateway's own public keys, without a token. */
 export type AppDeps = HandlerDeps & {
@@ -25,40 +25,47 @@ export type AppDeps = HandlerDeps & {
   readonly mostWaitMs?: number | undefined;
 };
 
-const maxRequestIdLength = 64;
-
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
-  const { authenticate, turns, log, publicDocs, version, keySet, observer } = deps;
-  const rates = createRates();
+  const { log, publicDocs, version, keySet, observer } = deps;
+  // One function for each route, not a middleware for each step: those take longer than what they do.
+  const observe = observeRequests(log, observer);
+  const forCallers = authenticated(deps);
   const app = new Hono<Env>();
-  app.use(requestId({ limitLength: maxRequestIdLength }), observeRequests(log, observer));
-  if (publicDocs) routeDocs(app, version);
-  if (keySet) app.get('/.well-known/jwks.json', async c => c.json(await keySet()));
-  app.use(async (c, next) => {
+  routeDocs(app, version, serve => observe('other', publicDocs ? serve : forCallers(async c => serve(c))));
+  if (keySet) {
+    const serveKeys: Serve = async c => respondJson(c, await keySet());
+    app.get('/.well-known/jwks.json', observe('other', serveKeys));
+  }
+  routeOperations(app, deps, (id, serve) => observe(id, forCallers(serve)));
+  const refuse = forCallers(c => Promise.reject(routeProblem(c)));
+  app.notFound(observe('other', refuse));
+  return app;
+}
+
+/** Makes what serves callers of a good token, each in its turn. */
+function authenticated({ authenticate, turns }: AppDeps): (serve: ServeCaller) => Serve {
+  const rates = createRates();
+  return serve => async c => {
     const caller = await authenticate(c.req.header('authorization'));
-    c.set('caller', caller);
-    await withRequest(describe(c, caller), async () => {
+    c.get('served').caller = caller;
+    return withRequest(describe(c, caller), async () => {
       const tenant = tenantOf(caller);
       rates.spend(tenant);
       using _ = turns.enter(tenant, { requests: 1, bytes: 0 });
       await turns.begin(tenant, c.req.method === 'GET' ? usualMs.read : usualMs.change);
-      await next();
+      return await serve(c, caller);
     });
-  });
-  routeOperations(app, deps);
-  if (!publicDocs) routeDocs(app, version);
-  app.notFound(c => answerProblem(c, routeProblem(c)));
-  app.onError((error, c) => answerProblem(c, error));
-  return app;
+  };
 }
 
 /** What is known of a request from here on. */
 function describe(c: Context<Env>, caller: Caller): CurrentRequest {
+  const { requestId, traceparent } = c.get('served');
   return {
-    requestId: c.get('requestId'),
+    requestId,
     caller,
-    traceparent: c.get('traceparent'),
+    traceparent,
     deadlineMs: readDeadline(c.req.header(timeoutHeaderName)),
     // Node.js makes a signal for whoever looks, and few do.
     isGone: () => c.req.raw.signal.aborted,
@@ -70,8 +77,12 @@ function readDeadline(timeoutMs: string | undefined): number | undefined {
   return timeoutMs !== undefined && /^\d{1,10}$/.test(timeoutMs) ? Date.now() + Number(timeoutMs) : undefined;
 }
 
-/** One route for each row of the table. */
-function routeOperations(app: Hono<Env>, deps: AppDeps): void {
+/** One route for each row of the table, each served through `guard`. */
+function routeOperations(
+  app: Hono<Env>,
+  deps: AppDeps,
+  guard: (id: OperationId, serve: ServeCaller) => Serve,
+): void {
   // The handlers' types are of their own rows; all of them are called alike from here on.
   const handlers = createHandlers(deps) as unknown as Readonly<Record<OperationId, Handle>>;
   for (const operation of allOperations) {
@@ -82,7 +93,8 @@ function routeOperations(app: Hono<Env>, deps: AppDeps): void {
       if (needed) requireAnyOffers(deps.pools, needed);
       return handlers[operation.id](request);
     };
-    app.on(operation.method, toRoute(operation.path), handle(operation, run, { ...deps, show }));
+    const serve = handle(operation, run, { ...deps, show });
+    app.on(operation.method, toRoute(operation.path), guard(operation.id, serve));
   }
 }
 

@@ -1,26 +1,33 @@
 import type { Hono } from 'hono';
 import { html, raw } from 'hono/html';
 import { openApiDocument, type OpenApiNode } from '../../src/api/openapi.ts';
-import type { Env } from './respond.ts';
+import { respond, type Env, type Serve } from './respond.ts';
 
 /** Where the API's description is served, as a document and as a page. */
 export const docsRoutes = { document: '/openapi.json', page: '/docs' } as const;
 
-/** The description as an OpenAPI document, and as a page that runs no script and loads nothing, so that it can be saved as a file. */
-export function routeDocs(app: Hono<Env>, version: string): void {
+/** A page that runs no script and loads nothing, so that it can be saved as a file. */
+const pageHeaders = {
+  'content-type': 'text/html; charset=UTF-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'x-content-type-options': 'nosniff',
+};
+
+/** The API's description as an OpenAPI document and as a page, each served through `guard`. */
+export function routeDocs(app: Hono<Env>, version: string, guard: (serve: Serve) => Serve): void {
   // Made once, when somebody asks first: it takes longer than a hundred requests.
   let document: string | undefined;
-  let page: Html | undefined;
-  app.get(docsRoutes.document, c => {
+  let page: string | undefined;
+  const serveDocument: Serve = c => {
     document ??= JSON.stringify(openApiDocument(version));
-    return c.body(document, 200, { 'content-type': 'application/json' });
-  });
-  app.get(docsRoutes.page, c => {
-    c.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
-    c.header('x-content-type-options', 'nosniff');
-    page ??= toPage(openApiDocument(version) as Document);
-    return c.html(page);
-  });
+    return respond(c, document, { headers: { 'content-type': 'application/json' } });
+  };
+  const servePage: Serve = async c => {
+    page ??= String(await toPage(openApiDocument(version) as Document));
+    return respond(c, page, { headers: pageHeaders });
+  };
+  app.get(docsRoutes.document, guard(serveDocument));
+  app.get(docsRoutes.page, guard(servePage));
 }
 
 type Document = {

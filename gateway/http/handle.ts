@@ -1,4 +1,4 @@
-import type { Context, Handler as Route } from 'hono';
+import type { Context } from 'hono';
 import type { z } from 'zod';
 import {
   maxBodyBytes,
@@ -11,13 +11,13 @@ import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { requireNodeId } from '../attachments/nodes.ts';
-import { mayCall, tenantOf } from '../tenancy/caller.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import { type Caller, mayCall, tenantOf } from '../tenancy/caller.ts';
+import type { Cluster, Tenant } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
 import { limitBody, readQuery, readText, readWaitMs, requireEncoded } from './read.ts';
-import { logRequest, routeProblem, type Env } from './respond.ts';
+import { logRequest, respond, respondJson, routeProblem, type Env } from './respond.ts';
 
 /**
  * What serves an operation: it gets the request, read by the schemas of the operation's row, and the cluster that asks
@@ -34,6 +34,9 @@ export type Made<T> = { readonly value: T; readonly created: boolean };
 /** A handler, whichever its operation. */
 export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
+/** Answers a request of a caller who is known. */
+export type ServeCaller = (c: Context<Env>, caller: Caller) => Promise<Response>;
+
 /** `show` gives what an operation works on as it is now, for the answer while the work goes on. */
 export type HandleOptions = {
   readonly show: Handle | undefined;
@@ -47,13 +50,17 @@ export type HandleOptions = {
  * The route of an operation: reads the path, the query and the body by the row's schemas, waits for as long as the
  * caller prefers where the row has 202, and answers with the status that the row has for the outcome.
  */
-export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): Route<Env> {
+export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): ServeCaller {
   const { show, log, turns, mostWaitMs = Infinity } = options;
-  return async c => {
-    const caller = c.get('caller');
+  return async (c, caller) => {
     if (!mayCall(caller, operation)) throw routeProblem(c);
     const { cluster } = caller;
-    const request = { ...(await readRequest(c, operation, turns)), ...(cluster && { cluster }) };
+    const { body } = operation;
+    const request = {
+      ...readTarget(c, operation),
+      ...(body && { body: await readBody(c, body, { turns, tenant: tenantOf(caller) }) }),
+      ...(cluster && { cluster }),
+    };
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
     const waitMs = Math.min(readWaitMs(c.req.header('prefer')), mostWaitMs);
@@ -67,23 +74,20 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
   };
 }
 
-async function readRequest(c: Context<Env>, { query, body }: Operation, turns: Turns): Promise<object> {
+function readTarget(c: Context<Env>, { query }: Operation): object {
   requireEncoded(c.req.url);
   const ids = c.req.param();
   if ('nodeId' in ids) requireNodeId(ids['nodeId']);
-  return {
-    ...(query && readBy(query, readQuery(c), 'query')),
-    ...ids,
-    ...(body && { body: await readBody(c, body, turns) }),
-  };
+  return query ? { ...(readBy(query, readQuery(c), 'query') as object), ...ids } : ids;
 }
 
-async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promise<unknown> {
+type Reading = { readonly turns: Turns; readonly tenant: Tenant };
+
+async function readBody(c: Context<Env>, schema: z.ZodType, { turns, tenant }: Reading): Promise<unknown> {
   const { headers } = c.req.raw;
   const length = headers.get('content-length');
   // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
   const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
-  const tenant = tenantOf(c.get('caller'));
   using _ = turns.enter(tenant, {
     requests: 0,
     bytes: isSmall ? Number(length) : maxBodyBytes,
@@ -95,10 +99,10 @@ async function readBody(c: Context<Env>, schema: z.ZodType, turns: Turns): Promi
 }
 
 function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {
-  if (answers[204] === null) return c.body(null, 204);
-  if (!answers[201]) return c.json(result as object);
+  if (answers[204] === null) return respond(c, null, { status: 204 });
+  if (!answers[201]) return respondJson(c, result as object);
   const { value, created } = result as Made<object>;
-  return c.json(value, created ? 201 : 200);
+  return respondJson(c, value, { status: created ? 201 : 200 });
 }
 
 /** The answer while work goes on: the resource as it is now, if it is there. */
@@ -106,6 +110,6 @@ async function answerAccepted(c: Context<Env>, shown: Promise<unknown> | undefin
   const resource = await shown?.catch((error: unknown) => {
     if (asProblem(error).code !== 'NOT_FOUND') throw error;
   });
-  const headers = { 'retry-after': '1' };
-  return resource ? c.json(resource, 202, headers) : c.body(null, 202, headers);
+  const accepted = { status: 202, headers: { 'retry-after': '1' } };
+  return resource ? respondJson(c, resource, accepted) : respond(c, null, accepted);
 }

@@ -1,40 +1,42 @@
-import type { Context, MiddlewareHandler } from 'hono';
-import { matchedRoutes } from 'hono/route';
-import { allOperations } from '../../src/api/operations.ts';
+import type { Context } from 'hono';
+import type { OperationId } from '../../src/api/operations.ts';
+import type { Problem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { newTraceparent, readTraceparent } from '../../src/lib/tracing/trace.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { logRequest, type Env } from './respond.ts';
+import { answerProblem, logRequest, toServed, type Env, type Serve } from './respond.ts';
 
 /** What observes requests. */
 export type RequestObserver = Pick<Metrics, 'observeRequest' | 'countRefusedToken'>;
 
-/** The path of an operation as routes have it. */
-export function toRoute(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
+/** Observes what serves the requests of an operation (`other`: of none); see `observeRequests`. */
+export type ObserveServing = (operation: OperationId | 'other', serve: Serve) => Serve;
 
-const operationIds = new Map(allOperations.map(({ id, method, path }) => [`${method} ${toRoute(path)}`, id]));
-
-/** Observes each request by its operation (`other` for what is none) and its code, and writes its line in the log. */
-export function observeRequests(log: Log, observer: RequestObserver | undefined): MiddlewareHandler<Env> {
-  return async (c, next) => {
+/** Observes each request by its operation and its code, answers what fails as a problem, and writes its line in the log. */
+export function observeRequests(log: Log, observer: RequestObserver | undefined): ObserveServing {
+  return (operation, serve) => async c => {
     const startMs = performance.now();
     const asked = readTraceparent(c.req.header('traceparent'));
-    const observed = observer?.observeRequest(operationOf(c), asked);
-    c.set('traceparent', observed?.traceparent ?? asked ?? newTraceparent());
-    await next();
-    const problem = c.get('problem');
-    const { status } = c.res;
+    const observed = observer?.observeRequest(operation, asked);
+    const traceparent = observed?.traceparent ?? asked ?? newTraceparent();
+    c.set('served', toServed(c, traceparent));
+    const response = await answerOf(c, serve);
+    const { problem } = c.get('served');
+    const { status } = response;
     const code = problem?.code ?? (status === 202 ? 'ACCEPTED' : 'OK');
     observed?.end(code);
-    if (problem?.code === 'UNAUTHENTICATED') observer?.countRefusedToken(reasonOf(c));
+    if (problem?.code === 'UNAUTHENTICATED') observer?.countRefusedToken(reasonOf(c, problem));
     logRequest(c, log, { problem, code, status, durationMs: Math.round(performance.now() - startMs) });
+    return response;
   };
 }
 
-function operationOf(c: Context<Env>): string {
-  return operationIds.get(`${c.req.method} ${matchedRoutes(c).at(-1)?.path}`) ?? 'other';
+async function answerOf(c: Context<Env>, serve: Serve): Promise<Response> {
+  try {
+    return await serve(c);
+  } catch (error) {
+    return answerProblem(c, error);
+  }
 }
 
 /** Few words, by what the check of tokens found: they are labels. */
@@ -47,8 +49,8 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature',
 };
 
-function reasonOf(c: Context<Env>): string {
+function reasonOf(c: Context<Env>, { cause }: Problem): string {
   if (c.req.header('authorization') === undefined) return 'missing';
-  const { code = '' } = (c.get('problem')?.cause ?? {}) as { readonly code?: string };
+  const { code = '' } = (cause ?? {}) as { readonly code?: string };
   return reasons[code] ?? 'other';
 }

@@ -50,3 +50,8 @@ export async function readText(c: Context): Promise<string> {
       : error;
   }
 }
+
+/** The path of an operation as routes have it. */
+export function toRoute(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}

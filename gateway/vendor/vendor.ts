@@ -1,17 +1,16 @@
 // `fairlead/vendor`: what a storage vendor's server in TypeScript is made of.
 
 import { Hono, type Context } from 'hono';
-import { requestId } from 'hono/request-id';
 import { z } from 'zod';
 import { maxIdBytes, vendorIdPattern } from '../../src/api/ids.ts';
 import { nodeId } from '../../src/api/node.ts';
 import { vendorOperations, type NamedOperation } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { longestTimerMs } from '../../src/lib/concurrency.ts';
+import { newTraceparent } from '../../src/lib/tracing/trace.ts';
 import { parseShort } from '../http/body.ts';
-import { toRoute } from '../http/observe.ts';
-import { limitBody, readQuery, readText, readWaitMs, requireEncoded } from '../http/read.ts';
-import { answerProblem, routeProblem, type Env } from '../http/respond.ts';
+import { limitBody, readQuery, readText, readWaitMs, requireEncoded, toRoute } from '../http/read.ts';
+import { answerProblem, respond, respondJson, routeProblem, toServed, type Env } from '../http/respond.ts';
 import { readBy } from '../volumes/validate.ts';
 import { createChanges, type Change } from './changes.ts';
 import { createOfferCheck, type Offer } from './offer.ts';
@@ -50,7 +49,8 @@ export function createVendor({ capabilities, operations, authenticate }: Vendor)
   const requireOffered = createOfferCheck(capabilities);
   const change = createChanges();
   const app = new Hono<Env>();
-  app.use(requestId(), async (c, next) => {
+  app.use(async (c, next) => {
+    c.set('served', toServed(c, newTraceparent()));
     await authenticate(c.req.header('authorization'));
     await next();
   });
@@ -100,6 +100,6 @@ function toChange(c: Context<Env>, { answers }: NamedOperation, asked: object): 
 }
 
 function answer(c: Context<Env>, [status, document]: AnyAnswer): Response {
-  if (status === 202) c.header('retry-after', '1');
-  return document ? c.json(document, status as 200) : c.body(null, status);
+  const head = { status, ...(status === 202 && { headers: { 'retry-after': '1' } }) };
+  return document ? respondJson(c, document, head) : respond(c, null, head);
 }
