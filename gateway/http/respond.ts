@@ -86,7 +86,7 @@ type Ended = {
 };
 
 /** Logs how a request ended, once, where it leaves the program. */
-export function logRequest(c: Context<Env>, log: Log, { problem, ...ended }: Ended): void {
+export function logRequest(c: Context<Env>, log: Log, { problem, code, status, durationMs }: Ended): void {
   const { requestId, traceparent, caller } = c.get('served');
   const isOurs = problem !== undefined && toDocument(problem).status >= 500;
   const stack = isOurs ? framesOf(problem.cause) : undefined;
@@ -94,9 +94,11 @@ export function logRequest(c: Context<Env>, log: Log, { problem, ...ended }: End
     route: `${c.req.method} ${c.req.path}`.slice(0, mostRoute),
     requestId,
     traceId: traceIdOf(traceparent),
-    ...ended,
-    ...(problem && { detail: problem.detail }),
-    ...(caller !== undefined && { cluster: callerName(caller) }),
-    ...(stack !== undefined && { stack }),
+    code,
+    status,
+    durationMs,
+    detail: problem?.detail,
+    cluster: caller && callerName(caller),
+    stack,
   });
 }

@@ -1,5 +1,5 @@
 import { runProgram, type ProgramRun, type Running } from '../lib/lifecycle.ts';
-import { createLog, type Log, type LogLevel } from '../lib/log.ts';
+import { createLog, writeTogether, type Log, type LogLevel } from '../lib/log.ts';
 import type { SettingsOf, SettingsTable } from '../lib/settings.ts';
 import type { Commands, Runnable } from './run.ts';
 
@@ -122,7 +122,7 @@ function program<T extends SettingsTable>(
   return {
     settings,
     async run(config: SettingsOf<T>) {
-      const log = createLog(name, config['log-level'] as LogLevel);
+      const log = createLog(name, config['log-level'] as LogLevel, writeTogether());
       await runProgram({ ...more, name, log, start: () => start(config, log) });
     },
   };

@@ -8,7 +8,10 @@ const written = [...names, ...numbers, ...texts];
  * attachments are not in this list, so that a secret has no way in.
  */
 export type LogFields = Readonly<
-  Partial<Record<(typeof names | typeof texts)[number], string> & Record<(typeof numbers)[number], number>>
+  Partial<
+    Record<(typeof names | typeof texts)[number], string | undefined> &
+      Record<(typeof numbers)[number], number | undefined>
+  >
 >;
 
 /** Writes JSON lines to standard error. */
@@ -25,28 +28,60 @@ export type LogLevel = (typeof logLevels)[number];
 /** Most characters of lines that wait for a reader who is slow; what comes while they wait is lost. */
 const mostWaiting = 2 ** 20;
 
+/** Writes lines to standard error; what comes while too much waits there is lost. */
+type Write = (lines: string) => void;
+
+const writeNow: Write = lines => {
+  if (process.stderr.writableLength <= mostWaiting) process.stderr.write(lines);
+};
+
+/** Writes the lines of one turn of the event loop together, and the last ones when the process ends. */
+export function writeTogether(): Write {
+  let waiting = '';
+  const flush = (): void => {
+    const lines = waiting;
+    waiting = '';
+    if (lines !== '') writeNow(lines);
+  };
+  process.once('exit', flush);
+  return lines => {
+    if (waiting === '') setImmediate(flush);
+    waiting += lines;
+  };
+}
+
 /** Makes the log of one program, on standard error; lines that nobody reads are lost. */
-export function createLog(program: string, level: LogLevel): Log {
+export function createLog(program: string, level: LogLevel, write = writeNow): Log {
   // One listener, however many logs a process makes.
   process.stderr.off('error', nothing).on('error', nothing);
   const lineAt =
     (own: LogLevel) =>
-    (message: string, fields: LogFields = {}): void => {
-      if (process.stderr.writableLength > mostWaiting) return;
-      process.stderr.write(toLine({ level: own, time: new Date().toISOString(), program }, fields, message));
-    };
+    (message: string, fields: LogFields = {}): void =>
+      write(toLine({ level: own, time: new Date().toISOString(), program }, fields, message));
   const at = (own: LogLevel) => (logLevels.indexOf(own) < logLevels.indexOf(level) ? nothing : lineAt(own));
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /** There is one for each request: by JSON.stringify with the names that may be written it would take twice as long. */
-function toLine(head: object, fields: LogFields, msg: string): string {
-  let line = JSON.stringify(head).slice(0, -1);
+function toLine(
+  head: Readonly<Record<'level' | 'time' | 'program', string>>,
+  fields: LogFields,
+  msg: string,
+) {
+  let line = `{"level":"${head.level}","time":"${head.time}","program":"${head.program}"`;
   for (const name of written) {
     const value: unknown = fields[name];
-    if (typeof value === 'number' || typeof value === 'string') line += `,"${name}":${JSON.stringify(value)}`;
+    if (typeof value === 'string') line += `,"${name}":${quote(value)}`;
+    else if (typeof value === 'number') line += `,"${name}":${value}`;
   }
-  return `${line},"msg":${JSON.stringify(msg)}}\n`;
+  return `${line},"msg":${quote(msg)}}\n`;
+}
+
+/** What JSON writes as it is, as most names, ids and paths. */
+const plain = /^[\w ./:=~-]*$/;
+
+function quote(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 const nothing = (): void => {};
