@@ -1,4 +1,4 @@
-import { whileObserved } from '../../src/api/problem.ts';
+import { asProblem, whileObserved } from '../../src/api/problem.ts';
 import type { Observe } from '../../src/lib/tracing/trace.ts';
 import type { Backend } from '../backend.ts';
 import { currentRequest, withRequest } from '../operations/request.ts';
@@ -22,8 +22,17 @@ export function observeBackend(backend: Backend, observe: Observe): Backend {
 export function observeEngine(engine: Engine, observe: Metrics['observeStore']): Engine {
   return {
     reader: {
-      all: (...query) =>
-        whileObserved({ traceparent: undefined, end: observe('read') }, () => engine.reader.all(...query)),
+      async all(...query) {
+        const end = observe('read');
+        try {
+          const rows = await engine.reader.all(...query);
+          end('OK');
+          return rows;
+        } catch (error) {
+          end(asProblem(error).code);
+          throw error;
+        }
+      },
     },
     transaction: work =>
       whileObserved({ traceparent: undefined, end: observe('transaction') }, () => engine.transaction(work)),

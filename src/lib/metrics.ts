@@ -60,21 +60,24 @@ export function createCounter() {
   };
 }
 
+const newCounts = () => new Map<string, number>();
+const newSeries = () => ({ counts: boundsSeconds.map(() => 0), sumSeconds: 0 });
+
 /** Counts durations by labels. */
 export function createHistogram() {
-  const series = new Map<string, { readonly counts: number[]; sumSeconds: number }>();
+  const series = new Map<string, ReturnType<typeof newSeries>>();
+  function add(labels: string, seconds: number): void {
+    const found = series.getOrInsertComputed(labels, newSeries);
+    found.sumSeconds += seconds;
+    const index = boundsSeconds.findIndex(bound => seconds <= bound);
+    found.counts[index] = (found.counts[index] ?? 0) + 1;
+  }
   return {
+    add,
     /** Begins to measure; what is returned ends it. */
     start() {
       const startMs = performance.now();
-      return (labels: string): void => {
-        const seconds = (performance.now() - startMs) / 1_000;
-        const found = series.get(labels) ?? { counts: boundsSeconds.map(() => 0), sumSeconds: 0 };
-        series.set(labels, found);
-        found.sumSeconds += seconds;
-        const index = boundsSeconds.findIndex(bound => seconds <= bound);
-        found.counts[index] = (found.counts[index] ?? 0) + 1;
-      };
+      return (labels: string): void => add(labels, (performance.now() - startMs) / 1_000);
     },
     show(name: string, help: string): Metric {
       const samples = [...series].flatMap(([labels, { counts, sumSeconds }]) => {
@@ -95,19 +98,26 @@ export function createHistogram() {
 
 /** Counts calls of a kind, such as `fairlead_node_rpc`: how long they took, and how many ended with which code. */
 export function createCalls(kind: string, what: string) {
-  const [durations, outcomes] = [createHistogram(), createCounter()];
+  const durations = createHistogram();
+  const outcomes = new Map<string, Map<string, number>>();
   return {
     /** Begins a call with these labels; what is returned ends it. */
     start(labels: string) {
-      const ended = durations.start();
+      const startMs = performance.now();
       return (code: string): void => {
-        ended(labels);
-        outcomes.count(`${labels},code="${code}"`);
+        durations.add(labels, (performance.now() - startMs) / 1_000);
+        const counts = outcomes.getOrInsertComputed(labels, newCounts);
+        counts.set(code, (counts.get(code) ?? 0) + 1);
       };
     },
-    show: (): readonly Metric[] => [
-      durations.show(`${kind}_duration_seconds`, `How long ${what} took.`),
-      outcomes.show(`${kind}s_total`, `How many ${what} ended, by code.`),
-    ],
+    show(): readonly Metric[] {
+      const samples = [...outcomes].flatMap(([labels, counts]) =>
+        [...counts].map(([code, count]): readonly [string, number] => [`{${labels},code="${code}"}`, count]),
+      );
+      return [
+        durations.show(`${kind}_duration_seconds`, `How long ${what} took.`),
+        { name: `${kind}s_total`, help: `How many ${what} ended, by code.`, type: 'counter', samples },
+      ];
+    },
   };
 }
