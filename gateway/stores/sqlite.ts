@@ -22,6 +22,8 @@ const busyTimeoutMs = 5_000;
 const batchCap = 256;
 /** No transaction joins a commit that has been open for longer, in milliseconds: nothing else runs meanwhile. */
 const batchMs = 4;
+/** For how long reads take it that the files of the store are in their place, in milliseconds; commits look each time. */
+const momentMs = 10;
 /** After so many reads timers and requests have their turn, however fast more reads are asked for. */
 const readsPerTurn = 64;
 
@@ -34,7 +36,7 @@ export function openSqlite(path: string): Engine {
   const writer = connect(path, false);
   const reader = connect(path, true);
   const read = createSql(reader).all;
-  const lookOnce = oncePerTurn(reader.requireInPlace);
+  const lookOnce = onceAMoment(reader.requireInPlace);
   let readCount = 0;
   const sql = createSql(writer);
   const queue: Pending[] = [];
@@ -73,15 +75,14 @@ export function openSqlite(path: string): Engine {
   };
 }
 
-/** The check; what passed once holds for the rest of this turn of the event loop. */
-function oncePerTurn(check: () => void): () => void {
-  let hasPassed = false;
-  const forget = (): void => void (hasPassed = false);
+/** The check; what passed holds for a moment. */
+function onceAMoment(check: () => void): () => void {
+  let passedMs = -Infinity;
   return () => {
-    if (hasPassed) return;
+    const nowMs = performance.now();
+    if (nowMs - passedMs < momentMs) return;
     check();
-    hasPassed = true;
-    setImmediate(forget);
+    passedMs = nowMs;
   };
 }
 

@@ -33,6 +33,11 @@ export function table<C extends Columns, K extends keyof C & string>(
     string
   >;
   const names = properties.map(one => nameOf[one]);
+  const decoding = Object.entries(columns).map(([property, { decode: read }]) => ({
+    property,
+    name: nameOf[property] ?? '',
+    read,
+  }));
   const keyNames = key.map(one => nameOf[one]);
   const whereKey = keyNames.map(one => `${one} = ?`).join(' and ');
   const inserting = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
@@ -40,15 +45,22 @@ export function table<C extends Columns, K extends keyof C & string>(
   const changed = names.filter(one => !keyNames.includes(one)).map(one => `${one} = excluded.${one}`);
   const putting = `${inserting} ${conflict} update set ${changed.join(', ')}`;
   const selecting = `select ${names.join(', ')} from ${name}`;
+  const finding = `${selecting} where ${whereKey}`;
+  /** Queries by what they ask for: a text that is made anew is looked up among prepared ones by all its characters. */
+  const queries = new Map<string, string>();
+
+  function selectingBy(given: readonly (keyof C & string)[]): string {
+    const where = ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
+    return `${selecting} where ${where} `;
+  }
 
   function encode(some: readonly (keyof C & string)[], record: Partial<R>): readonly SqlValue[] {
     return some.map(property => columns[property]?.encode(record[property]) ?? null);
   }
 
   function decode(row: SqlRow): R {
-    const record: Partial<Record<keyof C, unknown>> = {};
-    for (const property of properties)
-      record[property] = columns[property]?.decode(row[nameOf[property]] ?? null);
+    const record: Partial<Record<string, unknown>> = {};
+    for (const { property, name: column, read } of decoding) record[property] = read(row[column] ?? null);
     return record as R;
   }
 
@@ -82,14 +94,17 @@ export function table<C extends Columns, K extends keyof C & string>(
       return (await sql.run(`${putting} ${tail}`, ...encode(properties, record), ...values)) > 0;
     },
     async find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
-      const [row] = await sql.all(`${selecting} where ${whereKey}`, ...encode(key, record as Partial<R>));
+      const [row] = await sql.all(finding, ...encode(key, record as Partial<R>));
       return row && decode(row);
     },
     /** The records with these properties. */
     async select(sql: Reader, same: Partial<R>, ...[tail = '', ...values]: Tail): Promise<readonly R[]> {
       const given = Object.keys(same) as readonly (keyof C & string)[];
-      const where = ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
-      const rows = await sql.all(`${selecting} where ${where} ${tail}`, ...encode(given, same), ...values);
+      const query = queries.getOrInsertComputed(
+        `${given.join(' ')} ${tail}`,
+        () => selectingBy(given) + tail,
+      );
+      const rows = await sql.all(query, ...encode(given, same), ...values);
       return rows.map(decode);
     },
     /** Changes only what is given; no such record is fine. */

@@ -12,6 +12,7 @@ import { startGateway } from '../../../gateway/main.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { describeStartFault, type Running } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
@@ -189,8 +190,10 @@ test('the gateway tells how it is on a port of its own, and names no volume', as
   assert.match(text, /^fairlead_gateway_pool_capacity_bytes\{pool="images"\} \d+$/m);
   assert.doesNotMatch(text, /secretive/);
   renameSync(join(directory, 'store.sqlite'), join(directory, 'moved'));
+  const seesIt = async () =>
+    /^fairlead_gateway_store_up 0$/m.test((await page('/metrics')).text) || undefined;
+  assert.ok(await poll(seesIt, { everyMs: 10, timeoutMs: 10_000 }));
   assert.equal((await page('/healthz')).status, 200);
-  assert.match((await page('/metrics')).text, /^fairlead_gateway_store_up 0$/m);
   const { status, text: reason } = await page('/readyz');
   assert.deepEqual([status, reason], [503, 'store: the file of the store was removed, moved or replaced\n']);
   await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), isProblem('UNAVAILABLE'));
