@@ -47,13 +47,15 @@ export function createApp(deps: AppDeps): Hono<Env> {
 function authenticated({ authenticate, turns }: AppDeps): (serve: ServeCaller) => Serve {
   const rates = createRates();
   return serve => async c => {
-    const caller = await authenticate(c.req.header('authorization'));
+    const found = authenticate(c.req.header('authorization'));
+    const caller = found instanceof Promise ? await found : found;
     c.get('served').caller = caller;
     return withRequest(describe(c, caller), async () => {
       const tenant = tenantOf(caller);
       rates.spend(tenant);
       using _ = turns.enter(tenant, { requests: 1, bytes: 0 });
-      await turns.begin(tenant, c.req.method === 'GET' ? usualMs.read : usualMs.change);
+      const turn = turns.begin(tenant, c.req.method === 'GET' ? usualMs.read : usualMs.change);
+      if (turn) await turn;
       return await serve(c, caller);
     });
   };

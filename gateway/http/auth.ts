@@ -30,7 +30,7 @@ export type Enrolment = {
 };
 
 /** Finds who sent a request from its `authorization` header; UNAUTHENTICATED says what is wrong with it. */
-export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
 
 type Verified = { readonly caller: Caller; readonly untilMs: number };
 
@@ -45,24 +45,31 @@ const others = { algorithms: ['RS256', 'ES256'], maxLifetimeS: 86_400, rememberM
 
 /** Makes the check of tokens. A token that was found good is remembered until it expires or any key changes. */
 export function createAuthenticate(current: () => Enrolment, audience: string): Authenticate {
+  /** By the whole header. */
   const remembered = new WeakMap<Enrolment, Map<string, Verified>>();
-  return async authorization => {
-    const token = readToken(authorization);
-    const enrolment = current();
-    const tokens = remembered.getOrInsertComputed(enrolment, () => new Map<string, Verified>());
-    const known = tokens.get(token);
-    if (known && known.untilMs > Date.now()) return known.caller;
-    tokens.delete(token);
-    const verified = await verify(token, enrolment, audience);
-    const [oldest] = tokens.keys();
-    if (oldest !== undefined && tokens.size >= rememberedCap) tokens.delete(oldest);
-    tokens.set(token, verified);
+  const nobody = () => new Map<string, Verified>();
+
+  async function find(authorization: string, enrolment: Enrolment): Promise<Caller> {
+    const verified = await verify(readToken(authorization), enrolment, audience);
+    const known = remembered.getOrInsertComputed(enrolment, nobody);
+    const [oldest] = known.keys();
+    if (oldest !== undefined && known.size >= rememberedCap) known.delete(oldest);
+    known.set(authorization, verified);
     return verified.caller;
+  }
+
+  return (authorization = '') => {
+    const enrolment = current();
+    const known = remembered.get(enrolment);
+    const verified = known?.get(authorization);
+    if (verified && verified.untilMs > Date.now()) return verified.caller;
+    known?.delete(authorization);
+    return find(authorization, enrolment);
   };
 }
 
-function readToken(authorization: string | undefined): string {
-  const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
+function readToken(authorization: string): string {
+  const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization)?.[1];
   if (token === undefined) throw unauthenticatedProblem('there is no bearer token');
   if (token.length > maxTokenLength) throw unauthenticatedProblem('the token is too long');
   return token;

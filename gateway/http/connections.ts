@@ -45,6 +45,7 @@ type Connection = { readonly socket: Socket; unanswered: number };
  */
 export function limitConnections(server: Server, most: number): Connections {
   const open = new Map<string, Connection>();
+  const keyOf = createKeyOf();
   /** In the order in which they became idle. */
   const idle = new Set<string>();
   const waitToRefuse = createPace();
@@ -119,7 +120,12 @@ export function leaveUnread(request: IncomingMessage, response: ServerResponse):
   };
 }
 
-/** The same for a connection and what is encrypted on it. */
-function keyOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+/** The same for a connection and what is encrypted on it; asked of each request, it is made once for each. */
+function createKeyOf(): (socket: Socket) => string {
+  const keys = new WeakMap<Socket, string>();
+  return socket => keys.getOrInsertComputed(socket, makeKey);
+}
+
+function makeKey({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

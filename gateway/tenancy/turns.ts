@@ -128,15 +128,14 @@ export function createTurns() {
   return {
     take,
 
-    /** Waits until a request of the caller may begin, which takes about so many milliseconds of `usualMs`. */
-    async begin(caller: Tenant, costMs: number): Promise<void> {
+    /** Waits until a request of the caller may begin, which takes about so many milliseconds of `usualMs`; undefined: it may. */
+    begin(caller: Tenant, costMs: number): Promise<void> | undefined {
       const who = nameOf(caller);
       come(who);
       // Who waits is not due, or comes first in the next turn.
-      if (waiting.has(who) || leftMs <= 0 || !isDue(who)) {
-        await wait(who, costMs);
-        requireWanted();
-      } else spend(who, costMs);
+      if (waiting.has(who) || leftMs <= 0 || !isDue(who)) return wait(who, costMs).then(requireWanted);
+      spend(who, costMs);
+      return undefined;
     },
 
     /** Takes the steps, as many in each turn as fit in a slice. */
@@ -151,7 +150,10 @@ export function createTurns() {
     enter(caller: Tenant, load: Load): Disposable {
       const who = nameOf(caller);
       const own = loads.get(who) ?? { requests: 0, bytes: 0 };
-      const count = (sign: 1 | -1): void => [own, all].forEach(sum => add(sum, load, sign));
+      const count = (sign: 1 | -1): void => {
+        add(own, load, sign);
+        add(all, load, sign);
+      };
       count(1);
       if (exceeds(own, most.caller) || exceeds(all, most.all)) {
         count(-1);

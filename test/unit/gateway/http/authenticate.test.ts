@@ -63,7 +63,7 @@ test('a header without a token is refused', async () => {
   const authenticate = authenticateWith(await enrol({}));
   const none = isProblemThat('UNAUTHENTICATED', /^there is no bearer token$/);
   for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 'Bearer a b', 'token'])
-    await assert.rejects(authenticate(header), none, header);
+    await assert.rejects(async () => authenticate(header), none, header);
 });
 
 test('clusters that share an issuer are told apart by their keys', async () => {
@@ -121,11 +121,14 @@ async function nameOf(authenticate: Authenticate, token: string): Promise<string
 
 /** The detail says what is wrong, and nothing of the token. */
 async function assertRefused(authenticate: Authenticate, token: string, says: RegExp): Promise<void> {
-  await assert.rejects(authenticate(`Bearer ${token}`), (error: Error) => {
-    assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
-    assert.ok(token.length < 3 || !error.message.includes(token));
-    return true;
-  });
+  await assert.rejects(
+    async () => authenticate(`Bearer ${token}`),
+    (error: Error) => {
+      assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
+      assert.ok(token.length < 3 || !error.message.includes(token));
+      return true;
+    },
+  );
 }
 
 function unsecured(kid: string): string {

@@ -158,11 +158,14 @@ function authenticateBy({ trusted }: ReturnType<typeof createTrust>): Authentica
 
 /** The detail says what is wrong, and nothing of the token. */
 async function assertRefused(authenticate: Authenticate, token: string, says: RegExp): Promise<void> {
-  await assert.rejects(authenticate(`Bearer ${token}`), (error: Error) => {
-    assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
-    assert.ok(!token.split('.').some(part => part !== '' && error.message.includes(part)));
-    return true;
-  });
+  await assert.rejects(
+    async () => authenticate(`Bearer ${token}`),
+    (error: Error) => {
+      assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
+      assert.ok(!token.split('.').some(part => part !== '' && error.message.includes(part)));
+      return true;
+    },
+  );
 }
 
 function unsigned(token: string, header: object): string {
