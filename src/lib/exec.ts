@@ -18,20 +18,21 @@ export type ExecResult = {
 
 /**
  * `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). Standard output of a
- * `mute` command goes nowhere. The command is given `descriptors` of this process, from 3 on, and an `environment` that is
- * made once, by `environmentWith`; by default all of this process's.
+ * `mute` command goes nowhere; of any other's streams `mostOutput` characters are returned. The command is given `descriptors`
+ * of this process, from 3 on, and an `environment` that is made once, by `environmentWith`; by default all of this process's.
  */
 export type ExecOptions = {
   readonly timeoutMs: number;
   readonly stdin?: string;
   readonly mute?: boolean;
+  readonly mostOutput?: number;
   readonly descriptors?: readonly number[];
   readonly environment?: NodeJS.ProcessEnv;
 };
 
 /** How long a killed group may take to end before it is left behind, in milliseconds. */
 const graceMs = 1_000;
-/** How much of each output stream is returned, in characters. */
+/** How much of each output stream is returned when nothing else is said, in characters. */
 const outputCap = 64 * 1024;
 
 /** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
@@ -57,7 +58,14 @@ export function countAbandoned(): number {
 export async function exec(
   command: string,
   args: readonly string[],
-  { timeoutMs, stdin, mute = false, descriptors = [], environment = inherited }: ExecOptions,
+  {
+    timeoutMs,
+    stdin,
+    mute = false,
+    mostOutput = outputCap,
+    descriptors = [],
+    environment = inherited,
+  }: ExecOptions,
 ): Promise<ExecResult> {
   const child = await start(command, args, {
     env: environment,
@@ -68,7 +76,7 @@ export async function exec(
     return { status: undefined, stdout: '', stderr, timedOut: false, fault: child };
   }
   child.stdin?.on('error', () => {}).end(stdin ?? '');
-  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const [stdout, stderr] = [collect(child.stdout, mostOutput), collect(child.stderr, mostOutput)];
   const closed = new Promise<void>(resolve => child.once('close', () => resolve()));
   const inTime = await withinTime(closed, timeoutMs);
   if (!inTime) killGroup(child.pid);
@@ -123,11 +131,11 @@ function requireDescriptors(): void {
 
 type Child = ChildProcess & { readonly pid: number };
 
-function collect(stream: Readable | null): () => string {
+function collect(stream: Readable | null, most: number): () => string {
   const chunks: string[] = [];
   let length = 0;
   stream?.setEncoding('utf8').on('data', (chunk: string) => {
-    if (length < outputCap) chunks.push(chunk.slice(0, outputCap - length));
+    if (length < most) chunks.push(chunk.slice(0, most - length));
     length += chunk.length;
   });
   return () => chunks.join('');
