@@ -14,6 +14,7 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
   nbd: lazily(async () => (await import('./nbd.ts')).nbd),
   iscsi: lazily(async () => (await import('./iscsi.ts')).iscsi),
   'nvme-tcp': lazily(async () => (await import('./nvme-tcp.ts')).nvmeTcp),
+  rbd: lazily(async () => (await import('./rbd.ts')).rbd),
   // What is asked without a call is not loaded with the rest.
   device: { ...lazily(async () => (await import('./device.ts')).device), isSelfConnecting: true },
 };
@@ -32,6 +33,7 @@ const needs: { readonly [P in Protocol]: Needs } = {
   // iscsid, or systemd in its place, listens there (open-iscsi, usr/mgmt_ipc.h).
   iscsi: { tool: 'iscsiadm', module: 'iscsi_tcp', socket: '@ISCSIADM_ABSTRACT_NAMESPACE' },
   'nvme-tcp': { tool: 'nvme', module: 'nvme_tcp' },
+  rbd: { tool: 'tee', module: 'rbd' },
   device: { tool: 'blockdev' },
 };
 

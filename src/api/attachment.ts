@@ -15,6 +15,17 @@ export const attachmentFields = {
   iscsi: { portals: 'addresses', target: 'text', lun: 'lun', wwid: 'text?', serial: 'text?' },
   /** A namespace of an NVMe subsystem over TCP; `wwid` is its UUID, NGUID or EUI-64 as `uuid.…` or `eui.…`. */
   'nvme-tcp': { addresses: 'addresses', subsystem: 'text', wwid: 'text' },
+  /** An image of a Ceph cluster, as its cluster and its pool call it, for one user of CephX; `mode` is that of its messenger. */
+  rbd: {
+    monitors: 'addresses',
+    mode: 'text',
+    fsid: 'text',
+    pool: 'text',
+    namespace: 'text',
+    image: 'text',
+    imageId: 'text',
+    user: 'text',
+  },
   /** A disk that the cloud plugs into the node by itself. What it says of itself, at least one: as for `iscsi`. */
   device: { wwid: 'text?', serial: 'text?' },
 } as const satisfies Record<string, Record<string, FieldKind>>;

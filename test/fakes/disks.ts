@@ -199,3 +199,28 @@ function session(id: string): string {
 function connection(id: string): string {
   return `/sys/class/iscsi_connection/connection${id}:0`;
 }
+
+/** A Ceph cluster with images, by their internal ids, whose keys are `demands`. */
+export function openRbdWorld(fsid: string): FakeServer {
+  const world = openWorld();
+  const { host, volumes } = world;
+  const silent = new Set<string>();
+  const demands: FakeServer['demands'] = {};
+  let mapped = 0;
+  host.writes.set(/^\/sys\/bus\/rbd\/add_single_major$/, (_, text) => {
+    const [, options = '', pool = '', image = '', snapshot = ''] = text.split(' ');
+    const id = `id-${image}`;
+    const volume = volumes.get(id);
+    // The kernel refuses with an error; whoever looks finds no device.
+    if (!volume || !options.includes(demands.text ?? '')) return;
+    const facts = { cluster_fsid: fsid, pool, image_id: id, current_snap: snapshot };
+    const inSysfs = Object.entries(facts).map(([file, fact]) => [`device/${file}`, fact]);
+    showDisk(host, { name: `rbd${mapped++}`, sizeBytes: volume.sizeBytes }, Object.fromEntries(inSysfs));
+  });
+  host.writes.set(/^\/sys\/bus\/rbd\/remove_single_major$/, (_, text) => host.drop(`/sys/block/rbd${text}`));
+  host.writes.set(/^\/sys\/block\/(rbd\d+)\/device\/refresh$/, ([, name = '']) => {
+    const volume = volumes.get(host.get(`/sys/block/${name}/device/image_id`) ?? '');
+    host.put(`/sys/block/${name}/size`, (volume?.sizeBytes ?? 0) / 512);
+  });
+  return { ...world, silent, demands };
+}

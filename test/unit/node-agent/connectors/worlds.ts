@@ -1,5 +1,5 @@
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
-import { openIscsiWorld, openNbdWorld, openNvmeWorld } from '../../../fakes/disks.ts';
+import { openIscsiWorld, openNbdWorld, openNvmeWorld, openRbdWorld } from '../../../fakes/disks.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake, type SysfsHost } from '../../../fakes/sysfs.ts';
 
@@ -75,6 +75,29 @@ export function openNbd() {
       return { ...attachment, sizeBytes };
     },
     left: () => host.names('/sys/block').filter(name => host.get(`/sys/block/${name}/pid`) !== undefined),
+  };
+}
+
+export const fsid = '11111111-2222-3333-4444-555555555555';
+
+/** A fake machine before a Ceph cluster, and what makes images of it. */
+export function openRbd() {
+  const world = openRbdWorld(fsid);
+  const { host, volumes } = world;
+  const resize = ({ imageId }: AttachmentOf<'rbd'>, sizeBytes: number): void =>
+    void volumes.set(imageId, { name: imageId, sizeBytes });
+  return {
+    ...world,
+    use: usesOf(host),
+    resize,
+    attach(name: string, sizeBytes = MiB): AttachmentOf<'rbd'> {
+      const where = { fsid, pool: 'rbd', namespace: 'fairlead.c', image: name, imageId: `id-${name}` };
+      const monitors = ['192.0.2.7:6789', '[2001:db8::7]:6789'];
+      const attachment = { monitors, mode: 'legacy', ...where, user: 'fairlead.1', ...common, sizeBytes };
+      resize({ protocol: 'rbd', ...attachment }, sizeBytes);
+      return { protocol: 'rbd', ...attachment };
+    },
+    left: () => host.names('/sys/block'),
   };
 }
 
