@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { advertisable } from '../../src/csi/identity.ts';
 import { referenceVendors, startVendor } from '../fakes/vendors/reference.ts';
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whatIsMissing } from './go.ts';
-import { startTrio, type Trio } from '../harness/trio.ts';
+import { assertSane, endpointsOf } from './sanity.ts';
+import { startTrio } from '../harness/trio.ts';
 import {
   loopDevicesOf,
   makeTemporaryDirectory,
@@ -38,7 +38,7 @@ async function runSanity(accessType: string, t: TestContext): Promise<void> {
     'kubelet-dir': join(base, 'work'),
   });
   try {
-    assertSane(t, { base, work: join(base, 'work'), accessType, ...dev });
+    assertSane(t, { tools: dir, base, work: join(base, 'work'), accessType, ...dev });
   } finally {
     await dev.end();
   }
@@ -52,7 +52,7 @@ test('csi-sanity finds no failure with shared directories', { skip }, async t =>
   mkdirSync(root, { recursive: true });
   const pool = { backend: 'dir', dir: root, capacity: '1Ti' };
   const trio = await startTrio(t, { dir: base, pool, nodeNames: ['sanity-node'] });
-  assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
+  assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount' });
   assert.deepEqual(mountsBelow(base), []);
   // What begins with a dot is the backend's own.
   const volumes = readdirSync(root).filter(name => !name.startsWith('.'));
@@ -75,7 +75,7 @@ test('csi-sanity finds no failure where nodes, volumes and snapshots have a topo
   // It compares Go's messages with their bookkeeping, which differs between one that was sent and one that was received;
   // a test of `fairlead dev` does what it does.
   const leaveAside = 'snapshot with accessibility requirements';
-  assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
+  assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
   assert.deepEqual(mountsBelow(base), []);
   assert.deepEqual(loopDevicesOf(base), []);
 });
@@ -93,7 +93,7 @@ for (const { language, command, skip: noVendor } of referenceVendors)
       const advertised = language === 'python' ? ['group-snapshots', 'changed-blocks'] : [];
       const nodeNames = ['sanity-node'];
       const trio = await startTrio(t, { dir: base, pool, nodeNames, localRoot: directory, advertised });
-      assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount' });
+      assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount' });
       const headers = { authorization: `Bearer ${token}` };
       for (const kind of ['volumes', 'snapshots']) {
         const answer = await fetch(`${url}/v1/${kind}`, { headers });
@@ -114,67 +114,6 @@ test('csi-sanity finds no failure where the controller talks straight to a vendo
   const trio = await startTrio(t, { dir: base, storage, nodeNames: ['sanity-node'], localRoot });
   // A storage that need not know its nodes knows of none that it does not exist.
   const leaveAside = 'should fail when the node does not exist';
-  assertSane(t, { base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
+  assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
   assert.deepEqual([mountsBelow(base), loopDevicesOf(base)], [[], []]);
 });
-
-function endpointsOf({ controller, nodes }: Trio): Pick<Sanity, 'controller' | 'node' | 'work'> {
-  const [node] = nodes;
-  assert.ok(node);
-  return { controller, node: node.endpoint, work: node.directory };
-}
-
-type Sanity = {
-  /** Where the report goes. */
-  readonly base: string;
-  /** Below it the volumes are staged and published. */
-  readonly work: string;
-  readonly accessType: string;
-  /** A spec that is not run, by its name. */
-  readonly leaveAside?: string;
-  readonly node: string;
-  readonly controller: string;
-};
-
-function assertSane(t: TestContext, options: Sanity): void {
-  const { base, work, accessType, leaveAside, node, controller } = options;
-  const report = join(base, 'report.json');
-  const args = [
-    `--csi.endpoint=${node}`,
-    `--csi.controllerendpoint=${controller}`,
-    `--csi.stagingdir=${join(work, 'staging')}`,
-    `--csi.mountdir=${join(work, 'target')}`,
-    `--csi.testvolumeaccesstype=${accessType}`,
-    `--ginkgo.json-report=${report}`,
-    '--ginkgo.no-color',
-    ...(leaveAside === undefined ? [] : [`--ginkgo.skip=${leaveAside}`]),
-  ];
-  const settings = { encoding: 'utf8', cwd: base, maxBuffer: 64 * 1024 * 1024 } as const;
-  const { status, stdout, stderr } = spawnSync(join(dir, 'csi-sanity'), args, settings);
-  const { ran, skipped } = readReport(report);
-  t.diagnostic(`${accessType}: ${ran} specs ran, ${skipped.length} skipped`);
-  for (const line of skipped) t.diagnostic(`${accessType}: skipped: ${line}`);
-  assert.equal(status, 0, `${stdout}\n${stderr}`);
-  assert.ok(ran > 40, `only ${ran} specs ran`);
-}
-
-type Spec = {
-  readonly State: string;
-  readonly LeafNodeType: string;
-  readonly LeafNodeText: string;
-  readonly ContainerHierarchyTexts: readonly string[] | null;
-  readonly Failure?: { readonly Message: string };
-};
-
-function readReport(path: string): { readonly ran: number; readonly skipped: readonly string[] } {
-  const [report] = JSON.parse(readFileSync(path, 'utf8')) as readonly [
-    { readonly SpecReports: readonly Spec[] },
-  ];
-  const specs = report.SpecReports.filter(spec => spec.LeafNodeType === 'It');
-  const skipped = specs.filter(({ State }) => State === 'skipped' || State === 'pending');
-  const lines = skipped.map(({ ContainerHierarchyTexts, LeafNodeText, Failure, State }) => {
-    const name = [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(' › ');
-    return `${name} (${Failure?.Message ?? State})`;
-  });
-  return { ran: specs.length - skipped.length, skipped: lines };
-}
