@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Outcome, Report } from './guest.ts';
-import { startMachine } from './machine.ts';
+import { startMachine, type MachinePlan } from './machine.ts';
 import { whyNoMachine } from './packages.ts';
 
 const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
@@ -21,13 +21,18 @@ const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
  */
 export function testInMachine(name: string, files: readonly string[], options: MachineOptions = {}): void {
   const skip = whyNoMachine();
-  test(name, skip === undefined ? {} : { skip }, t => runFiles(t, files, options));
+  test(name, skip === undefined ? {} : { skip }, t => runInMachine(t, files, options));
 }
 
-/** What the kernel is told beside what every machine's is, and for how long the machine may say nothing. */
-type MachineOptions = { readonly parameters?: readonly string[]; readonly silentMs?: number };
+/** All that `MachinePlan` has beside the command. */
+type MachineOptions = Partial<Omit<MachinePlan, 'command'>>;
 
-async function runFiles(t: TestContext, files: readonly string[], options: MachineOptions): Promise<void> {
+/** The same within a test, for a machine beside something else. */
+export async function runInMachine(
+  t: TestContext,
+  files: readonly string[],
+  options: MachineOptions,
+): Promise<void> {
   const command = [process.execPath, guest, ...files];
   const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
   t.after(() => machine.end());

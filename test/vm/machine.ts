@@ -22,19 +22,23 @@ const start = fileURLToPath(new URL('start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const consoleLines = 60;
 
-/** What a machine runs, for how long it may say nothing, and what its kernel is told beside what every machine's is. */
+/**
+ * What a machine runs, for how long it may say nothing, what its kernel is told beside what every machine's is, and the beginning of a
+ * command that runs in the network that it reaches, as 10.0.2.15 behind its gateway 10.0.2.2.
+ */
 export type MachinePlan = {
   readonly command: readonly string[];
   readonly silentMs: number;
   readonly parameters?: readonly string[];
+  readonly network?: readonly string[];
 };
 
 /**
  * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them,
- * and has no network but its own loopback. It ends when the command does, with this process, or when neither
+ * and has no network but its own loopback and what it is given. It ends when the command does, with this process, or when neither
  * its console nor the port "outcomes" has said anything for the time allowed: how busy this machine is does not count.
  */
-export function startMachine({ command, silentMs, parameters = [] }: MachinePlan): Machine {
+export function startMachine({ command, silentMs, parameters = [], network = [] }: MachinePlan): Machine {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
   // What was not used for an hour may be removed by packages.sh when its list has changed.
@@ -43,16 +47,13 @@ export function startMachine({ command, silentMs, parameters = [] }: MachinePlan
   const log = join(directory, 'console');
   const initrd = join(directory, 'initramfs');
   writeFileSync(initrd, makeInitramfs(kernel));
-  const args = qemuArgs({ image: kernel.image, initrd, log, command, parameters });
-  const child = spawn(
-    'setpriv',
-    ['--pdeathsig', 'KILL', '--', pathOf('usr/bin/qemu-system-x86_64'), ...args],
-    {
-      // A port whose other end is closed takes nothing: standard input stays open.
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, LD_LIBRARY_PATH: join(packages, 'usr/lib/x86_64-linux-gnu') },
-    },
-  );
+  const args = qemuArgs({ image: kernel.image, initrd, log, command, parameters, network });
+  const [program = '', ...prefix] = [...network, 'setpriv', '--pdeathsig', 'KILL', '--'];
+  const child = spawn(program, [...prefix, pathOf('usr/bin/qemu-system-x86_64'), ...args], {
+    // A port whose other end is closed takes nothing: standard input stays open.
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, LD_LIBRARY_PATH: join(packages, 'usr/lib/x86_64-linux-gnu') },
+  });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(child, 'close');
@@ -84,7 +85,7 @@ function tailOf(log: string): string {
   return readFileSync(log, 'utf8').split('\n').slice(-consoleLines).join('\n');
 }
 
-type Boot = Required<Pick<MachinePlan, 'command' | 'parameters'>> & {
+type Boot = Required<Pick<MachinePlan, 'command' | 'parameters' | 'network'>> & {
   readonly image: string;
   readonly initrd: string;
   readonly log: string;
@@ -92,11 +93,12 @@ type Boot = Required<Pick<MachinePlan, 'command' | 'parameters'>> & {
 
 const always = ['console=ttyS0', 'panic=-1', 'oops=panic', 'mitigations=off'];
 
-function qemuArgs({ image, initrd, log, command, parameters }: Boot): readonly string[] {
+function qemuArgs({ image, initrd, log, command, parameters, network }: Boot): readonly string[] {
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
   return [
     ['-L', pathOf('usr/share/qemu'), '-L', pathOf('usr/share/seabios')],
-    ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-nic', 'none'],
+    ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
+    ['-nic', network.length > 0 ? 'user,model=virtio-net-pci,romfile=' : 'none'],
     ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '2', '-m', '2G'],
     ['-kernel', image, '-initrd', initrd],
     ['-append', [...always, ...parameters, '--', ...words].join(' ')],
