@@ -5,6 +5,11 @@ set -eu
 dir=$1
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
 ip link set lo up
+# An address that virtual machines reach, too; 127.0.0.1 is their own.
+ip link add ve0 type veth peer name ve1
+ip address add 192.168.78.1/24 dev ve0
+ip link set ve0 up
+ip link set ve1 up
 # In memory: nothing of it is needed afterwards, and no disk is waited for.
 mount -t tmpfs tmpfs "$dir"
 cd "$dir"
@@ -17,8 +22,8 @@ cat >ceph.conf <<END
 [global]
 fsid = $fsid
 mon initial members = a
-mon host = v1:127.0.0.1:6789
-public network = 127.0.0.0/8
+mon host = v1:192.168.78.1:6789
+public network = 192.168.78.0/24
 keyring = $dir/keyring
 auth allow insecure global id reclaim = false
 mgr initial modules = dashboard
@@ -56,7 +61,7 @@ until_done() {
 }
 
 mkdir mon osd
-monmaptool --create --fsid "$fsid" --addv a v1:127.0.0.1:6789 monmap >&2
+monmaptool --create --fsid "$fsid" --addv a v1:192.168.78.1:6789 monmap >&2
 key() { ceph-authtool keyring --gen-key --name "$@" >&2; }
 ceph-authtool keyring --create-keyring >&2
 key mon. --cap mon 'allow *'

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,6 +12,10 @@ import { packagesOf } from '../packages.ts';
 export type Ceph = {
   /** The beginning of a command that runs where Ceph's network, and no other, is, and its programs are. */
   readonly inside: readonly string[];
+  /** The same for what keeps this machine's own files, such as a virtual machine. */
+  readonly network: readonly string[];
+  /** Runs a file of tests there; fails unless all pass. */
+  runTests(file: string, more?: Readonly<Record<string, string>>): Promise<void>;
   /** What `examples/vendor-ceph-dashboard` is told. */
   readonly env: Readonly<Record<string, string>>;
 };
@@ -41,14 +46,31 @@ export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
   const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
   if (line !== 'ready') throw new Error('Ceph has not started');
   const { pid } = child;
-  return {
-    inside: ['nsenter', `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'],
-    env: {
-      CEPH_URL: 'http://127.0.0.1:8080',
-      CEPH_USER: 'fairlead',
-      CEPH_PASSWORD: 'secret-of-the-test',
-      NBD_QMP: `${dir}/qmp.sock`,
-      CEPH_CONF: `${dir}/ceph.conf`,
-    },
+  const inside = ['nsenter', `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'];
+  const env = {
+    CEPH_URL: 'http://127.0.0.1:8080',
+    CEPH_USER: 'fairlead',
+    CEPH_PASSWORD: 'secret-of-the-test',
+    NBD_QMP: `${dir}/qmp.sock`,
+    CEPH_CONF: `${dir}/ceph.conf`,
   };
+  return {
+    inside,
+    network: ['nsenter', `--net=/proc/${pid}/ns/net`, '--'],
+    env,
+    runTests: (file, more) => runTests([...inside, process.execPath], { file, env: { ...env, ...more } }),
+  };
+}
+
+type Tests = { readonly file: string; readonly env: Readonly<Record<string, string>> };
+
+async function runTests([program = '', ...args]: readonly string[], { file, env }: Tests): Promise<void> {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env;
+  const child = spawn(program, [...args, '--disable-warning=ExperimentalWarning', path], {
+    env: { ...own, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [status] = await once(child, 'exit');
+  assert.equal(status, 0);
 }

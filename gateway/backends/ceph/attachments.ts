@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
+import type { Backend, NodeAccess } from '../../backend.ts';
+import { shutOut } from './clients.ts';
+import { invalid, missing } from './commands.ts';
+import { parentsOf } from './copies.ts';
+import type { Image, ImageInfo, RbdPool } from './pool.ts';
+
+/** How nodes speak with the cluster: by the first version of its messenger, or the second without or with encryption. */
+export type Mode = 'legacy' | 'crc' | 'secure';
+
+/** A user has so much of a name beside what the cluster's other users may be called. */
+const userPrefix = 'fairlead.';
+
+/** Lets nodes reach images: each attachment by a user of CephX that may use one image. */
+export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Backend, 'attach' | 'detach'>> {
+  return {
+    async attach(volume, access) {
+      const [image] = await pool.locate(volume);
+      const info = image && (await pool.inspect(image));
+      if (!image || !info || info.size < volume.sizeBytes)
+        throw preconditionProblem(`the image of volume "${volume.id}" is missing or smaller than the volume`);
+      const { fsid, monitors } = await readMonitors(pool, mode);
+      const user = userOf(pool, image, access);
+      const key = await makeUser(pool, user, await capsOf(pool, { image, info, access }));
+      const { namespace, name } = image;
+      return {
+        protocol: 'rbd',
+        monitors,
+        mode,
+        fsid,
+        pool: pool.name,
+        namespace,
+        image: name,
+        imageId: info.id,
+        user,
+        secrets: { 'rbd-key': key },
+      };
+    },
+
+    /** The user goes last: for as long as there is one, not all is shut out. */
+    async detach(volume, nodeId, cluster) {
+      for (const image of await pool.locate(volume)) {
+        const user = userOf(pool, image, cluster === undefined ? { nodeId } : { nodeId, cluster });
+        const entity = `client.${user}`;
+        const none = ['auth', 'caps', entity, 'mon', 'allow r'];
+        if ((await pool.ceph(none, { fine: [missing] })).status === missing) continue;
+        if (await pool.inspect(image)) await shutOut(pool, image);
+        await pool.ceph(['auth', 'rm', entity]);
+      }
+    },
+  };
+}
+
+/** One for each image and node, so that detaching finds it; its key is another each time that it is made. */
+function userOf(pool: RbdPool, image: Image, node: Pick<NodeAccess, 'nodeId' | 'cluster'>): string {
+  const text = JSON.stringify([pool.specOf(image), node.cluster ?? '', node.nodeId]);
+  return userPrefix + createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+/** Returns the key of a user with these rights: of a new one, or of the one that is there. */
+async function makeUser(pool: RbdPool, user: string, caps: readonly string[]): Promise<string> {
+  const entity = `client.${user}`;
+  const ask = ['auth', 'get-or-create-key', entity, ...caps, '--format', 'json'];
+  let made = await pool.ceph(ask, { fine: [invalid] });
+  if (made.status === invalid) {
+    // It has other rights: of an earlier shape of the image, or none, for a detach that has not ended.
+    await pool.ceph(['auth', 'caps', entity, ...caps]);
+    made = await pool.ceph(ask);
+  }
+  return (JSON.parse(made.stdout) as { readonly key: string }).key;
+}
+
+type Wanted = { readonly image: Image; readonly info: ImageInfo; readonly access: NodeAccess };
+
+/** Rights in the objects of one image, and to read those of the images that a clone still stands on. */
+async function capsOf(pool: RbdPool, { image, info, access }: Wanted): Promise<readonly string[]> {
+  const on = (rights: string, { namespace }: Image, prefix: string): string =>
+    `allow ${rights} pool=${pool.name} namespace=${namespace} object_prefix ${prefix}`;
+  const parents = info.parent ? await parentsOf(pool, image) : [];
+  const osd = [
+    on('rx', image, `rbd_id.${image.name}`),
+    // Whoever reads watches it as well.
+    on('rwx', image, `rbd_header.${info.id}`),
+    on('rwx', image, `rbd_object_map.${info.id}`),
+    on(access.readonly ? 'rx' : 'rwx', image, `rbd_data.${info.id}.`),
+    ...parents.flatMap(one => [on('rx', one, `rbd_header.${one.id}`), on('rx', one, `rbd_data.${one.id}.`)]),
+  ];
+  return ['mon', 'profile rbd', 'osd', osd.join(', ')];
+}
+
+type Dump = {
+  readonly fsid: string;
+  readonly mons: readonly {
+    readonly public_addrs: { readonly addrvec: readonly { readonly type: string; readonly addr: string }[] };
+  }[];
+};
+
+/** The cluster, and where its monitors answer in this mode; UNAVAILABLE where none does. */
+export async function readMonitors(pool: Pick<RbdPool, 'askCeph'>, mode: Mode) {
+  const { fsid = '', mons = [] } = (await pool.askCeph<Dump>('mon', 'dump')) ?? {};
+  const type = mode === 'legacy' ? 'v1' : 'v2';
+  const all = mons.flatMap(({ public_addrs: { addrvec } }) => addrvec);
+  const monitors = all.filter(one => one.type === type).map(({ addr }) => addr);
+  if (monitors.length === 0) throw unavailableProblem(`no monitor has an address of type ${type}`);
+  return { fsid, monitors: monitors.slice(0, 16) };
+}

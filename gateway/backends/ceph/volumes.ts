@@ -1,0 +1,87 @@
+import { preconditionProblem } from '../../../src/api/problem.ts';
+import type { Backend, NewVolume } from '../../backend.ts';
+import { readClients, rememberClients } from './clients.ts';
+import { busy, exists, filled, missing } from './commands.ts';
+import { features, fill } from './copies.ts';
+import { blocksTimeoutMs, reap } from './kept.ts';
+import { idOf, imageOf, isOwn, keptOf, requireImage, type Image, type RbdPool } from './pool.ts';
+
+const mebibyte = 2 ** 20;
+
+/** The volumes of a pool: one image for each. */
+export function createVolumes(
+  pool: RbdPool,
+): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
+  return {
+    async create(volume) {
+      const image = imageOf(volume);
+      if (volume.source) await fill(pool, image, volume.source);
+      else await makeEmpty(pool, image, volume);
+      return { sizeBytes: await grow(pool, image, volume.requiredBytes) };
+    },
+
+    async expand(volume, { requiredBytes }) {
+      const image = await requireImage(pool, volume);
+      await rememberClients(pool, image);
+      return { sizeBytes: await grow(pool, image, requiredBytes), nodeExpansionRequired: true };
+    },
+
+    async delete(volume) {
+      for (const image of await pool.locate(volume)) await remove(pool, image, volume.id);
+    },
+
+    async volumeHealth(volume) {
+      const found = await Promise.all((await pool.locate(volume)).map(pool.inspect));
+      if (found.some(Boolean)) return [];
+      const message = `the image of volume "${volume.id}" is missing`;
+      return [{ status: 'DATA_LOSS', reason: 'ImageMissing', message }];
+    },
+
+    async *list() {
+      for (const namespace of await pool.namespaces()) {
+        const ids = (await pool.imagesOf(namespace)).map(name => idOf({ namespace, name }));
+        yield* new Set(ids.filter(id => id !== undefined));
+      }
+    },
+  };
+}
+
+/** `rbd create` makes an image that is there whole or not at all, but for what a killed one left. */
+async function makeEmpty(pool: RbdPool, image: Image, { requiredBytes }: NewVolume): Promise<void> {
+  const spec = pool.specOf(image);
+  const args = ['create', ...features, '--size', sizeText(requiredBytes), spec];
+  const made = await pool.rbd(args, { fine: [missing, exists] });
+  if (made.status === 0 || (made.status === exists && (await pool.inspect(image)))) return;
+  if (made.status === missing) await pool.makeNamespace(image.namespace);
+  else await pool.rbd(['rm', '--no-progress', spec], { fine: [missing] });
+  await pool.rbd(args);
+}
+
+/** Grows an image that is smaller, and returns the size that it has then. */
+async function grow(pool: RbdPool, image: Image, requiredBytes: number): Promise<number> {
+  const { size = 0 } = (await pool.inspect(image)) ?? {};
+  if (size >= requiredBytes) return size;
+  const wanted = ['--size', sizeText(requiredBytes)];
+  await pool.rbd(['resize', '--no-progress', ...wanted, pool.specOf(image)]);
+  return (await pool.inspect(image))?.size ?? 0;
+}
+
+function sizeText(bytes: number): string {
+  return `${Math.ceil(bytes / mebibyte)}M`;
+}
+
+/** What snapshots or clones still need leaves the volumes at once, and goes with the last of them. */
+async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
+  const spec = pool.specOf(image);
+  const { parent } = (await pool.inspect(image)) ?? {};
+  const { status } = await pool.rbd(['rm', '--no-progress', spec], {
+    fine: [missing, busy, filled],
+    timeoutMs: blocksTimeoutMs,
+  });
+  const isUsed = status === filled && (await readClients(pool, image)).addresses.size > 0;
+  if (status === busy || isUsed) throw preconditionProblem(`volume "${id}" is still in use by a node`);
+  if (status === filled) await pool.rbd(['rename', spec, pool.specOf(keptOf(image))]);
+  if (status !== 0) await reap(pool, keptOf(image));
+  const { pool_namespace: namespace = '', image: name = '' } = parent ?? {};
+  if (isOwn(name)) await reap(pool, { namespace, name });
+}

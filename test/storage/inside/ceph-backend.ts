@@ -1,0 +1,214 @@
+// What `test/storage/ceph-backend.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands.
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { isProblem } from '../../harness/gateway-problems.ts';
+import {
+  assertHolds,
+  makeVolume,
+  newGroup,
+  newSnapshot,
+  takeSnapshot,
+} from '../../suites/backend-fixtures.ts';
+import { testBackend } from '../../suites/backend.ts';
+import {
+  ask,
+  content,
+  contentOf,
+  imageOf,
+  images,
+  openCeph,
+  requireNothingLeft,
+  run,
+  settings,
+  users,
+  watchersOf,
+} from './cluster.ts';
+
+const mebibyte = 2 ** 20;
+const waiting = { everyMs: 200, timeoutMs: 120_000 };
+
+testBackend(async t => ({ backend: await openCeph(t), content, coexist: true }));
+
+test('images are thin, and have what nodes know and who writes is known by', async t => {
+  const backend = await openCeph(t);
+  const volume = await makeVolume(backend, { requiredBytes: 2 ** 40 });
+  const { features, size } = ask<{ features: readonly string[]; size: number }>(
+    `rbd info ${imageOf(volume.id)}`,
+  );
+  assert.deepEqual([features, size], [['layering', 'exclusive-lock', 'object-map', 'fast-diff'], 2 ** 40]);
+});
+
+test('what the pool has is counted while nothing else is said', async t => {
+  const backend = await openCeph(t);
+  const { stored, max_avail: free } =
+    ask<{ pools: readonly { name: string; stats: Record<string, number> }[] }>('ceph df').pools.find(
+      ({ name }) => name === settings.pool,
+    )?.stats ?? {};
+  assert.ok(Number(stored) >= 0 && Number(free) > 2 ** 30);
+  assert.equal((await backend.capacity?.())?.totalBytes, 100 * 2 ** 30);
+});
+
+test('a pool bears the mark of its owner', async t => {
+  const { owner } = await openCeph(t);
+  assert.equal(await owner?.read(), undefined);
+  await owner?.write('store-1 fast\n');
+  assert.equal(await owner?.read(), 'store-1 fast\n');
+  run('ceph config-key rm fairlead/rbd/owner');
+});
+
+test('the user of an attachment reaches its own image alone, and is gone with its key when it is detached', async t => {
+  const backend = await openCeph(t);
+  const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
+  const { rights, reach } = await attach(t, volume, 'n1');
+  const id = ask<{ id: string }>(`rbd info ${imageOf(other.id)}`).id;
+  assert.ok(rights.mayRead(`rbd_header.${reach.imageId}`));
+  for (const object of [`rbd_header.${id}`, 'rbd_directory', 'rbd_info'])
+    assert.ok(!rights.mayRead(object), object);
+  const again = await attach(t, volume, 'n1');
+  assert.deepEqual(again.reach, reach);
+  await backend.detach(volume, 'n1');
+  assert.deepEqual(users(), []);
+  assert.ok(!rights.mayRead(`rbd_header.${reach.imageId}`));
+  const later = await attach(t, volume, 'n1');
+  assert.notEqual(later.reach.secrets['rbd-key'], reach.secrets['rbd-key']);
+  await backend.detach(volume, 'n1');
+});
+
+for (const pausedMs of [0, 40_000])
+  test(`a client that writes${pausedMs > 0 ? ', and stood still until the cluster forgot it,' : ''} is shut out before detach returns`, async t => {
+    const backend = await openCeph(t);
+    const volume = await makeVolume(backend, { requiredBytes: 64 * mebibyte });
+    await attach(t, volume, 'n1');
+    const image = imageOf(volume.id);
+    const writer = spawn(
+      'rbd',
+      ['bench', '--io-type', 'write', '--io-total', '1T', '--io-threads', '1', image],
+      {
+        stdio: 'ignore',
+      },
+    );
+    const ended = once(writer, 'exit');
+    t.after(() => writer.kill('SIGKILL'));
+    const isWritten = () => contentOf(image).some(byte => byte !== 0) || undefined;
+    assert.ok(await poll(isWritten, waiting));
+    if (pausedMs > 0) {
+      writer.kill('SIGSTOP');
+      assert.ok(await poll(() => watchersOf(volume.id).length === 0 || undefined, waiting));
+    }
+    await backend.detach(volume, 'n1');
+    const before = contentOf(image);
+    writer.kill('SIGCONT');
+    const [status] = await ended;
+    assert.notEqual(status, 0);
+    assert.ok(contentOf(image).equals(before));
+    assert.deepEqual(watchersOf(volume.id), []);
+    await backend.detach(volume, 'n1');
+  });
+
+test('a volume that is open is not deleted, with snapshots neither', async t => {
+  const backend = await openCeph(t);
+  const volume = await makeVolume(backend, { requiredBytes: 64 * mebibyte });
+  await attach(t, volume, 'n1');
+  const writer = spawn('rbd', ['bench', '--io-type', 'write', '--io-total', '1T', imageOf(volume.id)], {
+    stdio: 'ignore',
+  });
+  t.after(() => writer.kill('SIGKILL'));
+  assert.ok(await poll(() => watchersOf(volume.id).length > 0 || undefined, waiting));
+  await assert.rejects(backend.delete(volume), isProblem('FAILED_PRECONDITION'));
+  await takeSnapshot(backend, newSnapshot('a.snapshot', volume, true));
+  await assert.rejects(backend.delete(volume), isProblem('FAILED_PRECONDITION'));
+  await backend.detach(volume, 'n1');
+});
+
+test('what is deleted goes from the pool with the last that stands on it, and clones keep their bytes', async t => {
+  const backend = await openCeph(t);
+  const volume = await makeVolume(backend, { requiredBytes: 8 * mebibyte });
+  content.write(volume.id, 5 * mebibyte, Buffer.from('old'));
+  const snapshot = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
+  const one = await makeVolume(backend, { id: 'a.one', source: { kind: 'snapshot', snapshot } });
+  const two = await makeVolume(backend, {
+    id: 'a.two',
+    source: { kind: 'volume', volume: one, attachedForWriting: false },
+  });
+  await backend.delete(volume);
+  await backend.delete(one);
+  assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), ['a.two']);
+  await backend.snapshots?.delete(snapshot);
+  assertHolds(content, two.id, 5 * mebibyte, 'old');
+  assert.equal(images().length, 1);
+});
+
+test('members of a group that are written are taken at one point in time, or not at all', async t => {
+  const backend = await openCeph(t);
+  const volumes = [
+    await makeVolume(backend, { id: 'a.one', requiredBytes: 64 * mebibyte }),
+    await makeVolume(backend, { id: 'a.two', requiredBytes: 64 * mebibyte }),
+  ];
+  const members = newGroup(volumes).map(one => Object.assign(one, { attachedForWriting: true }));
+  assert.equal((await backend.snapshots?.createGroup?.(members))?.length, 2);
+  for (const member of members) await backend.snapshots?.delete(member);
+  const writer = spawn('rbd', ['bench', '--io-type', 'write', '--io-total', '1T', imageOf('a.one')], {
+    stdio: 'ignore',
+  });
+  t.after(() => writer.kill('SIGKILL'));
+  assert.ok(await poll(() => watchersOf('a.one').length > 0 || undefined, waiting));
+  await assert.rejects(
+    async () => backend.snapshots?.createGroup?.(members),
+    isProblem('FAILED_PRECONDITION'),
+  );
+  writer.kill('SIGKILL');
+  await once(writer, 'exit');
+  assert.deepEqual(await Array.fromAsync(backend.snapshots?.list?.() ?? []), []);
+});
+
+test('thirty cycles leave no user, watcher, lock, note or image', async t => {
+  const backend = await openCeph(t);
+  for (let cycle = 0; cycle < 30; cycle++) {
+    const volume = await makeVolume(backend, { nonce: `nonce-${cycle}` });
+    await attach(t, volume, 'n1');
+    if (cycle % 10 === 0) run(`rbd bench --io-type write --io-total 1M ${imageOf(volume.id)}`);
+    await backend.detach(volume, 'n1');
+    assert.deepEqual([watchersOf(volume.id), ask(`rbd lock ls ${imageOf(volume.id)}`)], [[], []]);
+    await backend.delete(volume);
+  }
+  requireNothingLeft();
+});
+
+type Rights = { mayRead(object: string): boolean };
+type Attached = {
+  readonly reach: AttachmentOf<'rbd'> & { readonly secrets: Readonly<Record<string, string>> };
+  readonly rights: Rights;
+};
+
+async function attach(t: TestContext, volume: KnownVolume, nodeId: string): Promise<Attached> {
+  const backend = await openCeph({ after: () => {} });
+  const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  const access: NodeAccess = {
+    nodeId,
+    attachmentId: randomBytes(8).toString('hex'),
+    capability,
+    readonly: false,
+  };
+  const reach = (await backend.attach(volume, access)) as Attached['reach'];
+  const directory = mkdtempSync(join(tmpdir(), 'user-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const keyring = join(directory, 'keyring');
+  writeFileSync(keyring, `[client.${reach.user}]\n\tkey = ${reach.secrets['rbd-key']}\n`, { mode: 0o600 });
+  const login = ['--id', reach.user, '--keyring', keyring, '--pool', 'rbd', '--namespace', reach.namespace];
+  return {
+    reach,
+    rights: {
+      mayRead: object => spawnSync('rados', [...login, 'stat', object]).status === 0,
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Backend } from '../../../gateway/backend.ts';
+import { backends } from '../../../gateway/backends/index.ts';
+import { openPlugin } from '../../harness/open-plugin.ts';
+import type { Content } from '../../suites/backend-fixtures.ts';
+
+const conf = process.env['CEPH_CONF'] ?? assert.fail('there is no CEPH_CONF');
+
+/** How the gateway of the tests reaches its pool. */
+export const settings = {
+  conf,
+  user: 'admin',
+  keyring: join(dirname(conf), 'keyring'),
+  pool: 'rbd',
+  capacity: '100Gi',
+} as const;
+
+/** Runs one of Ceph's commands, with the words of a line; what it printed. */
+export function run(line: string): string {
+  const [program = '', ...args] = line.split(' ');
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  assert.equal(status, 0, `${line}: ${stderr}`);
+  return stdout;
+}
+
+/** What it printed as JSON. */
+export function ask<T>(line: string): T {
+  return JSON.parse(run(`${line} --format json`)) as T;
+}
+
+/** The images of the cluster `a`, by their names, but for what holds notes. */
+export function images(): readonly string[] {
+  const namespaces = ask<readonly { readonly name: string }[]>('rbd namespace ls rbd');
+  if (!namespaces.some(({ name }) => name === 'fairlead.a')) return [];
+  return ask<readonly string[]>('rbd ls rbd/fairlead.a').filter(name => name !== 'notes');
+}
+
+/** The one image of a volume. */
+export function imageOf(volumeId: string): string {
+  const [image, ...others] = images().filter(name => name.startsWith(`${volumeId.slice(2)}.`));
+  assert.ok(image !== undefined && others.length === 0, `${volumeId}: ${images().join()}`);
+  return `rbd/fairlead.a/${image}`;
+}
+
+/** The users of CephX that attachments have. */
+export function users(): readonly string[] {
+  const { auth_dump: all } = ask<{ auth_dump: readonly { entity: string }[] }>('ceph auth ls');
+  return all.map(({ entity }) => entity).filter(entity => entity.startsWith('client.fairlead.'));
+}
+
+/** Who has a volume open. */
+export function watchersOf(volumeId: string): readonly string[] {
+  const { watchers = [] } = ask<{ watchers?: readonly { address: string }[] }>(
+    `rbd status ${imageOf(volumeId)}`,
+  );
+  return watchers.map(({ address }) => address);
+}
+
+/** Reads and writes what volumes hold. */
+export const content: Content = {
+  write(volumeId, offset, bytes) {
+    const directory = mkdtempSync(join(tmpdir(), 'content-'));
+    const file = join(directory, 'bytes');
+    writeFileSync(file, bytes);
+    const write = `write -s ${file} ${offset} ${bytes.length}`;
+    const url = `rbd:${imageOf(volumeId)}:conf=${conf}`;
+    const { status, stdout, stderr } = spawnSync('qemu-io', ['-f', 'raw', '-c', write, '-c', 'flush', url], {
+      encoding: 'utf8',
+    });
+    rmSync(directory, { recursive: true });
+    assert.ok(status === 0 && stdout.includes(`wrote ${bytes.length}/`), `${stdout}${stderr}`);
+  },
+  read: (volumeId, offset, length) => contentOf(imageOf(volumeId)).subarray(offset, offset + length),
+};
+
+/** All that an image or a snapshot holds. */
+export function contentOf(spec: string): Buffer {
+  const { status, stdout, stderr } = spawnSync('rbd', ['export', '--no-progress', spec, '-'], {
+    maxBuffer: 2 ** 30,
+  });
+  assert.equal(status, 0, stderr.toString());
+  return stdout;
+}
+
+/** Opens the backend on the pool; what a test leaves is deleted, and then nothing of it is there. */
+export async function openCeph(t: Pick<TestContext, 'after'>): Promise<Backend> {
+  const backend = await openPlugin(backends.ceph, settings);
+  t.after(async () => {
+    for (const [list, remove] of [
+      [backend.list, backend.delete],
+      [backend.snapshots?.list, backend.snapshots?.delete],
+    ] as const)
+      for (const id of (await Array.fromAsync(list?.() ?? [])) as readonly string[]) await remove?.({ id });
+    requireNothingLeft();
+  });
+  return backend;
+}
+
+/** Neither images, nor notes about any, nor users. */
+export function requireNothingLeft(): void {
+  assert.deepEqual([images(), users()], [[], []]);
+  const namespaces = ask<readonly { readonly name: string }[]>('rbd namespace ls rbd');
+  for (const { name } of namespaces)
+    assert.equal(run(`rbd image-meta list rbd/${name}/notes --format json`), '');
+}
