@@ -24,9 +24,9 @@ test('a backend in a package of its own passes the suite, is packed, and holds t
   cpSync('examples/backend-package', author, { recursive: true });
   await npm.run(author, 'install', '--no-save', fairlead);
   assert.match(await npm.run(author, 'test'), /^. fail 0$/m);
-  assert.equal(checkTypes(author), '');
+  assert.equal(checkTypes(author, backendFiles), '');
   breakTypes(join(author, 'backend.js'));
-  assert.match(checkTypes(author), /'"EVERYBODY"' is not assignable/);
+  assert.match(checkTypes(author, backendFiles), /'"EVERYBODY"' is not assignable/);
   cpSync('examples/backend-package/backend.js', join(author, 'backend.js'));
   const acme = join(author, (await npm.run(author, 'pack', '--silent')).trim());
 
@@ -54,17 +54,24 @@ test("a vendor's project that the package writes is tested by the kit of the pac
   await npm.run(dir, 'install', fairlead);
   await npm.run(dir, 'exec', '--', 'fairlead', 'init', 'vendor', 'acme');
   // The project lies below, and needs nothing but what Fairlead needs as well.
+  const acme = join(dir, 'acme');
   const only = ['--only', 'FL-3.1-1,FL-8.4-1'];
-  assert.match(await npm.run(join(dir, 'acme'), 'test', '--', ...only), /every requirement/);
+  assert.match(await npm.run(acme, 'test', '--', ...only), /every requirement/);
+  assert.equal(checkTypes(acme, ['main.ts']), '');
+  const volumes = join(acme, 'volumes.ts');
+  writeFileSync(volumes, readFileSync(volumes, 'utf8').replace("state: 'ready'", "state: 'available'"));
+  assert.match(checkTypes(acme, ['main.ts']), /volumes\.ts.*"available"/);
 });
 
+const backendFiles = ['backend.js', 'backend.test.js'];
+
 /** What TypeScript says of the author's files. */
-function checkTypes(directory: string): string {
+function checkTypes(directory: string, files: readonly string[]): string {
   const options = ['--noEmit', '--allowJs', '--checkJs', '--strict', '--skipLibCheck'];
   const modern = ['--module', 'nodenext', '--target', 'esnext'];
   const types = ['--types', 'node', '--typeRoots', resolve('node_modules/@types')];
-  const files = ['backend.js', 'backend.test.js'];
-  const { stdout } = spawnSync(tsc, [...options, ...modern, ...types, ...files], {
+  const written = ['--allowImportingTsExtensions'];
+  const { stdout } = spawnSync(tsc, [...options, ...modern, ...types, ...written, ...files], {
     cwd: directory,
     encoding: 'utf8',
   });
