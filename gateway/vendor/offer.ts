@@ -27,15 +27,21 @@ const featureOf = { snapshot: 'restore', volume: 'clone' } as const;
 export function createOfferCheck({ accessModes, accessTypes, features, parameters = {} }: Offer) {
   const volume = toParameters(parameters.volume, 'volume');
   const snapshot = toParameters(parameters.snapshot, 'snapshot');
+  const made = new Map([
+    ['createVolume', volume],
+    ['createSnapshot', snapshot],
+    ['createGroup', snapshot],
+  ]);
   const mutable = toParameters(features.includes('modify') ? parameters.mutable : noParameters, 'mutable');
-  return ({ tag }: NamedOperation, body: Body): void => {
+  return ({ id }: NamedOperation, body: Body): void => {
     const { capability, capabilities = capability ? [capability] : [], source } = body;
     for (const { accessMode, accessType } of capabilities)
       if (!accessModes.includes(accessMode) || !accessTypes.includes(accessType))
         throw invalidProblem(`the access mode ${accessMode} for ${accessType} is not offered`);
     if (source && !features.includes(featureOf[source.kind]))
       throw invalidProblem(`a volume from a ${source.kind} is not offered`);
-    if (body.parameters) readBy(tag === 'volumes' ? volume : snapshot, body.parameters, 'parameters');
+    const asked = made.get(id);
+    if (asked) readBy(asked, body.parameters ?? {}, 'parameters');
     if (body.mutableParameters) readBy(mutable, body.mutableParameters, 'mutableParameters');
   };
 }

@@ -16,7 +16,7 @@ const offer: Offer = {
   features: ['restore'],
   accessModes: ['SINGLE_NODE_WRITER'],
   accessTypes: ['mount'],
-  parameters: { volume: { ...none, properties: { tier: { enum: ['fast'] } } } },
+  parameters: { volume: { ...none, properties: { tier: { enum: ['fast'] } }, required: ['tier'] } },
 };
 const mounted = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
 const good = { name: 'pvc-1', capabilities: [mounted], parameters: { tier: 'fast' } };
@@ -49,6 +49,7 @@ for (const [what, body] of Object.entries({
   'an access mode': { ...good, capabilities: [{ ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' }] },
   'an access type': { ...good, capabilities: [mounted, { ...mounted, accessType: 'block' }] },
   'a parameter': { ...good, parameters: { tier: 'slow' } },
+  'a volume without a parameter': { ...good, parameters: undefined },
   'a mutable parameter': { ...good, mutableParameters: { label: 'a' } },
   'a source': { ...good, source: { kind: 'volume', volumeId: 'east.pvc-0' } },
   'a member that the contract does not have': { ...good, capacity: 1 },
