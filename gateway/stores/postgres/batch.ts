@@ -1,5 +1,6 @@
 import type { Connection, FieldDef, PoolClient, Submittable } from 'pg';
 import type { SqlRow, SqlValue } from '../../store.ts';
+import { createFrames, type Frames } from './frames.ts';
 
 /** What came of one statement. */
 export type Answer = { readonly rows: readonly SqlRow[]; readonly count: number; readonly command: string };
@@ -14,8 +15,8 @@ export type Statement = {
 
 /** What a connection has parsed, under which name, and what its rows are made of; undefined until the first answer. */
 type Prepared = { readonly name: string; fields: readonly FieldDef[] | undefined };
-type Known = Map<string, Prepared> & { names?: number };
-const preparedOn = new WeakMap<Connection, Known>();
+type Known = { readonly prepared: Map<string, Prepared>; readonly frames: Frames; names: number };
+const knownOn = new WeakMap<Connection, Known>();
 
 /** What changes the tables is run once, and has no rows. */
 const isOnce = /^\s*(create|alter|drop|do)\b/;
@@ -35,26 +36,15 @@ export function submitBatch(
   { statements, ended }: { readonly statements: readonly Statement[]; readonly ended: () => void },
 ): void {
   const { connection } = client;
-  const known: Known = preparedOn.get(connection) ?? new Map<string, Prepared>();
-  preparedOn.set(connection, known);
-  const used = statements.map(({ sql }) => (isOnce.test(sql) ? unnamed : known.get(sql)));
+  const known = knownOn.get(connection) ?? { prepared: new Map(), frames: createFrames(), names: 0 };
+  knownOn.set(connection, known);
+  const used: Prepared[] = [];
   let [at, rows]: [number, SqlRow[]] = [0, []];
 
   const batch = {
     submit() {
-      connection.stream.cork?.();
-      for (const [index, { sql, values }] of statements.entries()) {
-        const prepared = used[index] ?? known.get(sql) ?? { name: `s${names(known)}`, fields: undefined };
-        const isNew = prepared === unnamed || !known.has(sql);
-        used[index] = prepared;
-        if (prepared !== unnamed) known.set(sql, prepared);
-        if (isNew) connection.parse({ name: prepared.name, text: toDollars(sql), types: [] }, true);
-        connection.bind({ statement: prepared.name, values: values.map(toWire) }, true);
-        if (isNew && prepared !== unnamed) connection.describe({ type: 'P' }, true);
-        connection.execute(null, true);
-      }
-      connection.sync();
-      connection.stream.uncork?.();
+      for (const statement of statements) used.push(addTo(known, statement));
+      if (connection.stream.writable) connection.stream.write(known.frames.take());
     },
     handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }) {
       const prepared = used[at];
@@ -72,7 +62,7 @@ export function submitBatch(
     },
     handleError(error: unknown) {
       // Whether these were parsed nobody knows: they get other names.
-      for (const [sql, { fields }] of known) if (!fields) known.delete(sql);
+      for (const [sql, { fields }] of known.prepared) if (!fields) known.prepared.delete(sql);
       for (const { reject } of statements.slice(at)) reject(error);
       ended();
     },
@@ -81,19 +71,23 @@ export function submitBatch(
   client.query(batch satisfies Submittable);
 }
 
-/** A number that no statement of the connection was named by, whatever became of it. */
-function names(known: Known): number {
-  return (known.names = (known.names ?? 0) + 1);
+/** What it is prepared as; a name is not used again, whatever became of what it was given to. */
+function addTo(known: Known, { sql, values }: Statement): Prepared {
+  const { prepared, frames } = known;
+  const found = prepared.get(sql);
+  const used = found ?? (isOnce.test(sql) ? unnamed : { name: `s${known.names++}`, fields: undefined });
+  if (used !== unnamed) prepared.set(sql, used);
+  if (!found) frames.parse(used.name, toDollars(sql));
+  frames.bind(used.name, values);
+  if (!found && used !== unnamed) frames.describe();
+  frames.execute();
+  return used;
 }
 
 /** `?` placeholders as PostgreSQL has them. */
 function toDollars(sql: string): string {
   let count = 0;
   return sql.replaceAll(/'[^']*'|\?/g, found => (found === '?' ? `$${++count}` : found));
-}
-
-function toWire(value: SqlValue): string | null {
-  return value === null ? null : String(value);
 }
 
 function toRow(fields: readonly FieldDef[], texts: readonly (string | null)[]): SqlRow {

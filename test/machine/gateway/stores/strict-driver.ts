@@ -13,17 +13,6 @@ const longestStreak = 4;
 /** What was seen of the statements of gateways. */
 export type Seen = { statements: number; failures: number; readonly foreign: Set<string> };
 
-type Parse = (
-  this: Connection,
-  query: { readonly name: string; readonly text: string },
-  more: boolean,
-) => void;
-type Bind = (
-  this: Connection,
-  query: { readonly statement: string; readonly values: readonly unknown[] },
-  more: boolean,
-) => void;
-
 /**
  * Lets any statement of a gateway, its begin and its commit too, fail with 40001 at the server with this chance, and makes
  * each integer one of 64 bits, for the rest of this process; notes what is not to be sent to other engines.
@@ -36,30 +25,71 @@ export function hinderStatements(chance: number): Seen {
   /** Those whose transaction has failed. */
   const failed = new WeakSet<Connection>();
   const texts = new WeakMap<Connection, Map<string, string>>();
-  const prototype = Connection.prototype as unknown as { parse: Parse; bind: Bind };
-  const { parse, bind } = prototype;
-  prototype.parse = function parseAndNote(query, more) {
-    const named = texts.get(this) ?? new Map<string, string>();
-    texts.set(this, named.set(query.name, query.text));
-    if (foreign.test(query.text)) seen.foreign.add(query.text);
-    // Elsewhere it is the same as bigint.
-    parse.call(this, { ...query, text: query.text.replaceAll(/\binteger\b/g, 'int8') }, more);
+  const prototype = Connection.prototype as unknown as {
+    connect: (this: Connection, ...to: never[]) => void;
   };
-  prototype.bind = function bindOrFail(query, more) {
+  const { connect } = prototype;
+
+  /** What is sent in place of a message: its type, its length, and what follows. */
+  function hinder(connection: Connection, message: Buffer): readonly Uint8Array[] {
+    const named = texts.getOrInsertComputed(connection, () => new Map());
+    const type = String.fromCharCode(message[0] ?? 0);
+    const strings = message.toString('latin1', 5).split('\0');
+    if (type === 'P') {
+      const [name = '', text = ''] = [strings[0], message.toString('utf8', 5).split('\0')[1]];
+      named.set(name, text);
+      if (foreign.test(text)) seen.foreign.add(text);
+      // Elsewhere it is the same as bigint.
+      return [toParse(name, text.replaceAll(/\binteger\b/g, 'int8'))];
+    }
+    if (type !== 'B') return [message];
     seen.statements++;
-    const text = texts.get(this)?.get(query.statement);
+    const text = named.get(strings[1] ?? '');
     const fails = roll('create', () => true).length > 0 && streak < longestStreak;
     // What has failed is undone in any case.
     if (!fails || text === 'rollback') {
-      if (text === 'commit' && !failed.has(this)) streak = 0;
-      if (text === 'rollback') failed.delete(this);
-      return bind.call(this, query, more);
+      if (text === 'commit' && !failed.has(connection)) streak = 0;
+      if (text === 'rollback') failed.delete(connection);
+      return [message];
     }
     streak++;
-    failed.add(this);
+    failed.add(connection);
     seen.failures++;
-    parse.call(this, { name: '', text: raise }, more);
-    bind.call(this, { statement: '', values: [] }, more);
+    return [toParse('', raise), toMessage('B', Buffer.alloc(8))];
+  }
+
+  prototype.connect = function connectHindered(...to) {
+    connect.apply(this, to);
+    const { stream } = this;
+    const write = stream.write.bind(stream);
+    let isStarted = false;
+    stream.write = (sent: unknown) => {
+      // The first message has no type.
+      const messages = isStarted ? splitMessages(sent as Buffer) : undefined;
+      isStarted = true;
+      const hindered = messages?.flatMap(message => hinder(this, message));
+      return write(hindered ? Buffer.concat(hindered) : (sent as Buffer));
+    };
   };
   return seen;
+}
+
+function splitMessages(sent: Buffer): readonly Buffer[] {
+  const messages: Buffer[] = [];
+  for (let at = 0; at < sent.length;) {
+    const end = at + 1 + sent.readInt32BE(at + 1);
+    messages.push(sent.subarray(at, end));
+    at = end;
+  }
+  return messages;
+}
+
+function toMessage(type: string, body: Buffer): Buffer {
+  const head = Buffer.from(`${type}0000`);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+function toParse(name: string, text: string): Buffer {
+  return toMessage('P', Buffer.from(`${name}\0${text}\0\0\0`));
 }
