@@ -1,3 +1,5 @@
+import type { Problem } from '../src/api/problem.ts';
+
 /** A value that both engines can hold. */
 export type SqlValue = string | number | null;
 
@@ -14,6 +16,8 @@ export interface Sql {
    * so does the transaction.
    */
   write(sql: string, ...values: readonly SqlValue[]): Promise<void>;
+  /** Like `write`, of a statement that must change a row: when it changes none, the transaction fails with `otherwise`. */
+  require(otherwise: () => Problem, sql: string, ...values: readonly SqlValue[]): Promise<void>;
   /**
    * Lets no other transaction that locks the same decide before this one has ended; what is read after it is what those
    * before have left. It comes first in each transaction that decides, in the order group, snapshot, volume, node, pool,

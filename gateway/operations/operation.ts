@@ -2,7 +2,14 @@ import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/
 import { poll } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { clusterOf } from '../../src/api/ids.ts';
-import { releaseClaim, renewClaim, acquireClaim, type Claim, type Resource } from '../tables/claims.ts';
+import {
+  acquireClaim,
+  claimTable,
+  releaseClaim,
+  renewClaim,
+  type Claim,
+  type Resource,
+} from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
 import { createAuditLog } from '../tenancy/audit-log.ts';
 import { createQueues, type Queues, type Turn } from '../pools/queues.ts';
@@ -98,15 +105,17 @@ export function createOperations(options: OperationsOptions) {
   ): Promise<Intended<I, R>> {
     const { operation, claims } = asked;
     await lockAll(sql, claims);
-    const intended = await asked.intend(sql);
+    // What is asked for together takes one way to a database that is reached over a network.
+    const [intended, ...found] = await Promise.all([
+      asked.intend(sql),
+      ...claims.map(resource => claimTable.find(sql, resource)),
+    ]);
     if ('result' in intended) return intended;
     requireTurn(turnOf(asked, asked.pool?.(intended.intent)));
-    const claiming = claims.map(async resource => ({
-      resource,
-      holder: await acquireClaim(sql, { ...resource, owner, operation }, leaseMs),
-    }));
-    for (const { resource, holder } of await Promise.all(claiming))
-      if (holder) throw busyProblem(resource, holder);
+    for (const [index, { kind, id }] of claims.entries()) {
+      const busy = (holder: Claim): Problem => busyProblem({ kind, id }, holder);
+      await acquireClaim(sql, { kind, id, owner, operation }, { found: found[index], leaseMs, busy });
+    }
     return intended;
   }
 
@@ -119,9 +128,8 @@ export function createOperations(options: OperationsOptions) {
     try {
       return await engine.transaction(async sql => {
         await lockAll(sql, claims);
-        const released = await Promise.all(claims.map(resource => releaseClaim(sql, resource, owner)));
-        lost = claims.find((_, index) => !released[index]);
-        if (lost) throw lostProblem(lost);
+        for (const resource of claims)
+          await releaseClaim(sql, { ...resource, owner }, () => lostProblem((lost = resource)));
         return record(sql);
       });
     } catch (error) {

@@ -128,6 +128,9 @@ function createSql({ prepare }: Connection): Sql {
     all: async (sql, ...values) => orUnavailable(() => prepare(sql).all(...values) as readonly SqlRow[]),
     run: async (sql, ...values) => orUnavailable(() => Number(prepare(sql).run(...values).changes)),
     write: async (sql, ...values) => void orUnavailable(() => prepare(sql).run(...values)),
+    async require(otherwise, sql, ...values) {
+      if (orUnavailable(() => prepare(sql).run(...values).changes) === 0) throw otherwise();
+    },
     // Transactions that write run one after the other.
     async lock() {},
     // All gateways on a file are on its machine.

@@ -1,3 +1,4 @@
+import type { Problem } from '../../src/api/problem.ts';
 import type { Reader, Sql } from '../store.ts';
 import { integer, table, text, type RecordOf } from './table.ts';
 
@@ -19,20 +20,27 @@ export type Resource = Pick<Claim, 'kind' | 'id'>;
 /** All claims. */
 export const claimTable = table('claims', { key: ['kind', 'id'], columns });
 
+/** How a claim is taken: what claim was found, for how long, and why it cannot be while that one holds. */
+type Acquiring = {
+  readonly found: Claim | undefined;
+  readonly leaseMs: number;
+  readonly busy: (holder: Claim) => Problem;
+};
+
 /**
- * Claims the resource for `leaseMs` unless another owner's claim holds. Undefined once it is claimed, else the claim that
- * holds. The claim is guarded in the statement itself, so that of two that are taken at once one fails.
+ * Claims the resource for `leaseMs`; fails with `busy` when another owner's claim holds. The claim is guarded in the
+ * statement itself, so that of two that are taken at once one fails, whatever was found.
  */
 export async function acquireClaim(
   sql: Sql,
   asked: Omit<Claim, 'sinceMs' | 'untilMs'>,
-  leaseMs: number,
-): Promise<Claim | undefined> {
+  { found, leaseMs, busy }: Acquiring,
+): Promise<void> {
   const sinceMs = await sql.now();
+  if (found && found.owner !== asked.owner && found.untilMs > sinceMs) throw busy(found);
   const claim = { ...asked, sinceMs, untilMs: sinceMs + leaseMs };
   const mayClaim = 'where claims.owner = excluded.owner or claims.until_ms <= ?';
-  if (await claimTable.put(sql, claim, mayClaim, sinceMs)) return undefined;
-  return (await claimTable.find(sql, claim)) ?? claim;
+  await sql.require(() => busy(found ?? claim), ...claimTable.putting(claim, mayClaim, sinceMs));
 }
 
 /** Lengthens the owner's claim to `leaseMs` from now while it is still the owner's. */
@@ -53,9 +61,13 @@ export async function limitClaims(sql: Sql, untilMs: number): Promise<void> {
   await sql.write('update claims set until_ms = ? where until_ms > ?', untilMs, untilMs);
 }
 
-/** Frees the resource. False when the claim is the owner's no more. */
-export async function releaseClaim(sql: Sql, { kind, id }: Resource, owner: string): Promise<boolean> {
-  return (await sql.run('delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner)) > 0;
+/** Frees the resource; fails with `lost` when the claim is the owner's no more. */
+export async function releaseClaim(
+  sql: Sql,
+  { kind, id, owner }: Pick<Claim, 'kind' | 'id' | 'owner'>,
+  lost: () => Problem,
+): Promise<void> {
+  await sql.require(lost, 'delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner);
 }
 
 /**

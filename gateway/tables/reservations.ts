@@ -73,9 +73,11 @@ export async function sumReserved(
   pool: string,
   segments: Segments | undefined,
 ): Promise<number> {
-  const same = { pool, ...(segments && { segments: segmentsText(segments) }) };
-  const rows = await reservationTable.select(sql, same);
-  return rows.reduce((sum, { bytes }) => sum + bytes, 0);
+  const summing = 'select sum(bytes) as bytes from reservations where pool = ?';
+  const [sum] = await (segments
+    ? sql.all(`${summing} and segments = ?`, pool, segmentsText(segments))
+    : sql.all(summing, pool));
+  return Number(sum?.bytes ?? 0);
 }
 
 /** Sums up anew what the records say. */

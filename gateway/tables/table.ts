@@ -89,9 +89,9 @@ export function table<C extends Columns, K extends keyof C & string>(
     async replace(sql: Sql, record: R): Promise<void> {
       await sql.write(putting, ...encode(properties, record));
     },
-    /** Records it in place of what has the same key; false when there is such a record and `tail` does not hold. */
-    async put(sql: Sql, record: R, ...[tail = '', ...values]: Tail): Promise<boolean> {
-      return (await sql.run(`${putting} ${tail}`, ...encode(properties, record), ...values)) > 0;
+    /** The statement that records it in place of what has the same key where `tail` holds for that, and its values. */
+    putting(record: R, ...[tail = '', ...values]: Tail): readonly [sql: string, ...values: SqlValue[]] {
+      return [`${putting} ${tail}`, ...encode(properties, record), ...values];
     },
     async find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
       const [row] = await sql.all(finding, ...encode(key, record as Partial<R>));

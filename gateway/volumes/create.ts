@@ -34,6 +34,7 @@ type Creating = {
   readonly source: VolumeSource | undefined;
   readonly topologies: readonly Segments[] | undefined;
 };
+type Begun = Pick<Creating, 'record' | 'source'>;
 /** A volume that is there; `created` when it was not there before. */
 type Created = { readonly record: VolumeRecord; readonly created: boolean };
 type Where = {
@@ -107,28 +108,39 @@ async function intendCreate(
   const { source: from } = asked;
   // Nobody deletes it before it is recorded what is made from it.
   if (from) await sql.lock(toResource(from).kind, toResource(from).id);
-  const known = await findKnown(sql, asked.id);
+  // Asked together, they take one way to a database that is reached over a network.
+  const [[reserved], known] = await Promise.all([
+    Promise.allSettled(from ? [] : [chooseSpace(sql, { record: asked, source: undefined }, where)]),
+    findKnown(sql, asked.id),
+  ]);
   if (known) requireSame(known, asked);
   if (known?.state === 'ready') return { result: { record: known, created: false } };
-  const record = known ?? asked;
-  const source = await findSource(sql, record);
-  requireNotSmaller(record, source);
-  const topologies = requireTopologies(where.pool.backend, record, source);
-  if (known) return { intent: { record, source, topologies } };
+  const begun = { record: known ?? asked, source: await findSource(sql, known ?? asked) };
+  requireNotSmaller(begun);
+  if (known) return { intent: { ...begun, topologies: requireTopologies(where.pool.backend, begun) } };
+  if (reserved?.status === 'rejected') throw reserved.reason;
+  const intent = reserved?.value ?? (await chooseSpace(sql, begun, where));
+  await moveReservation(sql, undefined, intent.record);
+  await volumeTable.add(sql, intent.record);
+  return { intent };
+}
+
+/** What is to be reserved for a new volume, and where. Nobody else reserves in the pool until the transaction ends. */
+async function chooseSpace(sql: Sql, { record, source }: Begun, where: Where): Promise<Creating> {
+  const { pool, cluster } = where;
+  const topologies = requireTopologies(pool.backend, { record, source });
   const { requiredBytes = 0, limitBytes = 0 } = record.spec;
   const wanted = { requiredBytes: Math.max(requiredBytes, sizeOfSource(source)), limitBytes };
-  const bytes = chooseSize(wanted, where.pool.backend.sizes);
-  // Asked together, they take one way to a database that is reached over a network.
+  const bytes = chooseSize(wanted, pool.backend.sizes);
   const [space] = await Promise.all([
     requireSpace(sql, where, { bytes, topologies }),
-    requireQuota(sql, where.cluster, { pool: where.pool.name, bytes, volumes: 1 }),
+    requireQuota(sql, cluster, { pool: pool.name, bytes, volumes: 1 }),
   ]);
   const segments = space?.segments;
-  const reserved = { ...record, reservedBytes: bytes, segments };
-  await moveReservation(sql, undefined, reserved);
-  await volumeTable.add(sql, reserved);
   return {
-    intent: { record: reserved, source, topologies: topologies && segments ? [segments] : topologies },
+    record: { ...record, reservedBytes: bytes, segments },
+    source,
+    topologies: topologies && segments ? [segments] : topologies,
   };
 }
 
@@ -141,7 +153,7 @@ async function findKnown(sql: Sql, id: string): Promise<VolumeRecord | undefined
 }
 
 /** A copy is never cut off: what is asked for, and was reserved by an earlier try, must hold all of the source, or OUT_OF_RANGE. */
-function requireNotSmaller({ spec, reservedBytes }: VolumeRecord, source: VolumeSource | undefined): void {
+function requireNotSmaller({ record: { spec, reservedBytes }, source }: Begun): void {
   const sizeBytes = sizeOfSource(source);
   for (const bytes of [spec.requiredBytes ?? 0, spec.limitBytes ?? 0, reservedBytes])
     if (bytes > 0 && bytes < sizeBytes)
@@ -154,8 +166,7 @@ function requireNotSmaller({ spec, reservedBytes }: VolumeRecord, source: Volume
 /** Those asked for that the source is in, too; undefined in a pool without. RESOURCE_EXHAUSTED when none is left. */
 function requireTopologies(
   { topologies: known }: Backend,
-  { id, spec, segments }: VolumeRecord,
-  source: VolumeSource | undefined,
+  { record: { id, spec, segments }, source }: Begun,
 ): readonly Segments[] | undefined {
   if (!known) return undefined;
   const beside = source?.kind === 'snapshot' ? source.snapshot.segments : source?.volume.segments;

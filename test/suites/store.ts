@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Engine } from '../../gateway/store.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { isProblem } from '../harness/gateway-problems.ts';
 
 /** A database that is empty at first; each `open` gives one more engine on it, and all end with the test. */
 export type Database = { open(): Promise<Engine> };
@@ -47,6 +49,24 @@ export function testStore(
     await assert.rejects(work, error => error === reason);
     assert.deepEqual(await ids(engine), []);
   });
+
+  test(
+    'a required statement that changes no row fails its transaction, and nothing stays',
+    { skip },
+    async t => {
+      const { engine } = await prepare(t);
+      await put(engine, 'one');
+      const change = (id: string): Promise<void> =>
+        engine.transaction(async sql => {
+          await sql.write("insert into items (id) values ('half')");
+          await sql.require(() => new Problem('ABORTED', id), 'update items set amount = 2 where id = ?', id);
+        });
+      await assert.rejects(change('none'), isProblem('ABORTED'));
+      assert.deepEqual(await ids(engine), ['one']);
+      await change('one');
+      assert.deepEqual(await ids(engine), ['half', 'one']);
+    },
+  );
 
   test('of many transactions at once only the failing ones leave nothing', { skip }, async t => {
     const { engine } = await prepare(t);

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { unavailableProblem, type Problem } from '../../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Sql, SqlValue } from '../../store.ts';
 import { submitBatch, type Answer, type Statement } from './batch.ts';
 
@@ -17,6 +17,16 @@ const clock = '(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms'
 /** Writes, where `for update` would do on PostgreSQL: other engines that speak its protocol hold on to nothing else. */
 const locking = `insert into locks (kind, bucket) values (?, ?)
   on conflict (kind, bucket) do update set bucket = excluded.bucket returning ${clock}`;
+
+/** Who waits for an answer; `otherwise` says what it is when no row was changed. */
+type Waiting = Pick<Statement, 'resolve' | 'reject'> & { readonly otherwise?: () => Problem };
+
+const nobody: Waiting = { resolve: () => undefined, reject: () => undefined };
+
+/** What the server says of a division by zero, and what makes it say that when the statement changes no row. */
+const noRow = '22012';
+const requiring = (sql: string): string =>
+  `with changed as (${sql} returning 1) select 1 from changed having 1 / count(*) < 0`;
 
 /** What a transaction that was begun can do, and how it ends. */
 export type Transaction = {
@@ -37,42 +47,52 @@ export function beginOn(client: PoolClient): Transaction {
   let queue: Statement[] = [];
   const held = new Set<string>();
   let wanted: (readonly [kind: string, bucket: number])[] = [];
-  let [isBegun, isSending] = [false, false];
+  let [isBegun, isSending, isEnding] = [false, false, false];
   let failure: unknown;
   /** How far the server's clock is ahead of this process's. */
   let aheadMs: Promise<number> | undefined;
 
-  function add(sql: string, values: readonly SqlValue[]): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  /** Whoever does not wait for the answer learns from the commit that it failed. */
+  function add(
+    sql: string,
+    values: readonly SqlValue[],
+    { resolve, reject, otherwise }: Waiting = nobody,
+  ): void {
     const fail = (error: unknown): void => {
-      failure ??= error;
+      failure ??= otherwise && reasonOf(error) === noRow ? otherwise() : error;
       reject(failedProblem(failure));
     };
     queue.push({ sql, values, resolve, reject: fail });
-    // Whoever does not wait for it learns it from the commit.
-    promise.catch(() => undefined);
-    return promise;
   }
 
   /** After the locks that were asked for before it. */
-  function queueUp(text: string, values: readonly SqlValue[] = []): Promise<Answer> {
-    if (!isBegun) void add('begin isolation level read committed, read write', []);
+  function queueUp(text: string, values: readonly SqlValue[], waiting?: Waiting): void {
+    // What is sent after the end would be no part of the transaction.
+    if (isEnding || failure !== undefined) throw failedProblem(failure ?? 'the transaction has ended');
+    if (!isBegun) add('begin isolation level read committed, read write', []);
     isBegun = true;
     const locks = wanted.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
     wanted = [];
     for (const lock of locks) {
-      aheadMs = add(locking, lock).then(toAheadMs);
+      const locked = Promise.withResolvers<Answer>();
+      add(locking, lock, locked);
+      aheadMs = locked.promise.then(toAheadMs);
       aheadMs.catch(() => undefined);
     }
-    return add(text, values);
+    add(text, values, waiting);
   }
 
-  function ask(text: string, values?: readonly SqlValue[]): Promise<Answer> {
-    const asked = queueUp(text, values);
-    // What is asked for together is sent together.
+  function ask(text: string, values: readonly SqlValue[] = []): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    queueUp(text, values, { resolve, reject });
+    sendSoon();
+    return promise;
+  }
+
+  /** What is asked for together is sent together. */
+  function sendSoon(): void {
     if (!isSending) process.nextTick(send);
     isSending = true;
-    return asked;
   }
 
   function send(): void {
@@ -87,7 +107,10 @@ export function beginOn(client: PoolClient): Transaction {
     sql: {
       all: async (text, ...values) => (await ask(text, values)).rows,
       run: async (text, ...values) => (await ask(text, values)).count,
-      write: async (text, ...values) => void queueUp(text, values),
+      write: async (text, ...values) => queueUp(text, values),
+      async require(otherwise, text, ...values) {
+        queueUp(requiring(text), values, { ...nobody, otherwise });
+      },
       async lock(kind, id) {
         const bucket = bucketOf(id);
         if (!held.has(`${kind} ${bucket}`)) wanted.push([kind, bucket]);
@@ -95,18 +118,27 @@ export function beginOn(client: PoolClient): Transaction {
       },
       async now() {
         if (wanted.length > 0 || !aheadMs) aheadMs = ask(`select ${clock}`).then(toAheadMs);
+        else sendSoon();
         return Math.round((await aheadMs) + performance.now());
       },
     },
     async commit() {
       if (!isBegun) return;
-      const { command } = await ask('commit');
+      const committing = ask('commit');
+      isEnding = true;
+      const { command } = await committing;
       // Where a statement before has failed, nothing is committed.
       if (command !== 'COMMIT') throw failedProblem(failure);
     },
     async rollback() {
+      isEnding = true;
       queue = [];
-      if (isBegun && isUsableAfter(failure)) await ask('rollback').catch(() => undefined);
+      if (isBegun && isUsableAfter(failure)) {
+        const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+        add('rollback', [], { resolve, reject });
+        send();
+        await promise.catch(() => undefined);
+      }
       return isUsableAfter(failure);
     },
   };
@@ -128,13 +160,18 @@ function toAheadMs({ rows: [row] }: Answer): number {
   return Number(row?.['now_ms']) - performance.now();
 }
 
-/** A mistake in a statement, a rule of the tables, a lock that took too long, or another transaction in its way. */
+/** What the work itself required, a mistake in a statement, a rule of the tables, a lock that took too long, or another transaction in its way. */
 function isUsableAfter(failure: unknown): boolean {
-  return failure === undefined || /^(2[23]...|42...|40001|40P01|55P03)$/.test(reasonOf(failure));
+  return (
+    failure === undefined ||
+    failure instanceof Problem ||
+    /^(2[23]...|42...|40001|40P01|55P03)$/.test(reasonOf(failure))
+  );
 }
 
-/** UNAVAILABLE: what was asked is not done, or nobody knows. */
+/** UNAVAILABLE: what was asked is not done, or nobody knows; or what the work itself required. */
 export function failedProblem(failure: unknown): Problem {
+  if (failure instanceof Problem) return failure;
   return unavailableProblem(`the store cannot be used now (${reasonOf(failure)})`, failure);
 }
 
