@@ -1,4 +1,4 @@
-import { signatureHeader, signedText, toPublishContext } from '../../src/api/attachment.ts';
+import { signedText, toPublishContext, type SignatureHeader } from '../../src/api/attachment.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { AttachmentResource } from '../../src/api/node.ts';
 import type { SignDetached } from '../pools/identity.ts';
@@ -13,7 +13,7 @@ export async function signed(
 ): Promise<AttachmentResource> {
   const { attachment } = resource;
   if (!attachment || !signDetached || readNodeId(resource.nodeId).key === undefined) return resource;
-  const header = await signatureHeader(resource);
+  const header: SignatureHeader = { volume: resource.volumeId, node: resource.nodeId };
   const signature = await signDetached(header, signedText(toPublishContext(attachment)));
   return signature === undefined ? resource : { ...resource, attachment: { ...attachment, signature } };
 }

@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose';
 import type { createLocalJWKSet } from 'jose/jwks/local';
-import { signatureHeader, signedText } from '../../src/api/attachment.ts';
+import { signedText, type SignatureHeader } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Host } from '../host.ts';
@@ -34,9 +34,8 @@ export async function openGatewayKeys(path: string, host: Host): Promise<Gateway
   return {
     async requireSigned(context, { volumeId, nodeId }, knownId) {
       const header = await verify(context, await findKey());
-      const expected = await signatureHeader({ volumeId, nodeId });
-      if (header['volume'] !== expected.volume) throw refusal(`of another volume than "${volumeId}"`);
-      if (header['node'] !== expected.node) throw refusal(`for another node than "${nodeId}"`);
+      if (header.volume !== volumeId) throw refusal(`of another volume than "${volumeId}"`);
+      if (header.node !== nodeId) throw refusal(`for another node than "${nodeId}"`);
       const { attachmentId = '' } = context;
       const known = [newest.get(volumeId), knownId].find(id => id !== undefined && isOlder(attachmentId, id));
       if (known !== undefined)
@@ -88,7 +87,7 @@ async function verify(context: Readonly<Record<string, string>>, findKey: FindKe
       throw refusal('signed with a key that is not in --gateway-keys-file');
     throw refusal('not what its gateway signed: it was changed, or signed with another key');
   });
-  return verified.protectedHeader ?? {};
+  return verified.protectedHeader as Partial<SignatureHeader>;
 }
 
 /** Ids that begin with the time (UUIDs of version 7), of which the older comes first; others tell nothing. */

@@ -29,7 +29,15 @@ export async function openNodeKey(path: string, host: Host, mayMake: boolean): P
       `"${path}" holds no key of a node: without that file this is another node, with another key`,
     );
   if (text === undefined) await host.writeDurably(path, `${JSON.stringify(key)}\n`);
-  return { publicKey: key.x, open: sealed => open(sealed, key) };
+  let imported: Promise<CryptoKey> | undefined;
+  return {
+    publicKey: key.x,
+    open: async sealed => open(sealed, await (imported ??= importKey(key))),
+  };
+}
+
+function importKey(key: PrivateKey): Promise<CryptoKey> {
+  return crypto.subtle.importKey('jwk', key, { name: 'X25519' }, false, ['deriveBits']);
 }
 
 function makeKey(): unknown {
@@ -50,7 +58,7 @@ const algorithms = {
   contentEncryptionAlgorithms: ['A256GCM'],
 };
 
-async function open(sealed: string, key: PrivateKey): Promise<Secrets> {
+async function open(sealed: string, key: CryptoKey): Promise<Secrets> {
   // Loaded only where there is something to open: the agent is to cost little.
   const { compactDecrypt } = await import('jose/jwe/compact/decrypt');
   const opened = await compactDecrypt(sealed, key, algorithms).catch(() => {

@@ -127,17 +127,8 @@ export function signedText(context: Readonly<Record<string, string>>): string {
   return JSON.stringify(members.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** What a signature's header says beside `alg` and `kid`: hashes (SHA-256, base64url) of the ids of the volume and the node. */
+/** What a signature's header says beside `alg` and `kid`, so that a node can say what an attachment was signed for. */
 export type SignatureHeader = { readonly volume: string; readonly node: string };
-
-/** The header of a signature for this volume on this node. */
-export async function signatureHeader(ids: {
-  readonly volumeId: string;
-  readonly nodeId: string;
-}): Promise<SignatureHeader> {
-  const [volume, node] = await Promise.all([ids.volumeId, ids.nodeId].map(digest));
-  return { volume: volume ?? '', node: node ?? '' };
-}
 
 /** Reads an attachment out of a publish_context; INVALID_ARGUMENT names what is missing, malformed or unknown. */
 export function fromPublishContext(context: Readonly<Record<string, string>>): Attachment {
@@ -165,11 +156,6 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
 /** True when a device that is reached so may have other names too, so that only the device itself says which it is. */
 export function hasSeveralNames({ protocol }: Attachment): boolean {
   return Object.values<FieldKind>(attachmentFields[protocol]).includes('text?');
-}
-
-async function digest(text: string): Promise<string> {
-  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-  return Buffer.from(bytes).toString('base64url');
 }
 
 function isProtocol(value: string): value is Protocol {

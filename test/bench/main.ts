@@ -12,6 +12,7 @@ import { hopBench } from './hop/hop.ts';
 import { memoryBench } from './memory.ts';
 import { postgresBench } from './stores/postgres.ts';
 import { scaleBench } from './scale.ts';
+import { sealingBench } from './sealing/sealing.ts';
 import { startupBench } from './startup.ts';
 
 const benches: readonly Bench[] = [
@@ -25,6 +26,7 @@ const benches: readonly Bench[] = [
   hopBench,
   cloneBench,
   scaleBench,
+  sealingBench,
 ];
 
 const usage = `Usage: npm run bench [-- --only NAME] [--json FILE]
