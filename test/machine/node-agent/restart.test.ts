@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,7 +104,8 @@ test('an agent that is only replaced ends at once with volumes in use, and one o
   await first.agent.end('SIGTERM');
   first.kubelet.stop();
   const second = await openRunningNode(t, settings, { node });
-  writeFileSync(file, 'n1\nother\n');
+  const { nodeId } = await second.agent.ready;
+  writeFileSync(file, `${nodeId}\nother\n`);
   const ended = second.agent.end('SIGTERM');
   await until(() => second.agent.stderr().includes('asked to end'));
   await second.kubelet.reconstruct([]);
@@ -114,6 +115,31 @@ test('an agent that is only replaced ends at once with volumes in use, and one o
 
 /** How often the agent ends. */
 const ends = isFull ? 100 : 20;
+
+test('an agent that finds volumes from before it had a key keeps its id, and gets a key once they are gone', async (t, node) => {
+  const { agent, kubelet } = await openRunningNode(t, {}, { node });
+  const { nodeId } = await agent.ready;
+  assert.match(nodeId ?? '', /^n1~[\w-]{43}$/);
+  const keyFile = join(node.state, 'node-key.json');
+  assert.equal(statSync(keyFile).mode & 0o777, 0o600);
+  await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('one')] });
+  const startAgain = async (from = agent) => {
+    await from.end('SIGKILL');
+    const next = node.startAgent();
+    return { next, id: (await next.ready)['nodeId'] };
+  };
+  const same = await startAgain();
+  assert.equal(same.id, nodeId);
+  // As an agent of a release without keys leaves it.
+  rmSync(keyFile);
+  const older = await startAgain(same.next);
+  assert.equal(older.id, 'n1');
+  await kubelet.drain();
+  const { id } = await startAgain(older.next);
+  assert.match(id ?? '', /^n1~[\w-]{43}$/);
+  assert.notEqual(id, nodeId);
+  assertNothingLeft(node);
+});
 
 test('killed or upgraded again and again, the agent is registered every time, disturbs no pod, and leaves nothing', async (t, node) => {
   const running = await openRunningNode(t, {}, { node });
