@@ -10,11 +10,15 @@ export const shortBody = 1_024;
 const mostKeys = 1_024;
 const mostKeyCharacters = 8_192;
 const mostDepth = 16;
+/** Most characters of one text or number in a long body, as it is written: no schema takes 4,096 of which each is escaped. */
+const mostOfScalar = 32_768;
+const word = new RegExp(`[\\w.+-]{0,${mostOfScalar + 1}}`, 'y');
 
 /** What a text has in which a key may be the way to a prototype, escaped or not, or characters that are none. */
 const mayHide = /__proto__|\\u/;
 
-type Source = { readonly text: string; at: number };
+/** A text that is read from `at` on, and what follows it. */
+type Source = { text: string; at: number; readonly rest: string[] };
 
 /** What the text says as JSON, or INVALID_ARGUMENT. */
 export function parseShort(text: string): unknown {
@@ -26,9 +30,9 @@ export function parseShort(text: string): unknown {
   }
 }
 
-/** Reads a body by its schema, as steps of which each takes less than a few milliseconds. */
-export function* readLong(schema: z.ZodType, text: string): Generator<void, unknown> {
-  const source = { text, at: 0 };
+/** Reads a body, which may be in pieces, by its schema, as steps of which each takes less than a few milliseconds. */
+export function* readLong(schema: z.ZodType, pieces: readonly string[]): Generator<void, unknown> {
+  const source: Source = { text: '', at: 0, rest: pieces.toReversed() };
   const value = yield* parseValue(source, 0);
   if (peek(source) !== '') throw notJsonProblem();
   const [terms, capabilities] = [termsOf(value), capabilitiesOf(value)];
@@ -130,15 +134,22 @@ function hasMore(source: Source, count: number, end: ']' | '}'): boolean {
 /** The next character that is no white space; none at the end. */
 function peek(source: Source): string {
   const space = /[ \t\n\r]*/y;
-  space.lastIndex = source.at;
-  space.test(source.text);
-  source.at = space.lastIndex;
-  return source.text.charAt(source.at);
+  for (;;) {
+    space.lastIndex = source.at;
+    space.test(source.text);
+    source.at = space.lastIndex;
+    // As much is there as one text or number may have.
+    if (source.rest.length === 0 || source.text.length - source.at > mostOfScalar)
+      return source.text.charAt(source.at);
+    source.text = source.text.slice(source.at) + source.rest.pop();
+    source.at = 0;
+  }
 }
 
 function parseScalar(source: Source): unknown {
   const { text, at } = source;
   const end = text[at] === '"' ? endOfString(text, at) : endOfWord(text, at);
+  requireShort(end - at);
   source.at = end;
   try {
     return JSON.parse(text.slice(at, end));
@@ -147,8 +158,12 @@ function parseScalar(source: Source): unknown {
   }
 }
 
+function requireShort(characters: number): void {
+  if (characters > mostOfScalar)
+    throw invalidProblem(`body: a text or a number of more than ${mostOfScalar} characters`);
+}
+
 function endOfWord(text: string, at: number): number {
-  const word = /[\w.+-]*/y;
   word.lastIndex = at;
   word.test(text);
   return word.lastIndex;
@@ -158,6 +173,7 @@ function endOfString(text: string, at: number): number {
   for (let quote = at; ;) {
     quote = text.indexOf('"', quote + 1);
     if (quote < 0) throw notJsonProblem();
+    requireShort(quote - at);
     let before = quote;
     while (text[before - 1] === '\\') before--;
     if ((quote - before) % 2 === 0) return quote + 1;

@@ -16,7 +16,7 @@ import type { Cluster, Tenant } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
-import { limitBody, readQuery, readText, readWaitMs, requireEncoded } from './read.ts';
+import { limitBody, readPieces, readQuery, readWaitMs, requireEncoded } from './read.ts';
 import { logRequest, respond, respondJson, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -93,9 +93,10 @@ async function readBody(c: Context<Env>, schema: z.ZodType, { turns, tenant }: R
     bytes: isSmall ? Number(length) : maxBodyBytes,
   });
   if (!isSmall) await limitBody(c, async () => {});
-  const text = await readText(c);
-  if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');
-  return turns.work(tenant, readLong(schema, text));
+  const pieces = await readPieces(c);
+  const isShort = pieces.reduce((sum, { length: characters }) => sum + characters, 0) <= shortBody;
+  if (isShort) return readBy(schema, parseShort(pieces.join('')), 'body');
+  return turns.work(tenant, readLong(schema, pieces));
 }
 
 function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {

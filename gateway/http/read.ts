@@ -37,17 +37,46 @@ export const limitBody = bodyLimit({
   },
 });
 
-/** Refuses what is no UTF-8 instead of replacing it: two names would become one. */
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** A longer body is decoded as it comes. */
+const pieceBytes = 64 * 1024;
+const wholeUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The body as text; INVALID_ARGUMENT. */
 export async function readText(c: Context): Promise<string> {
+  return (await readPieces(c)).join('');
+}
+
+/**
+ * The body as text, piece by piece where it is long: making one text of it would take milliseconds. INVALID_ARGUMENT for what
+ * is no UTF-8, which is not replaced: two names would become one.
+ */
+export async function readPieces(c: Context): Promise<readonly string[]> {
+  const isShort = Number(c.req.header('content-length') ?? Infinity) <= pieceBytes;
+  // A stream costs more than all else that is done for a request.
+  if (isShort) return [decode(wholeUtf8, await c.req.arrayBuffer())];
+  return decodeAll(c.req.raw.body ?? []);
+}
+
+/** All of it is read, whatever is wrong with it. */
+async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  const pieces: string[] = [];
+  let fault: unknown;
+  for await (const chunk of chunks)
+    try {
+      if (!fault) pieces.push(decode(utf8, chunk, true));
+    } catch (error) {
+      fault = error;
+    }
+  if (fault) throw fault;
+  return [...pieces, decode(utf8)];
+}
+
+function decode(utf8: TextDecoder, bytes?: Uint8Array | ArrayBuffer, stream = false): string {
   try {
-    return utf8.decode(await c.req.arrayBuffer());
+    return utf8.decode(bytes, { stream });
   } catch (error) {
-    throw (error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-      ? invalidProblem('body: not UTF-8', error)
-      : error;
+    throw invalidProblem('body: not UTF-8', error);
   }
 }
 

@@ -17,9 +17,21 @@ test('a long body says what JSON says, in many steps', () => {
       if (text.includes('__proto__')) return;
       assert.deepEqual(read(any, ` ${text}\n`).value, JSON.parse(text));
       assert.deepEqual(read(any, JSON.stringify(JSON.parse(text), null, 2)).value, JSON.parse(text));
+      assert.deepEqual(readAll(any, text.match(/.{1,7}/gs) ?? []).value, JSON.parse(text));
     }),
   );
   assert.ok(read(any, JSON.stringify(terms)).steps > 2 * terms.length);
+});
+
+test('a long body in pieces is read as a whole one, and is bounded as that', () => {
+  const long = 'x'.repeat(32_766);
+  const text = JSON.stringify({ lists: [terms, [long, '\\"'.repeat(5_000)], terms] });
+  for (const size of [1_000, 65_536]) {
+    const pieces = text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? [];
+    assert.deepEqual(readAll(any, pieces).value, JSON.parse(text));
+    const longer = pieces.map(piece => piece.replace('x', 'xx'));
+    assert.throws(() => readAll(any, longer), isProblem('INVALID_ARGUMENT'));
+  }
 });
 
 test('a long body that is not JSON, or is what no schema has, is INVALID_ARGUMENT', () => {
@@ -40,7 +52,8 @@ test('a long body that is not JSON, or is what no schema has, is INVALID_ARGUMEN
   const strange = ['{"a":{"__proto__":1}}', '['.repeat(100_000), JSON.stringify(Array(8_193).fill(0))];
   const many = JSON.stringify(Object.fromEntries(Array.from({ length: 1_025 }, (_, key) => [key, 0])));
   const wordy = JSON.stringify({ ['k'.repeat(4_097)]: 0, ['l'.repeat(4_097)]: 0 });
-  for (const text of [...bad, ...strange, many, wordy])
+  const endless = ['"\\"', '1', '"\u00e9', '"\\\\'].map(start => `{"a":${start.repeat(2 ** 20)}}`);
+  for (const text of [...bad, ...strange, ...endless, many, wordy])
     assert.throws(() => read(any, text), isProblem('INVALID_ARGUMENT'), text.slice(0, 20));
 });
 
@@ -132,7 +145,11 @@ test('what goes on after its answer is bounded too, and holds up nothing but mor
 });
 
 function read(schema: z.ZodType, text: string): { readonly value: unknown; readonly steps: number } {
-  const reading = readLong(schema, text);
+  return readAll(schema, [text]);
+}
+
+function readAll(schema: z.ZodType, pieces: readonly string[]) {
+  const reading = readLong(schema, pieces);
   for (let steps = 0; ; steps++) {
     const step = reading.next();
     if (step.done) return { value: step.value, steps };
