@@ -6,7 +6,7 @@ import { cloneBench } from './clone.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
-import { fairnessBench } from './fairness.ts';
+import { fairnessBench } from './fairness/fairness.ts';
 import { getBench } from './get/get.ts';
 import { hopBench } from './hop/hop.ts';
 import { memoryBench } from './memory.ts';

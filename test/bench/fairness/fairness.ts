@@ -1,14 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { createClient, type StorageClient } from '../../src/api/client.ts';
-import { cli } from '../harness/dev.ts';
-import { createSigner, volumeSpec, type Signer } from '../harness/gateway-harness.ts';
-import { median, timed, type Bench, type Figure } from './figure.ts';
+import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import { maxBodyBytes } from '../../../src/api/operations.ts';
+import { cli } from '../../harness/dev.ts';
+import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-harness.ts';
+import { median, timed, type Bench, type Figure } from '../figure.ts';
 import type { Noise } from './noise.ts';
-import { inDirectory } from './setting.ts';
+import type { Turns } from './turns.ts';
+import { inDirectory } from '../setting.ts';
 
 const rounds = 100;
 const volumes = 1_000;
@@ -42,6 +44,22 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
       floor: { name: 'the same alone', value: alone },
       target: '≤ 2×',
     });
+  const turnAlone = await measureTurns(gateway.child, () => measure(calm));
+  for (const [name, noise] of Object.entries(noises)) {
+    const turn = await beside(noise, () => measureTurns(gateway.child, () => measure(calm)));
+    const rows = [
+      ['longest turn of the event loop', turn.longestMs, turnAlone.longestMs, '≤ 5 ms'],
+      ['longest of 99 in 100', turn.usualMs, turnAlone.usualMs, undefined],
+    ] as const;
+    for (const [what, value, floor, target] of rows)
+      figures.push({
+        name: `${what} beside ${name}`,
+        value,
+        unit: 'ms CPU',
+        floor: { name: 'the same alone', value: floor },
+        target,
+      });
+  }
   await Promise.all([calm.close(), loud.close()]);
   gateway.child.kill('SIGTERM');
   await once(gateway.child, 'exit');
@@ -58,6 +76,7 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
   return {
     'lists of 1000 volumes': { url, method: 'GET', token },
     'topologies of 16384 terms': { ...put, url: `${url}/${noisy}.where`, body: JSON.stringify(where) },
+    'bodies of 4 MiB': { ...put, url: `${url}/${noisy}.x`, body: longBody() },
     'bodies of 2 MB without a token': {
       ...put,
       url: `${url}/${noisy}.x`,
@@ -68,8 +87,23 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
   };
 }
 
+/** As long as a body may be: one list after another of what no schema takes. */
+function longBody(): string {
+  const lists = Array.from({ length: 40 }, (_, index) => [`list-${index}`, Array(8_000).fill('123456789')]);
+  return JSON.stringify(Object.fromEntries(lists)).padEnd(maxBodyBytes);
+}
+
+/** How long the gateway's thread was at work in one turn of its event loop at most, while something is done, collections included. */
+async function measureTurns(gateway: ChildProcess, work: () => Promise<unknown>): Promise<Turns> {
+  gateway.send('begin');
+  await work();
+  gateway.send('end');
+  const [turns] = (await once(gateway, 'message')) as [Turns];
+  return turns;
+}
+
 /** Measures while a thread of its own sends the noise. */
-async function beside(noise: Noise, work: () => Promise<number>): Promise<number> {
+async function beside<T>(noise: Noise, work: () => Promise<T>): Promise<T> {
   const worker = new Worker(new URL('noise.ts', import.meta.url), { workerData: noise });
   try {
     return await work();
@@ -100,13 +134,12 @@ async function startGateway(dir: string, signers: Readonly<Record<string, Signer
   const config = join(dir, 'gateway.yaml');
   writeFileSync(config, JSON.stringify({ pools: { main: { backend: 'memory' } }, clusters }));
   const flags = ['--config', config, '--store', join(dir, 'store.sqlite'), '--listen', '127.0.0.1:0'];
-  const child = spawn(process.execPath, [cli, 'gateway', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const { promise: url, resolve } = Promise.withResolvers<string>();
-  child.stderr.on('data', text => {
-    const found = /http:\/\/[\w.:]+/.exec(String(text))?.[0];
-    if (found !== undefined) resolve(found);
+  const probe = new URL('turns.ts', import.meta.url).href;
+  const child = spawn(process.execPath, ['--import', probe, cli, 'gateway', ...flags], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  return { child, url: await url };
+  const [{ ready }] = (await once(child, 'message')) as [{ readonly ready: { readonly gateway: string } }];
+  return { child, url: ready.gateway };
 }
 
 function call(): { readonly deadlineMs: number } {
