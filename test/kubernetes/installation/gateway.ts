@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeKey, publicHalf } from '../../../src/api/http/jwt.ts';
+import { makeKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import { capture } from '../cluster/capture.ts';
 import type { Program } from '../cluster/program.ts';
@@ -23,6 +23,8 @@ export interface Gateway {
   readonly url: string;
   /** Takes the keys of a cluster's issuer, of which it knows no more than the name until then. */
   takeIssuer(cluster: string, keySet: string): void;
+  /** Its public keys, by which nodes know what it signed. */
+  readonly keySet: { readonly keys: readonly object[] };
   /** The path of a file that `fairlead enroll` wrote for a cluster. */
   fileOf(cluster: string, what: 'secret' | 'values'): string;
   /** The process that runs, or ran last. */
@@ -72,6 +74,7 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
     device,
     certificate: certificateOf(directory),
     url,
+    keySet: keySetOf(`${store}.keys.json`),
     takeIssuer: (cluster, keySet) => writeFileSync(join(directory, issuerKeysOf(cluster)), keySet),
     fileOf: (cluster, what) => join(directory, `${cluster}.${what}.yaml`),
     process: () => process,
@@ -96,6 +99,11 @@ function writeKey(directory: string, cluster: string): string {
   const path = join(directory, `${cluster}.jwk.json`);
   writeFileSync(path, JSON.parse(key), { mode: 0o600 });
   return path;
+}
+
+function keySetOf(path: string): Gateway['keySet'] {
+  const { keys } = JSON.parse(readFileSync(path, 'utf8')) as { readonly keys: readonly PrivateJwk[] };
+  return { keys: keys.map(publicHalf) };
 }
 
 const certificateOf = (directory: string) => join(directory, 'tls.crt');

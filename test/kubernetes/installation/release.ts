@@ -93,7 +93,7 @@ export async function prepareRelease(
 const valuesFor = (gateway: Gateway) => ({
   image: { pullPolicy: 'Never' },
   controller: { replicas: 1 },
-  node: { localRoots: [gateway.pools] },
+  node: { localRoots: [gateway.pools], gatewayKeys: gateway.keySet },
   // What the pools have free is reported with it alone.
   topology: { enabled: true, segments: { site: 'tests' } },
 });
