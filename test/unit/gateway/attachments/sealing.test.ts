@@ -76,13 +76,17 @@ async function verify({ attachment }: AttachmentResource, keySet: Parameters<typ
 
 test('what is secret of an attachment leaves the gateway sealed to the node, and the same at each call', async t => {
   const node = await makeNode('n1');
-  const { attach, get, engine } = await open(t, [node.nodeId]);
+  const { attach, get, ask, engine, logLines } = await open(t, [node.nodeId]);
   const first = await attach(node.nodeId);
   assert.deepEqual(await node.open(first.attachment?.sealed), secrets);
   assert.deepEqual(await attach(node.nodeId), first);
   assert.deepEqual(await get(node.nodeId), first);
   const stored = await attachmentTable.select(engine.reader, {});
-  for (const shown of [first, stored]) assert.doesNotMatch(JSON.stringify(shown), /canary|secrets/);
+  const pages = ['attachments', 'volumes', 'audit', 'operations'].map(list => `GET /v1/admin/${list}`);
+  const lists = await Promise.all(pages.map(page => ask(page, { as: 'operator' })));
+  for (const { status } of lists) assert.equal(status, 200);
+  const everything = [first, stored, logLines, ...lists.map(({ body }) => body)];
+  for (const shown of everything) assert.doesNotMatch(JSON.stringify(shown), /canary|secrets/);
 });
 
 test('an attachment is signed for its volume and its node, over all that a publish context has of it', async t => {
