@@ -9,8 +9,8 @@ export type Image = {
   parent: object | null;
   snapshots: readonly Snapshot[];
 };
-type Look<T> = (image?: Image) => T;
-type Changes = readonly (readonly [request: string, body?: object])[];
+/** What is asked of the dashboard: a method with a path, and a body. */
+type Change = readonly [request: string, body?: object];
 /** The REST API of Ceph's dashboard, for the images of one pool. */
 export type Ceph = ReturnType<typeof openCeph>;
 
@@ -59,7 +59,7 @@ export function openCeph(url: string, login: object, pool: string) {
      * Looks at an image, changes it where it is not so yet, and looks again. What the dashboard answers to a change says
      * less: an answer may be lost, and of two changes at a time that look alike to it one is made.
      */
-    async settle<T>(path: string, look: Look<T>, ...changes: Changes): Promise<NonNullable<T>> {
+    async settle<T>(path: string, look: (image?: Image) => T, ...changes: readonly Change[]) {
       let status = 0;
       for (let round = 0; round < 6; round++) {
         const found = look(await find(path));

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { accessModes, isWithin, Problem, sizeFor } from 'fairlead/vendor';
-import type { AttachmentSpec, Offer, VendorOperations, VolumeSource, VolumeSpec } from 'fairlead/vendor';
-import type { Volume as Shown } from 'fairlead/vendor';
+import type { AttachmentSpec, Offer, VendorOperations, Volume as Shown } from 'fairlead/vendor';
 import { snapshotOf, type Ceph, type Image } from './ceph.ts';
 import type { Found, Records } from './records.ts';
 
 /** What is recorded of a volume: the size that it was made with, and which node uses it. */
-export type Volume = Pick<VolumeSpec, 'name' | 'source'> & { sizeBytes: number; isRaw?: boolean } & {
+export type Volume = Pick<Shown, 'name' | 'source'> & { sizeBytes: number; isRaw?: boolean } & {
   attached?: AttachmentSpec & { uuid: string; nodeId: string };
 };
 type Known = { found: Found<Volume>; disk: Image };
@@ -41,7 +40,7 @@ export function createVolumes(ceph: Ceph, records: Records) {
   const { find, settle, send, get, pool } = ceph;
   const diskOf = (id: string): string => ceph.pathOf(`v.${id}`, 'disk');
 
-  async function requireSnapshot(source: VolumeSource) {
+  async function requireSnapshot(source: NonNullable<Volume['source']>) {
     const id = source.kind === 'snapshot' ? source.snapshotId : source.volumeId;
     const { volumeId = '' } = (await records.find<{ volumeId: string }>(`s.${id}`))?.value ?? {};
     const size = snapshotOf(await find(diskOf(volumeId)), `s.${id}`)?.size;
@@ -49,11 +48,10 @@ export function createVolumes(ceph: Ceph, records: Records) {
     return { size, cloning: `POST ${diskOf(volumeId)}/snap/s.${encodeURIComponent(id)}/clone` };
   }
 
-  const grow = (id: string, size: number) =>
-    settle(diskOf(id), disk => (disk && disk.size >= size ? disk : undefined), [
-      `PUT ${diskOf(id)}`,
-      { size },
-    ]);
+  function grow(id: string, size: number): Promise<Image> {
+    const look = (disk?: Image) => (disk && disk.size >= size ? disk : undefined);
+    return settle(diskOf(id), look, [`PUT ${diskOf(id)}`, { size }]);
+  }
 
   async function fill(id: string, { source, sizeBytes: size }: Volume): Promise<void> {
     const path = diskOf(id);
@@ -134,24 +132,14 @@ function isReady({ sizeBytes }: Volume, disk: Image | undefined): disk is Image 
 
 function show(id: string, volume: Volume, disk: Image | undefined): Shown {
   const { name, source, attached, sizeBytes: firstBytes } = volume;
-  const attachments = attached
-    ? [{ nodeId: attached.nodeId, state: 'attached' as const, readonly: attached.readonly }]
-    : [];
+  const { nodeId = '', readonly = false } = attached ?? {};
+  const attachments = attached ? [{ nodeId, state: 'attached' as const, readonly }] : [];
   const createdAt = new Date(disk?.timestamp ?? 0).toISOString();
   const state = isReady(volume, disk) ? 'ready' : 'creating';
   const sizeBytes = disk?.size ?? 0;
   const grown = sizeBytes > firstBytes && { nodeExpansionRequired: true };
-  const shown = {
-    id,
-    name,
-    state,
-    sizeBytes,
-    createdAt,
-    attachments,
-    ...(source && { source }),
-    ...grown,
-  } as const;
-  return { ...shown, parameters: {}, context: {} };
+  const rest = { createdAt, attachments, ...(source && { source }), ...grown };
+  return { id, name, state, sizeBytes, parameters: {}, context: {}, ...rest };
 }
 
 /** FAILED_PRECONDITION for a volume that some node has. */
