@@ -20,6 +20,8 @@ const subsystemPattern = /^nqn\.[A-Za-z0-9.:_-]{1,219}$/;
 /** What the kernel makes of a serial number, a model and a namespace's number would name the next volume there, too. */
 const wwidPattern = /^(uuid\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|eui\.([0-9a-f]{16}|[0-9a-f]{32}))$/i;
 
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /**
  * For how long, and how often, a controller tries to get a lost connection back; I/O waits meanwhile unless another path
  * takes it. With the last controller the device is removed: I/O fails, and the volume needs to be staged anew.
@@ -50,12 +52,13 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   await requireModule(host, 'nvme_tcp');
   await requireMultipath(attachment, host);
   const { wwid, subsystem, addresses } = attachment;
+  const own = readHost(attachment);
   // What a crash left open between connecting and hiding.
   if (keys.length > 0) await hideKeys(await readControllers(subsystem, host), host);
   await connectMissing({
     addresses,
     read: () => readControllers(subsystem, host),
-    connect: address => connectTo(address, { subsystem, keys, host }),
+    connect: address => connectTo(address, { subsystem, own, keys, host }),
     what: `controller of subsystem "${subsystem}"`,
   });
   // The kernel looks by itself, but for a namespace that was added since, of which the notice may be lost.
@@ -66,9 +69,10 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   return fitDisk(name, { attachment, identity: wwid, rescan }, host);
 }
 
-type To = { readonly subsystem: string; readonly keys: Keys; readonly host: Host };
+/** How this node calls itself, and proves who it is. */
+type To = { readonly subsystem: string; readonly own: Keys; readonly keys: Keys; readonly host: Host };
 
-async function connectTo(address: string, { subsystem, keys, host }: To): Promise<void> {
+async function connectTo(address: string, { subsystem, own, keys, host }: To): Promise<void> {
   const { host: ip, port } = hostPort(address);
   const options = [
     ['transport', 'tcp'],
@@ -78,6 +82,7 @@ async function connectTo(address: string, { subsystem, keys, host }: To): Promis
     ['ctrl_loss_tmo', String(lossSeconds)],
     ['reconnect_delay', String(reconnectSeconds)],
     ['keep_alive_tmo', String(keepAliveSeconds)],
+    ...own,
   ] as const;
   if (keys.length === 0) {
     const args = options.map(([name, value]) => `--${name.replaceAll('_', '-')}=${value}`);
@@ -97,6 +102,18 @@ function requireNames({ subsystem, wwid }: NvmeAttachment): void {
     throw invalidProblem(
       `nvme namespace "${wwid}" is neither "uuid." and a UUID nor "eui." and 16 or 32 hexadecimal digits`,
     );
+}
+
+/** The name that the attachment has for this node; without it the node's own counts. */
+function readHost({ hostNqn, hostId }: NvmeAttachment): Keys {
+  if (hostNqn === undefined) return [];
+  if (!subsystemPattern.test(hostNqn)) throw invalidProblem(`nvme host "${hostNqn}" is no NQN`);
+  if (hostId === undefined || !uuidPattern.test(hostId))
+    throw invalidProblem(`nvme host id "${hostId ?? ''}" is no UUID`);
+  return [
+    ['hostnqn', hostNqn],
+    ['hostid', hostId],
+  ];
 }
 
 async function requireMultipath({ addresses }: NvmeAttachment, host: Host): Promise<void> {

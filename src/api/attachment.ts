@@ -13,8 +13,17 @@ export const attachmentFields = {
   nbd: { server: 'host', port: 'port', export: 'text' },
   /** A logical unit of an iSCSI target; at least one of `wwid` (sysfs) and `serial` (VPD page 0x80). */
   iscsi: { portals: 'addresses', target: 'text', lun: 'lun', wwid: 'text?', serial: 'text?' },
-  /** A namespace of an NVMe subsystem over TCP; `wwid` is its UUID, NGUID or EUI-64 as `uuid.…` or `eui.…`. */
-  'nvme-tcp': { addresses: 'addresses', subsystem: 'text', wwid: 'text' },
+  /**
+   * A namespace of an NVMe subsystem over TCP; `wwid` is its UUID, NGUID or EUI-64 as `uuid.…` or `eui.…`. The node calls
+   * itself `hostNqn`, with `hostId`, a UUID, where they are given.
+   */
+  'nvme-tcp': {
+    addresses: 'addresses',
+    subsystem: 'text',
+    wwid: 'text',
+    hostNqn: 'identity?',
+    hostId: 'identity?',
+  },
   /** An image of a Ceph cluster, as its cluster and its pool call it, for one user of CephX; `mode` is that of its messenger. */
   rbd: {
     monitors: 'addresses',
@@ -50,11 +59,15 @@ export const commonAttachmentFields = {
 
 const anyText = { pattern: /[\s\S]/, fault: 'no text' };
 
-/** What a field of each kind may hold, and what is said of anything else; `text?` may be absent. */
+/**
+ * What a field of each kind may hold, and what is said of anything else; `text?` may be absent, and so may `identity?`,
+ * which is of the node and says nothing of the volume.
+ */
 export const fieldKinds = {
   text: anyText,
   'text?': anyText,
   'encryption?': { pattern: /^luks$/, fault: 'not "luks"' },
+  'identity?': { pattern: /^[A-Za-z0-9.:_-]{1,223}$/, fault: 'no name of a node' },
   path: { pattern: /^\/[^\0]*$/, fault: 'no absolute path' },
   host: {
     pattern: /^([A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40})$/,
@@ -73,10 +86,9 @@ export const fieldKinds = {
 
 /** A kind of field. */
 export type FieldKind = keyof typeof fieldKinds;
-type FieldType = Record<'text' | 'text?' | 'path' | 'host', string> & { 'encryption?': 'luks' } & Record<
-    'port' | 'lun' | 'bytes',
-    number
-  > & { addresses: readonly string[]; flag: boolean };
+type FieldType = Record<'text' | 'text?' | 'identity?' | 'path' | 'host', string> & {
+  'encryption?': 'luks';
+} & Record<'port' | 'lun' | 'bytes', number> & { addresses: readonly string[]; flag: boolean };
 type Fields = Readonly<Record<string, FieldKind>>;
 type OptionalKeys<T extends Fields> = { [K in keyof T]: T[K] extends `${string}?` ? K : never }[keyof T];
 type FieldsOf<T extends Fields> = {
@@ -150,7 +162,8 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
   if (one.protocol !== other.protocol) return false;
   const kinds: Fields = attachmentFields[one.protocol];
   const [a, b]: readonly Readonly<Record<string, unknown>>[] = [one, other];
-  return Object.entries(kinds).every(([key, kind]) => kind === 'addresses' || a?.[key] === b?.[key]);
+  const told = Object.entries(kinds).filter(([, kind]) => kind !== 'addresses' && kind !== 'identity?');
+  return told.every(([key]) => a?.[key] === b?.[key]);
 }
 
 /** True when a device that is reached so may have other names too, so that only the device itself says which it is. */

@@ -40,7 +40,8 @@ function isKey(text: string): boolean {
  */
 export async function connectWithKeys(options: Keys, timeoutMs: number, host: Host): Promise<void> {
   await requireAuthentication(host);
-  const all = [...options, ...(await readNames(host))];
+  const isNamed = options.some(([name]) => name === 'hostnqn');
+  const all = isNamed ? options : [...options, ...(await readNames(host))];
   const input = all.map(([name, value]) => `${name}=${value}`).join(',');
   const args = ['of=/dev/nvme-fabrics', 'bs=4096', 'iflag=fullblock', 'conv=notrunc,nocreat', 'status=none'];
   await runWell(host, { command: 'dd', args, timeoutMs, input });

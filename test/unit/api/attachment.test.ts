@@ -22,6 +22,7 @@ const address = fc
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });
 const values = {
   text,
+  'identity?': fc.stringMatching(/^[A-Za-z0-9.:_-]{1,60}$/),
   path: fc.string({ unit: 'grapheme', maxLength: 59 }).map(rest => `/${rest.replaceAll('\0', '')}`),
   bytes: fc.maxSafeNat(),
   flag: fc.boolean(),

@@ -76,6 +76,17 @@ test('with keys the kernel gets each address on standard input, as nvme-cli woul
   assert.deepEqual(lines, [line, line]);
 });
 
+test('a node that the attachment gives a name proves itself under that', async () => {
+  const { host, attachment, inputs } = open();
+  const names = { hostNqn: 'nqn.a:b', hostId: '11111111-2222-4333-8444-555555555555' };
+  await nvmeTcp.connect({ ...attachment, ...names }, host, both);
+  assert.match(
+    inputs[0] ?? '',
+    /,hostnqn=nqn\.a:b,hostid=11111111-2222-4333-8444-555555555555,dhchap_secret=/,
+  );
+  assert.equal(inputs[0]?.match(/hostnqn/g)?.length, 1);
+});
+
 test('a node without a host id of its own has that of its NQN', async () => {
   const { host, attachment, inputs } = open();
   await nvmeTcp.connect(attachment, host, { [hostKey]: own });

@@ -19,6 +19,22 @@ test('nvme-tcp connects to each address, with what holds for its connections', a
   ]);
 });
 
+test('nvme-tcp calls the node as the attachment says, and refuses a name or an id that is none', async () => {
+  const { host, attach } = openNvme();
+  const hostId = '11111111-2222-4333-8444-555555555555';
+  await nvmeTcp.connect({ ...attach('v'), hostNqn: 'nqn.2014-08.org.example:n1', hostId }, host);
+  const lines = host.lines.filter(line => line.startsWith('nvme connect'));
+  assert.equal(lines.length, 2);
+  for (const line of lines)
+    assert.ok(line.endsWith(`--hostnqn=nqn.2014-08.org.example:n1 --hostid=${hostId}`));
+  for (const names of [
+    { hostNqn: 'n1', hostId },
+    { hostNqn: 'nqn.a:b' },
+    { hostNqn: 'nqn.a:b', hostId: '1' },
+  ])
+    await assert.rejects(nvmeTcp.connect({ ...attach('w'), ...names }, host), { code: 'INVALID_ARGUMENT' });
+});
+
 test('nvme-tcp keeps the controllers that another volume may need, or that are in use', async () => {
   const { host, attach, use, left } = openNvme();
   const one = attach('one');
