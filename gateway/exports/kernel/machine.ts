@@ -1,0 +1,63 @@
+import { statfsSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { z } from 'zod';
+import { areAddresses, fieldKinds } from '../../../src/api/attachment.ts';
+import { unavailableProblem } from '../../../src/api/problem.ts';
+import { exec } from '../../../src/lib/exec.ts';
+import { hostPort } from '../../../src/lib/parsers.ts';
+import { configfs } from './configfs.ts';
+
+const addressList = z
+  .array(z.string())
+  .refine(areAddresses, `is ${fieldKinds.addresses.fault}, such as 192.0.2.10:4420`);
+
+/** Where a target is reached, in settings. */
+export const portals = {
+  addresses: addressList.describe('addresses with ports that nodes are told: numbers, IPv6 in brackets'),
+  listen: addressList
+    .optional()
+    .describe('addresses with ports of this machine, where they are others; without it those in addresses'),
+} as const;
+
+const modprobeTimeoutMs = 20_000;
+/** The number of configfs in statfs. */
+const configfsType = 0x62656570;
+
+/** What this machine lacks for a target of the kernel, one line each; changes nothing. */
+export async function findLacks(
+  modules: readonly string[],
+  listen: readonly string[],
+): Promise<readonly string[]> {
+  const lacks: string[] = [];
+  if (process.getuid?.() !== 0) lacks.push('the gateway does not run as root, who alone sets up targets');
+  if (!isConfigfs())
+    lacks.push(`configfs is not mounted: modprobe configfs; mount -t configfs configfs ${configfs}`);
+  const { status } = await modprobe(['--dry-run', ...modules]);
+  if (status !== 0) lacks.push(`the kernel has not all of the modules ${modules.join(', ')}`);
+  const interfaces = Object.values(networkInterfaces()).flatMap(all => all ?? []);
+  const own = new Set(interfaces.map(({ address }) => address));
+  for (const address of listen) {
+    const { host } = hostPort(address);
+    const isOwn = own.has(host) || host === '0.0.0.0' || host === '::';
+    if (!isOwn) lacks.push(`no interface of this machine has the address ${host}`);
+  }
+  return lacks;
+}
+
+/** Loads modules of the kernel; UNAVAILABLE where that fails. */
+export async function loadModules(modules: readonly string[]): Promise<void> {
+  const { status, stderr } = await modprobe(modules);
+  if (status !== 0) throw unavailableProblem(`cannot load the modules ${modules.join(', ')}`, stderr);
+}
+
+function modprobe(args: readonly string[]) {
+  return exec('modprobe', ['--quiet', '--all', ...args], { timeoutMs: modprobeTimeoutMs });
+}
+
+function isConfigfs(): boolean {
+  try {
+    return statfsSync(configfs).type === configfsType;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { NodeAccess } from '../../../../gateway/backend.ts';
+import type { Export, ExportedAttachment } from '../../../../gateway/export.ts';
+import { exportIscsi } from '../../../../gateway/exports/iscsi.ts';
+import type { ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
+import { createNames } from '../../../../gateway/exports/kernel/names.ts';
+import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
+import { toPublishContext } from '../../../../src/api/attachment.ts';
+import { createMemoryLog } from '../../../harness/gateway-harness.ts';
+import { createConfigTree } from './configfs.ts';
+
+const settings = { addresses: ['192.0.2.1:4420', '[2001:db8::1]:4420'] };
+const volume = { id: 'a.one', nonce: 'first', path: '/srv/a.one.img', sizeBytes: 2 ** 20 };
+const other = { ...volume, id: 'a.two', path: '/srv/a.two.img' };
+const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
+const accessOf = (nodeId: string, access: Partial<NodeAccess> = {}): NodeAccess => ({
+  nodeId,
+  cluster: 'a',
+  attachmentId: crypto.randomUUID(),
+  capability,
+  readonly: false,
+  ...access,
+});
+
+type Kernel = ReturnType<typeof createConfigTree>;
+type Opening = { readonly kernel?: Kernel; readonly poolKey?: string; readonly tree?: ConfigTree };
+
+/** Each export, over a kernel whose targets are a tree. */
+const kinds = [
+  { name: 'nvme-tcp', export: exportNvme, hasKeys: false },
+  { name: 'nvme-tcp with keys', export: exportNvme, hasKeys: true },
+  { name: 'iscsi', export: exportIscsi, hasKeys: false },
+].map(({ name, hasKeys, export: open }) => ({
+  name,
+  hasKeys,
+  open({ kernel = createConfigTree({ hasKeys }), poolKey = 'one', tree = kernel.tree }: Opening = {}) {
+    const { log, lines } = createMemoryLog();
+    const names = createNames(Buffer.from(poolKey));
+    const exported = open(settings, { tree, names, log, load: async () => {} });
+    return { kernel, lines, exported: exported as Required<Omit<Export, 'check' | 'close'>> };
+  },
+}));
+
+async function* recorded(...attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
+  yield* attached;
+}
+
+for (const { name, hasKeys, open } of kinds)
+  describe(`the export ${name}`, () => {
+    test('an attachment has one target, the same however often it is published, and none once it is withdrawn', async () => {
+      const { kernel, exported } = open();
+      const access = accessOf('n1');
+      const reach = await exported.publish(volume, access);
+      const made = kernel.made();
+      assert.ok(made.length > 3);
+      assert.deepEqual(await exported.publish(volume, access), reach);
+      assert.deepEqual(kernel.made(), made);
+      assert.equal((await exported.users(volume)).length, 1);
+      for (let count = 0; count < 2; count++) await exported.withdraw(volume, 'n1', 'a');
+      assert.deepEqual(kernel.made(), []);
+      assert.deepEqual(await exported.users(volume), []);
+    });
+
+    test('the volume is the same from every node, and nothing else is', async () => {
+      const { exported } = open();
+      const fields = ['subsystem', 'target', 'hostNqn', 'hostId', 'secrets'] as const;
+      const [one, two] = await Promise.all(
+        ['n1', 'n2'].map(
+          async node => exported.publish(volume, accessOf(node)) as Promise<Record<string, unknown>>,
+        ),
+      );
+      assert.equal(one?.['wwid'], two?.['wwid']);
+      for (const field of fields)
+        if (one?.[field] !== undefined) assert.notDeepEqual(one[field], two?.[field], field);
+      const further = (await exported.publish(other, accessOf('n1'))) as Record<string, unknown>;
+      assert.notEqual(further['wwid'], one?.['wwid']);
+    });
+
+    test('what is withdrawn is that node of that cluster, that volume, of that record, in that pool', async () => {
+      const { kernel, exported } = open();
+      const { exported: neighbour } = open({ kernel, poolKey: 'two' });
+      const attached = [
+        { volume, access: accessOf('n2') },
+        { volume, access: accessOf('n1', { cluster: 'b' }) },
+        { volume: other, access: accessOf('n1') },
+        { volume: { ...volume, nonce: 'second' }, access: accessOf('n1') },
+      ];
+      for (const one of attached) await exported.publish(one.volume, one.access);
+      await neighbour.publish(volume, accessOf('n1'));
+      const before = kernel.made();
+      await exported.publish(volume, accessOf('n1'));
+      await exported.withdraw(volume, 'n1', 'a');
+      assert.deepEqual(kernel.made(), before);
+    });
+
+    test('of a node and a volume there is the newest attachment alone', async () => {
+      const { kernel, exported } = open();
+      await exported.publish(volume, accessOf('n1'));
+      await exported.publish(volume, accessOf('n1'));
+      assert.equal((await exported.users(volume)).length, 1);
+      await exported.withdraw(volume, 'n1', 'a');
+      assert.deepEqual(kernel.made(), []);
+    });
+
+    test('a start publishes what is recorded and removes what is not, but for another pool', async () => {
+      const { kernel, exported } = open();
+      const { exported: neighbour } = open({ kernel, poolKey: 'two' });
+      const access = accessOf('n1');
+      await exported.publish(volume, access);
+      const wanted = kernel.made();
+      await neighbour.publish(volume, access);
+      await exported.publish(other, accessOf('n1'));
+      await exported.restore(recorded({ volume, access }));
+      assert.equal((await neighbour.users(volume)).length, 1);
+      await neighbour.withdraw(volume, 'n1', 'a');
+      assert.deepEqual(kernel.made(), wanted);
+      // After a reboot nothing is there.
+      const rebooted = createConfigTree({ hasKeys });
+      await open({ kernel: rebooted }).exported.restore(recorded({ volume, access }));
+      assert.deepEqual(rebooted.made(), wanted);
+    });
+
+    test('a gateway that ends at any step of publishing and withdrawing leaves nothing that the next does not find', async () => {
+      const access = accessOf('n1');
+      let steps = 0;
+      for (let last = 1; ; last++) {
+        let left = last;
+        const kernel = createConfigTree({
+          hasKeys,
+          step: () => {
+            if (left-- <= 0) throw new Error('ended');
+          },
+        });
+        const live = open({ kernel }).exported;
+        const isDone = await live
+          .publish(volume, access)
+          .then(() => live.withdraw(volume, 'n1', 'a'))
+          .then(
+            () => true,
+            () => false,
+          );
+        left = Infinity;
+        const next = open({ kernel }).exported;
+        if (last % 2 === 0) await next.publish(volume, access);
+        if (last % 3 === 0) await next.withdraw(volume, 'n1', 'a');
+        else await next.restore(recorded());
+        assert.deepEqual(kernel.made(), [], `after ${last} steps`);
+        steps = last;
+        if (isDone) break;
+      }
+      assert.ok(steps > 15, `${steps} steps`);
+    });
+
+    test('a volume that grows is shown with its size to all its nodes', async () => {
+      const { exported, kernel } = open();
+      for (const node of ['n1', 'n2']) await exported.publish(volume, accessOf(node));
+      await exported.resize({ ...other, sizeBytes: 2 ** 22 });
+      const sizes = (): readonly string[] =>
+        kernel
+          .open()
+          .split('\n')
+          .filter(value => value === shown || value === 'fd_dev_size=2097152');
+      const shown = 'a new size';
+      assert.deepEqual(sizes(), []);
+      await exported.resize({ ...volume, sizeBytes: 2 ** 21 });
+      assert.equal(sizes().length, 2);
+    });
+
+    test('credentials are the attachment’s own, the same after a restart, and only root can read them', async () => {
+      const access = accessOf('n1');
+      const { exported, kernel } = open();
+      const { secrets, ...reach } = await exported.publish(volume, access);
+      assert.deepEqual((await open().exported.publish(volume, access)).secrets, secrets);
+      const others = await open({ poolKey: 'two' }).exported.publish(volume, access);
+      if (secrets) assert.notDeepEqual(others.secrets, secrets);
+      const hidden = Object.values(secrets ?? {}).filter(value => value.length > 10);
+      assert.equal(hidden.length, name === 'nvme-tcp' ? 0 : 2);
+      for (const value of hidden) {
+        assert.ok(kernel.secrets().includes(value));
+        assert.doesNotMatch(kernel.open(), new RegExp(RegExp.escape(value)));
+      }
+      const common = { attachmentId: access.attachmentId, sizeBytes: 1, readonly: false, mayFormat: true };
+      assert.ok(Object.keys(toPublishContext({ ...reach, ...common })).length > 5);
+    });
+
+    test('a volume that cannot be published at the start keeps no other from its nodes', async () => {
+      const kernel = createConfigTree({ hasKeys });
+      const tree: ConfigTree = {
+        ...kernel.tree,
+        write(path, value) {
+          if (value.includes(volume.path)) throw new Error('no such file');
+          kernel.tree.write(path, value);
+        },
+      };
+      const { exported, lines } = open({ kernel, tree });
+      const attached = [volume, other].map(one => ({ volume: one, access: accessOf('n1') }));
+      await exported.restore(recorded(...attached));
+      assert.ok(lines.some(line => line.includes('cannot be exported') && line.includes('a.one')));
+      assert.equal((await exported.users(other)).length, 1);
+    });
+  });
+
+test('an nvme-tcp pool says at its start that nobody can prove himself, unless that is what its settings ask for', async () => {
+  const { exported, lines } = kinds[0]?.open() ?? assert.fail();
+  await exported.restore(recorded());
+  assert.ok(lines.some(line => line.includes('CONFIG_NVME_TARGET_AUTH')));
+  const names = createNames(Buffer.from('one'));
+  const strict = (authentication: 'dhchap' | 'none', hasKeys: boolean) => {
+    const { log, lines: said } = createMemoryLog();
+    const { tree } = createConfigTree({ hasKeys });
+    const parts = { tree, names, log, load: async () => {} };
+    return { said, opened: exportNvme({ ...settings, authentication }, parts) };
+  };
+  await assert.rejects(async () => strict('dhchap', false).opened.restore?.(recorded()), {
+    message: /cannot demand keys/,
+  });
+  const { said, opened } = strict('none', true);
+  assert.equal((await opened.publish(volume, accessOf('n1'))).secrets, undefined);
+  assert.deepEqual(said, []);
+});
