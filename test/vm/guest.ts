@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { globSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { globSync, openSync, writeSync } from 'node:fs';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
 import { withinTime } from '../../src/lib/concurrency.ts';
+import { findPort } from './fleet/port.ts';
 
 /** How one test in the virtual machine ended. */
 export type Outcome = {
@@ -14,8 +15,11 @@ export type Outcome = {
   readonly failure?: string;
 };
 
-/** One line of JSON: how a test ended, that the machine lives, or that all was run. */
-export type Report = Outcome | 'alive' | 'end';
+/** A figure that a test tells of. */
+export type Note = { readonly note: string };
+
+/** One line of JSON: how a test ended, what it tells of, that the machine lives, or that all was run. */
+export type Report = Outcome | Note | 'alive' | 'end';
 
 const aliveMs = 5_000;
 /** A test that takes longer hangs, on however busy a machine. */
@@ -39,6 +43,11 @@ async function runFile(file: string, tries: number): Promise<void> {
     const fault = error.cause instanceof Error ? error.cause : error;
     say({ name, isSuite: type === 'suite', failure: inspect(fault) });
   });
+  stream.on('test:diagnostic', ({ message, nesting }) => {
+    // Those of a whole file are its counts.
+    if (!/^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/.test(message) || nesting > 0)
+      say({ note: message });
+  });
   stream.on('test:stdout', ({ message }) => process.stdout.write(message));
   stream.on('test:stderr', ({ message }) => process.stdout.write(message));
   stream.resume();
@@ -50,16 +59,6 @@ async function runFile(file: string, tries: number): Promise<void> {
 
 function say(report: Report): void {
   writeSync(port, `${JSON.stringify(report)}\n`);
-}
-
-/** The device of a port that the host gave this name. */
-function findPort(name: string): string {
-  const ports = '/sys/class/virtio-ports';
-  const found = readdirSync(ports).find(
-    entry => readFileSync(`${ports}/${entry}/name`, 'utf8').trim() === name,
-  );
-  if (found === undefined) throw new Error(`this machine has no port "${name}"`);
-  return `/dev/${found}`;
 }
 
 // Runs in the virtual machine: runs the test files that its arguments match, one after another, and says of each test

@@ -42,6 +42,7 @@ export async function runInMachine(
   for await (const line of machine.lines) {
     const report = JSON.parse(line) as Report;
     if (report === 'end') hasEnded = true;
+    else if (report !== 'alive' && 'note' in report) t.diagnostic(report.note);
     else if (report !== 'alive' && !report.isSuite) {
       count++;
       hasFailed ||= report.failure !== undefined;

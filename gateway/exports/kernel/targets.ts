@@ -43,7 +43,7 @@ export function exportTargets(
   async function removeWhere(isWanted: (name: string) => boolean): Promise<void> {
     const found = await listWhere(isWanted);
     if (found.length === 0) return;
-    for (const name of found) await driver.remove(name);
+    await Promise.all(found.map(name => driver.remove(name)));
     const left = await listWhere(isWanted);
     if (left.length > 0) throw unavailableProblem(`${noun} "${left.join('", "')}" is still there`);
   }
