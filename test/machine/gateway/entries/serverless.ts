@@ -44,11 +44,16 @@ export async function prepare(t: TestContext, server: PostgresServer): Promise<S
       clusters: { east: { keys: 'east.jwks.json', acceptAnyNode: true } },
     }),
     'east.jwks.json': JSON.stringify({ keys: [signer.publicJwk] }),
+    'keys.json': JSON.stringify({ keys: [(await createSigner('gateway')).privateJwk] }),
     'vendor.token': await vendor.signers.a.sign(),
     'store.url': `postgres://postgres:none@127.0.0.1:${port}/${database}`,
   };
   return {
-    env: { FAIRLEAD_FILES: JSON.stringify(files), FAIRLEAD_GATEWAY_NAME: 'a' },
+    env: {
+      FAIRLEAD_FILES: JSON.stringify(files),
+      FAIRLEAD_GATEWAY_NAME: 'a',
+      FAIRLEAD_KEY_FILE: '/tmp/fairlead/keys.json',
+    },
     signer,
     storage,
     query: sql => server.query(sql, database),
@@ -144,9 +149,11 @@ export async function liveThrough({
   const created = await ask('PUT', volume, spec('one'));
   assert.deepEqual([created.status, created.body['id']], [201, 'east.one'], JSON.stringify(created.body));
   assert.equal((await ask('PUT', volume, spec('one'))).status, 200);
-  const attachment = `${volume}/attachments/n1`;
+  const attachment = `${volume}/attachments/n1~${'K'.repeat(43)}`;
   const attached = await ask('PUT', attachment, { capability: capabilities[0], readonly: false });
   assert.equal(attached.status, 201, JSON.stringify(attached.body));
+  const { signature } = attached.body['attachment'] as { readonly signature?: string };
+  assert.match(signature ?? '', /^[\w-]+\.\.[\w-]{86}$/);
   const many = await Promise.all(
     Array.from({ length: 8 }, (_, index) => ask('PUT', `/v1/volumes/east.m${index}`, spec(`m${index}`))),
   );
