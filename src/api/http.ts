@@ -45,6 +45,8 @@ const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in
 
 /** Says, beside Retry-After, that nothing is done yet. */
 const mayComeAgain: ReadonlySet<number> = new Set([tooManyRequests, 503]);
+/** The longest that is passed on, whatever is asked for. */
+const longestRetryS = 3_600;
 
 /** Pauses before a request that was answered with 202 is sent again, in milliseconds; each is twice the one before. */
 const firstPollMs = 250;
@@ -165,8 +167,9 @@ function withoutToken(reply: Reply, token: string): Reply {
 }
 
 /** Only an answer that the operation's row documents is one: a page, `{}` or a problem that comes with 200 deletes nothing. */
-function readAnswer({ status, body }: Reply, request: HttpRequest): unknown {
-  if (status < 200 || status > 299) throw readProblem({ status, body }, request);
+function readAnswer(reply: Reply, request: HttpRequest): unknown {
+  const { status, body } = reply;
+  if (status < 200 || status > 299) throw withRetryAfter(readProblem(reply, request), reply);
   const schema = request.operation.answers[status as 200];
   if (schema === undefined) throw malformedProblem(request, `status ${status}, which it never has`);
   if (schema === null || (status === 202 && body === undefined)) return undefined;
@@ -216,6 +219,12 @@ function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: 
   if (problemTable[data.code].final && !problemsOf(request.operation).includes(data.code))
     return malformedProblem(request, `${data.code}, which it never has: ${data.detail}`);
   return new Problem(data.code, data.detail);
+}
+
+/** Whoever asked for this is told as well when to come again. */
+function withRetryAfter(problem: Problem, { status, retryAfterMs }: Reply): Problem {
+  if (problem.code !== 'UNAVAILABLE' || !mayComeAgain.has(status) || !(retryAfterMs > 0)) return problem;
+  return Object.assign(problem, { retryAfterS: Math.min(Math.ceil(retryAfterMs / 1_000), longestRetryS) });
 }
 
 /** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */

@@ -63,10 +63,11 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
 }
 
 /** What is missing is deleted already, and NOT_FOUND comes from who does not know what was asked, such as another server. */
-function toProblem({ code, detail, cause }: Problem, pool: string, id: OperationId): Problem {
+function toProblem({ code, detail, cause, retryAfterS }: Problem, pool: string, id: OperationId): Problem {
   const isMisled = code === 'NOT_FOUND' && operations[id].route.startsWith('DELETE ');
   const found = isMisled ? `answers NOT_FOUND to ${operations[id].route}, which it never has: ` : '';
-  return new Problem(isMisled ? 'UNAVAILABLE' : code, `pool "${pool}": ${found}${detail}`, cause);
+  const problem = new Problem(isMisled ? 'UNAVAILABLE' : code, `pool "${pool}": ${found}${detail}`, cause);
+  return retryAfterS === undefined ? problem : Object.assign(problem, { retryAfterS });
 }
 
 /** Sends nothing for a while once so many tries in a row were not answered by the storage itself. */

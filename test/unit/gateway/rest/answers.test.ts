@@ -86,6 +86,12 @@ for (const code of ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION']
     await assert.rejects(backend.create(asked), isProblem(code));
   });
 
+test('whoever asked is told when to come again, as the storage says', async t => {
+  const full = json(503, { code: 'UNAVAILABLE', detail: 'full' }, { 'retry-after': '7' });
+  const { backend } = await openRest(t, [full], { workTimeout: '1s' });
+  await assert.rejects(backend.create(asked), { code: 'UNAVAILABLE', retryAfterS: 7 });
+});
+
 test('a storage that does not know what is to be deleted is not believed', async t => {
   const { backend } = await openRest(t, [problem('NOT_FOUND', 'no such volume')]);
   await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
