@@ -6,7 +6,7 @@ import type { Reader, Sql } from '../store.ts';
 import { type AttachmentRecord, listVolumesOnNode, nodeName } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
-import type { VolumeRecord } from '../tables/volumes.ts';
+import { listPoolsUsed, type VolumeRecord } from '../tables/volumes.ts';
 import type { Deed } from '../tenancy/audit-log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 
@@ -47,12 +47,13 @@ export function createNodes({
 
     /**
      * FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. It stays until each storage that
-     * must know its nodes has forgotten it: the same call asks again those that did not answer.
+     * may know it, of a pool that the cluster may use or has volumes in, has forgotten it: the same call asks again those that did not answer.
      */
     async delete({ name: cluster, pools: allowed }: Cluster, nodeId: string): Promise<void> {
       await requireUnused(engine.reader, { cluster, nodeId });
+      const used = await listPoolsUsed(engine.reader, cluster);
       for (const { name, backend } of pools.all())
-        if (allowed?.includes(name) ?? true) await backend.forgetNode?.({ cluster, nodeId });
+        if (!allowed || [...allowed, ...used].includes(name)) await backend.forgetNode?.({ cluster, nodeId });
       await operations.change(deed('delete', cluster, nodeId), async sql => {
         await lockNode(sql, { cluster, nodeId });
         await requireUnused(sql, { cluster, nodeId });

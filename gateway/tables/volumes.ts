@@ -107,6 +107,13 @@ export function listVolumes(
   return volumeTable.select(sql, { cluster }, page, afterId, limit);
 }
 
+/** The pools in which the cluster has volumes, or in which volumes lie that it was granted. */
+export async function listPoolsUsed(sql: Reader, cluster: string): Promise<readonly string[]> {
+  const used = `select pool from volumes where cluster = ?
+    union select pool from volumes where id in (select volume_id from grants where cluster = ?)`;
+  return (await sql.all(used, cluster, cluster)).map(({ pool }) => String(pool));
+}
+
 /** Makes an unfinished deletion of every soft-deleted volume whose time has passed. */
 export async function expireSoftDeleted(sql: Sql, nowMs: number): Promise<void> {
   await sql.write(

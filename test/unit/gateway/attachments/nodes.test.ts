@@ -114,3 +114,11 @@ test('a node stays until each storage that must know its nodes has forgotten it'
   assert.deepEqual(told, ['n1']);
   await assert.rejects(gateway.nodes.get(cluster, 'n1'), isProblem('NOT_FOUND'));
 });
+
+test('a storage that the cluster has volumes in forgets a node, though its pool is no longer for the cluster', async t => {
+  const { nodes, backend } = await open(t);
+  const told: string[] = [];
+  backend.forgetNode = async ({ nodeId }) => void told.push(nodeId);
+  await nodes.delete({ ...cluster, pools: [] }, 'n1');
+  assert.deepEqual(told, ['n1']);
+});
