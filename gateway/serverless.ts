@@ -11,7 +11,7 @@ import { openConfiguration } from './configuration/configuration.ts';
 import { createGateway } from './gateway.ts';
 import { createIdentity } from './pools/identity.ts';
 import { own, type Owner } from './pools/owner.ts';
-import { requireKnownPools } from './pools/pools.ts';
+import { requireKnownPools, type Pool } from './pools/pools.ts';
 import { openPostgres } from './stores/postgres.ts';
 import { migrate } from './tables/schema.ts';
 
@@ -36,6 +36,8 @@ const sweepEveryMs = 60_000;
 export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
   /** Of stores whose tables are this release's, since this instance began; by the URL's file. */
   const storeIds = new Map<string, string>();
+  /** Until when it need not be looked whose the pools are, by the store's id. */
+  const ownedUntilMs = new Map<string, number>();
 
   async function open(env: Environment) {
     await using opened = new AsyncDisposableStack();
@@ -48,8 +50,14 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
     const name = config['gateway-name'] ?? `gateway-${id.slice(0, 8)}`;
     // One that is made here would be gone with the instance.
     const identity = createIdentity(name, config['key-file'] ?? join(directory, 'no-key-file', 'keys.json'));
-    const configuration = await openConfiguration(config.config, { plugins, log, identity });
+    const owner: Owner = { id, reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
+    const isDue = Date.now() >= (ownedUntilMs.get(id) ?? 0);
+    const requireOwned = async (pool: Pool): Promise<void> => (isDue ? own(pool, owner) : undefined);
+    const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
     opened.defer(() => configuration.close());
+    if (isDue) await requireKnownPools(engine.reader, configuration.pools);
+    // What could not be reached has not been looked at.
+    if (isDue && configuration.pools.waiting().size === 0) ownedUntilMs.set(id, Date.now() + sweepEveryMs);
     const gateway = createGateway({
       engine,
       configuration,
@@ -64,9 +72,8 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
       mostWaitMs,
       beginsEveryMs: sweepEveryMs,
     });
-    const owner: Owner = { id, reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
     const moved = opened.move();
-    return { ...gateway, pools: configuration.pools, owner, close: () => moved.disposeAsync() };
+    return { ...gateway, close: () => moved.disposeAsync() };
   }
 
   return {
@@ -92,10 +99,8 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
 
     /** Finishes what requests have left, and deletes what is soft-deleted and whose time is over; to be called each minute. */
     async sweep(env: Environment): Promise<void> {
-      const { recovery, operations, pools, owner, close } = await open(env);
+      const { recovery, operations, close } = await open(env);
       try {
-        await requireKnownPools(owner.reader, pools);
-        for (const pool of pools.all()) await own(pool, owner);
         await recovery.sweep();
         await operations.idle();
       } finally {

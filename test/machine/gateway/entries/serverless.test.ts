@@ -34,3 +34,24 @@ test(
     await rest;
   },
 );
+
+test('an instance serves no pool that holds what its store knows nothing of', { skip }, async t => {
+  const { env, signer, query } = await prepare(t, await server());
+  const ask = async (method: string, body?: object): Promise<number> => {
+    const { fetch } = createServerless({ mostWaitMs: 25_000, directory: temporaryDirectory(t) });
+    let rest: Promise<void> | undefined;
+    const request = new Request('https://gateway.test/v1/volumes/east.one', {
+      method,
+      headers: { authorization: `Bearer ${await signer.sign()}`, 'content-type': 'application/json' },
+      body: body ? JSON.stringify(body) : null,
+    });
+    const { status } = await fetch(request, { ...env, FAIRLEAD_LOG_LEVEL: 'error' }, left => (rest = left));
+    await rest;
+    return status;
+  };
+  assert.equal(await ask('PUT', spec('one')), 201);
+  assert.equal(await ask('GET'), 200);
+  // As a store is that was made anew.
+  await query('delete from volumes');
+  assert.equal(await ask('DELETE'), 503);
+});
