@@ -16,7 +16,7 @@ const turns = 12;
 const concurrencies = [1, 8] as const;
 const path = '/v1/volumes/a.one';
 /** As src/fairlead.mjs sets them for the gateway. */
-const gatewayFlags = '--semi-space-growth-factor=1 --heap-growing-percent=30';
+const gatewayFlags = '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-parallel-scavenge';
 
 /** What reading one volume takes of a processor. */
 export const getBench: Bench = {
