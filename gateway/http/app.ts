@@ -46,9 +46,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
 /** Makes what serves callers of a good token, each in its turn. */
 function authenticated({ authenticate, turns }: AppDeps): (serve: ServeCaller) => Serve {
   const rates = createRates();
-  return serve => async c => {
-    const found = authenticate(c.req.header('authorization'));
-    const caller = found instanceof Promise ? await found : found;
+  const serveAs = (c: Context<Env>, caller: Caller, serve: ServeCaller): Promise<Response> => {
     c.get('served').caller = caller;
     return withRequest(describe(c, caller), async () => {
       const tenant = tenantOf(caller);
@@ -58,6 +56,11 @@ function authenticated({ authenticate, turns }: AppDeps): (serve: ServeCaller) =
       if (turn) await turn;
       return await serve(c, caller);
     });
+  };
+  return serve => c => {
+    const caller = authenticate(c.req.header('authorization'));
+    if (caller instanceof Promise) return caller.then(found => serveAs(c, found, serve));
+    return serveAs(c, caller, serve);
   };
 }
 

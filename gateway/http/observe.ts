@@ -20,7 +20,12 @@ export function observeRequests(log: Log, observer: RequestObserver | undefined)
     const observed = observer?.observeRequest(operation, asked);
     const traceparent = observed?.traceparent ?? asked ?? newTraceparent();
     c.set('served', toServed(c, traceparent));
-    const response = await answerOf(c, serve);
+    let response: Response;
+    try {
+      response = await serve(c);
+    } catch (error) {
+      response = answerProblem(c, error);
+    }
     const { problem } = c.get('served');
     const { status } = response;
     const code = problem?.code ?? (status === 202 ? 'ACCEPTED' : 'OK');
@@ -29,14 +34,6 @@ export function observeRequests(log: Log, observer: RequestObserver | undefined)
     logRequest(c, log, { problem, code, status, durationMs: Math.round(performance.now() - startMs) });
     return response;
   };
-}
-
-async function answerOf(c: Context<Env>, serve: Serve): Promise<Response> {
-  try {
-    return await serve(c);
-  } catch (error) {
-    return answerProblem(c, error);
-  }
 }
 
 /** Few words, by what the check of tokens found: they are labels. */

@@ -1,7 +1,7 @@
 const names = ['rpc', 'route', 'requestId', 'traceId', 'volumeId', 'nodeId', 'cluster', 'code'] as const;
 const numbers = ['status', 'durationMs', 'count'] as const;
 const texts = ['detail', 'command', 'path', 'endpoint', 'stack'] as const;
-const written = [...names, ...numbers, ...texts];
+const written = [...names, ...numbers, ...texts].map(name => ({ name, prefix: `,"${name}":` }));
 
 /**
  * The only things a log line may carry beside its message; anything else is dropped. Requests, headers, maps and
@@ -69,10 +69,10 @@ function toLine(
   msg: string,
 ) {
   let line = `{"level":"${head.level}","time":"${head.time}","program":"${head.program}"`;
-  for (const name of written) {
+  for (const { name, prefix } of written) {
     const value: unknown = fields[name];
-    if (typeof value === 'string') line += `,"${name}":${quote(value)}`;
-    else if (typeof value === 'number') line += `,"${name}":${value}`;
+    if (typeof value === 'string') line += prefix + quote(value);
+    else if (typeof value === 'number') line += prefix + value;
   }
   return `${line},"msg":${quote(msg)}}\n`;
 }
