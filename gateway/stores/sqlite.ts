@@ -2,7 +2,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
 import { identityOf } from '../../src/lib/directories.ts';
-import type { Engine, Sql, SqlRow } from '../store.ts';
+import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 
 /** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
 type Pending = {
@@ -35,7 +35,6 @@ const readsPerTurn = 64;
 export function openSqlite(path: string): Engine {
   const writer = connect(path, false);
   const reader = connect(path, true);
-  const read = createSql(reader).all;
   const lookOnce = onceAMoment(reader.requireInPlace);
   let readCount = 0;
   const sql = createSql(writer);
@@ -53,10 +52,10 @@ export function openSqlite(path: string): Engine {
 
   return {
     reader: {
-      async all(...query) {
+      async all(query, ...values) {
         if (++readCount % readsPerTurn === 0) await new Promise(setImmediate);
         lookOnce();
-        return read(...query);
+        return queryAll(reader, query, values);
       },
     },
     transaction: work =>
@@ -123,9 +122,18 @@ function createPrivately(path: string): void {
   } catch {}
 }
 
-function createSql({ prepare }: Connection): Sql {
+function queryAll({ prepare }: Connection, query: string, values: readonly SqlValue[]): readonly SqlRow[] {
+  try {
+    return prepare(query).all(...values) as readonly SqlRow[];
+  } catch (error) {
+    throw unavailableProblem(error);
+  }
+}
+
+function createSql(connection: Connection): Sql {
+  const { prepare } = connection;
   return {
-    all: async (sql, ...values) => orUnavailable(() => prepare(sql).all(...values) as readonly SqlRow[]),
+    all: async (query, ...values) => queryAll(connection, query, values),
     run: async (sql, ...values) => orUnavailable(() => Number(prepare(sql).run(...values).changes)),
     write: async (sql, ...values) => void orUnavailable(() => prepare(sql).run(...values)),
     async require(otherwise, sql, ...values) {

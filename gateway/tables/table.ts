@@ -64,6 +64,9 @@ export function table<C extends Columns, K extends keyof C & string>(
     return record as R;
   }
 
+  const decodeFirst = ([row]: readonly SqlRow[]): R | undefined => row && decode(row);
+  const decodeAll = (rows: readonly SqlRow[]): readonly R[] => rows.map(decode);
+
   return {
     name,
     /** The names of all its columns, and of those of its key. */
@@ -93,19 +96,17 @@ export function table<C extends Columns, K extends keyof C & string>(
     putting(record: R, ...[tail = '', ...values]: Tail): readonly [sql: string, ...values: SqlValue[]] {
       return [`${putting} ${tail}`, ...encode(properties, record), ...values];
     },
-    async find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
-      const [row] = await sql.all(finding, ...encode(key, record as Partial<R>));
-      return row && decode(row);
+    find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
+      return sql.all(finding, ...encode(key, record as Partial<R>)).then(decodeFirst);
     },
     /** The records with these properties. */
-    async select(sql: Reader, same: Partial<R>, ...[tail = '', ...values]: Tail): Promise<readonly R[]> {
+    select(sql: Reader, same: Partial<R>, ...[tail = '', ...values]: Tail): Promise<readonly R[]> {
       const given = Object.keys(same) as readonly (keyof C & string)[];
       const query = queries.getOrInsertComputed(
         `${given.join(' ')} ${tail}`,
         () => selectingBy(given) + tail,
       );
-      const rows = await sql.all(query, ...encode(given, same), ...values);
-      return rows.map(decode);
+      return sql.all(query, ...encode(given, same), ...values).then(decodeAll);
     },
     /** Changes only what is given; no such record is fine. */
     async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<void> {

@@ -86,8 +86,11 @@ export const volumeTable = table('volumes', {
 });
 
 /** The volume, or undefined when it is not recorded, or deleted. */
-export async function findVolume(sql: Reader, id: string): Promise<VolumeRecord | undefined> {
-  const volume = await volumeTable.find(sql, { id });
+export function findVolume(sql: Reader, id: string): Promise<VolumeRecord | undefined> {
+  return volumeTable.find(sql, { id }).then(unlessDeleted);
+}
+
+function unlessDeleted(volume: VolumeRecord | undefined): VolumeRecord | undefined {
   return volume?.state === 'deleted' ? undefined : volume;
 }
 

@@ -9,7 +9,7 @@ import { toVolume } from './record.ts';
 export async function showVolume(reader: Reader, record: VolumeRecord, grant?: GrantRecord): Promise<Volume> {
   const attachments = await findAttachments(reader, record.id);
   if (grant) return toVolume(record, attachments, { viewer: grant.cluster, grants: [grant] });
-  return toVolume(record, attachments, { grants: await grantsOf(reader, record) });
+  return toVolume(record, attachments, record.shared ? { grants: await grantsOf(reader, record) } : {});
 }
 
 /** At most `limit` of the cluster's volumes, and of those that are shared with it, whose ids come after `afterId`, by id. */
