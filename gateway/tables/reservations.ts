@@ -80,16 +80,26 @@ export async function sumReserved(
   return Number(sum?.bytes ?? 0);
 }
 
-/** Sums up anew what the records say. */
+/** What is in conflict is added to what is there. */
+const adding = `on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes,
+  volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`;
+
+/**
+ * Adds what the sums lack of what the records say. One statement sees both as they are at one moment, so that it takes
+ * nothing from what others reserve meanwhile; two such statements must not run at a time.
+ */
 export async function recountReservations(sql: Sql): Promise<void> {
-  await sql.run('delete from reservations');
   await sql.run(
     `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots)
-     select pool, coalesce(segments, ''), cluster, sum(reserved_bytes), sum(volumes), sum(snapshots) from (
-       select pool, segments, cluster, reserved_bytes, 1 as volumes, 0 as snapshots from volumes
-       union all select pool, segments, cluster, reserved_bytes, 0 as volumes, 1 as snapshots from snapshots
-     ) as reserved group by pool, coalesce(segments, ''), cluster`,
+     select pool, segments, cluster, sum(bytes), sum(volumes), sum(snapshots) from (
+       select pool, coalesce(segments, '') as segments, cluster, reserved_bytes as bytes, 1 as volumes, 0 as snapshots
+         from volumes
+       union all select pool, coalesce(segments, ''), cluster, reserved_bytes, 0, 1 from snapshots
+       union all select pool, segments, cluster, -bytes, -volumes, -snapshots from reservations
+     ) as differences group by pool, segments, cluster
+     having sum(bytes) <> 0 or sum(volumes) <> 0 or sum(snapshots) <> 0 ${adding}`,
   );
+  await sql.run('delete from reservations where bytes = 0 and volumes = 0 and snapshots = 0');
 }
 
 async function add(
@@ -100,9 +110,7 @@ async function add(
   if (bytes === 0 && count === 0) return;
   const isSnapshot = reserved.volumeId !== undefined;
   await sql.write(
-    `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?)
-     on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes,
-       volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`,
+    `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?) ${adding}`,
     ...keyOf(reserved),
     bytes,
     isSnapshot ? 0 : count,

@@ -4,6 +4,9 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import type { Engine } from '../../gateway/store.ts';
 import { migrate, schemaVersion, tables } from '../../gateway/tables/schema.ts';
+import { moveReservation } from '../../gateway/tables/reservations.ts';
+import { volumeTable } from '../../gateway/tables/volumes.ts';
+import { emptyVolumeRecord } from '../../gateway/volumes/record.ts';
 import type { MakeDatabase } from './store.ts';
 
 /** What a database is asked for all that it says of its tables and indexes, but for defaults and the order of columns. */
@@ -42,6 +45,24 @@ export function testMigrations(
     const ids = await Promise.all(engines.map(one => migrate(one)));
     assert.equal(new Set(ids).size, 1);
     for (const engine of engines) assert.deepEqual(await engine.reader.all('select * from volumes'), []);
+  });
+
+  test('what others reserve while a gateway starts is summed up once', { skip }, async t => {
+    const database = await make(t);
+    const [starting, other] = [await database.open(), await database.open()];
+    await migrate(starting);
+    const starts = async (): Promise<void> => {
+      for (let round = 0; round < 20; round++) await migrate(starting);
+    };
+    const reserves = async (name: string): Promise<void> => {
+      for (let round = 0; round < 50; round++) await reserve(other, `c${round}`, `c${round}.${name}`);
+    };
+    await Promise.all([starts(), ...['one', 'two', 'three'].map(reserves)]);
+    const sums = await starting.reader.all('select bytes, volumes from reservations');
+    assert.deepEqual(
+      sums.map(({ bytes, volumes }) => ({ bytes, volumes })),
+      Array.from({ length: 50 }, () => ({ bytes: 3, volumes: 3 })),
+    );
   });
 
   test('a store that a newer gateway has changed is refused with one line', { skip }, async t => {
@@ -119,4 +140,13 @@ async function describe({ reader }: Engine, catalog: Catalog): Promise<readonly 
     .flat()
     .map(row => Object.values(row).join(' '))
     .sort();
+}
+
+function reserve(engine: Engine, cluster: string, id: string): Promise<void> {
+  return engine.transaction(async sql => {
+    const known = { id, cluster, name: id, pool: 'main', source: undefined, spec: { capabilities: [] } };
+    const volume = { ...emptyVolumeRecord(known), reservedBytes: 1 };
+    await moveReservation(sql, undefined, volume);
+    await volumeTable.add(sql, volume);
+  });
 }
