@@ -24,6 +24,11 @@ export const gatewaySettings = {
     parse: (value: string) => value.split(','),
     optional: true,
   },
+  'adopt-store': {
+    doc: 'true takes up a SQLite file at this start that "admin migrate-store" has copied to another store, which no gateway may use any more',
+    parse: choice('true', 'false'),
+    default: 'false',
+  },
   listen: {
     doc: 'host:port that the API is served on; port 0 lets the system choose',
     parse: hostPort,

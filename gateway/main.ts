@@ -73,7 +73,8 @@ export async function startGateway(
   const metrics = createMetrics(tracer);
   const engine = observeEngine(await openStore(config.store), metrics.observeStore);
   opened.defer(() => engine.close());
-  const store = { id: await migrate(engine), reader: engine.reader, adopted };
+  const id = await migrate(engine, { ifCopied: config['adopt-store'] === 'true' ? 'adopt' : 'refuse' });
+  const store = { id, reader: engine.reader, adopted };
   // Two gateways that nobody named must not take each other's volumes at one storage for orphans of their own.
   const identity = identify(config, `gateway-${store.id.slice(0, 8)}`);
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);

@@ -6,7 +6,7 @@ import { storeSetting } from '../config.ts';
 import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
 import { openPostgres } from '../stores/postgres.ts';
 import { openSqlite } from '../stores/sqlite.ts';
-import { migrate, tables } from '../tables/schema.ts';
+import { copiedMark, migrate, tables } from '../tables/schema.ts';
 
 type Table = (typeof tables)[number];
 /** What a table holds: how many rows, and a hash of all of them in the order of their keys. */
@@ -44,7 +44,7 @@ export const migrateStoreCommand = {
 
 /**
  * Copies the store in one transaction, in which counts and hashes are compared, so that it is there whole or not at all.
- * `isNew` is false when it was there already, as it is. Throws with one line when a gateway runs on the SQLite file, or the
+ * `isNew` is false when it was there already, as it is. The file is marked then: a gateway that starts on it is refused. Throws with one line when a gateway runs on the SQLite file, or the
  * database holds another store, or this one as it became since.
  */
 export async function migrateStore(
@@ -60,7 +60,7 @@ export async function migrateStore(
     const found = await findIdentity(engine.reader);
     if (found !== undefined && found !== id)
       throw new Error(`the database of "${urlFile}" holds another store`);
-    await migrate(engine, id);
+    await migrate(engine, { newId: id });
     const reader: Reader = {
       all: async (sql, ...values) => source.prepare(sql).all(...values) as readonly SqlRow[],
     };
@@ -76,6 +76,7 @@ export async function migrateStore(
         throw new Error('what was copied is not what is in the SQLite file; nothing was changed');
       return true;
     });
+    markCopied(source, id);
     return { contents, isNew };
   } finally {
     source.close();
@@ -99,10 +100,16 @@ function lockAlone(path: string): DatabaseSync {
 async function bringUpToDate(path: string): Promise<string> {
   const engine = openSqlite(path);
   try {
-    return await migrate(engine);
+    return await migrate(engine, { ifCopied: 'look' });
   } finally {
     await engine.close();
   }
+}
+
+/** No gateway takes up the file any more, unless it is told to. */
+function markCopied(source: DatabaseSync, id: string): void {
+  source.prepare('update store_identity set id = ?').run(`${copiedMark}${id}`);
+  source.exec('commit');
 }
 
 /** The id of the store that the database has; undefined when it has none. */

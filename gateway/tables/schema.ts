@@ -41,13 +41,25 @@ const changes: Readonly<Record<number, readonly string[]>> = {
   6: addEncryption,
 };
 
+/** Stands before the id of a store that was copied to another; releases that do not know it take it for another's id. */
+export const copiedMark = 'copied ';
+
+/** What a new store is called; one that was copied to another is refused, taken up again, or only looked at. */
+export type MigrateOptions = {
+  readonly newId?: string;
+  readonly ifCopied?: 'refuse' | 'adopt' | 'look';
+};
+
 /**
  * Makes the tables of a new store, changes those of an older release, one version after the other and each in a
  * transaction of its own, and sums up what is reserved; gives the store's id, which no other store has: a new one's is `newId`. Of several
  * gateways that start at once one changes the tables, and the others find it done. A store that a newer gateway has
- * changed is refused with one clear line.
+ * changed is refused with one clear line, and so is one that was copied to another, unless `ifCopied` says else.
  */
-export async function migrate(engine: Engine, newId: string = crypto.randomUUID()): Promise<string> {
+export async function migrate(
+  engine: Engine,
+  { newId = crypto.randomUUID(), ifCopied = 'refuse' }: MigrateOptions = {},
+): Promise<string> {
   while ((await engine.transaction(takeStep)) < schemaVersion);
   return engine.transaction(async sql => {
     await sql.lock('schema', 'version');
@@ -56,7 +68,14 @@ export async function migrate(engine: Engine, newId: string = crypto.randomUUID(
     const adding = 'insert into store_identity (id) select ? where not exists (select 1 from store_identity)';
     await sql.run(adding, newId);
     const [identity] = await sql.all('select id from store_identity');
-    return String(identity?.id);
+    const found = String(identity?.id);
+    const id = found.replace(copiedMark, '');
+    if (found !== id && ifCopied === 'refuse')
+      throw new Error(
+        'the store was copied to another, by "fairlead admin migrate-store", on which gateways go on; --adopt-store true takes this one up again',
+      );
+    if (ifCopied === 'adopt') await sql.run('update store_identity set id = ?', id);
+    return id;
   });
 }
 

@@ -51,6 +51,23 @@ test('a SQLite store is copied to PostgreSQL, where a gateway goes on with it', 
   await gateway.volumes.delete(any, 'any.one');
 });
 
+test(
+  'a gateway on a file that was copied is refused, unless it is told to take that up again',
+  { skip },
+  async t => {
+    const { path, urlFile } = await prepare(t);
+    await migrateStore(path, urlFile);
+    const engine = openSqlite(path);
+    t.after(() => engine.close());
+    await assert.rejects(
+      migrate(engine),
+      /was copied to another, .*--adopt-store true takes this one up again$/,
+    );
+    const id = await migrate(engine, { ifCopied: 'adopt' });
+    assert.equal(await migrate(engine), id);
+  },
+);
+
 test('a copy can be made again, until a gateway has worked on it', { skip }, async t => {
   const { path, backend, urlFile } = await prepare(t);
   const first = await migrateStore(path, urlFile);
