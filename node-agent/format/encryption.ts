@@ -61,7 +61,7 @@ async function openEncrypted(volume: DeviceVolume, connected: Connected, secrets
     await growMapping(attachment, host);
     return { device: await describeMapping(volume, device), isNew: false };
   }
-  if (known) await closeMapping(attachment, host);
+  await closeMapping(attachment, host);
   const passphrases = readPassphrases(secrets);
   await requireModule(host, 'dm_crypt');
   const isNew = isMarked || !(await isEncrypted(volume, connected));

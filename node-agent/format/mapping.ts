@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Attachment } from '../../src/api/attachment.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
-import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
+import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/commands.ts';
 import type { Host } from '../host.ts';
 import { readLine } from '../host/sysfs.ts';
 
@@ -21,7 +21,7 @@ export function mappedNameOf({ attachmentId }: Pick<Attachment, 'attachmentId'>)
   return `${prefix}${hash('sha256', attachmentId).slice(0, 32)}`;
 }
 
-/** The mapping of an attachment, if only half made; undefined when there is none. Another's of that name is none. */
+/** The mapping of an attachment; undefined when there is none. Another's of that name is none. */
 export async function findMapping(attachment: Attachment, host: Host): Promise<Mapping | undefined> {
   for (const name of await host.list('/sys/block')) {
     const below = name.startsWith('dm-') && (await readBelow(`/sys/block/${name}`, attachment, host));
@@ -53,9 +53,17 @@ export async function growMapping(attachment: Attachment, host: Host): Promise<v
  * half made it does not know.
  */
 export async function closeMapping(attachment: Attachment, host: Host): Promise<void> {
-  if (!(await findMapping(attachment, host))) return;
-  const line = { command: 'dmsetup', args: ['remove', '--retry', '--', mappedNameOf(attachment)] };
+  const name = mappedNameOf(attachment);
+  if (!(await findMapping(attachment, host)) && !(await isHalfMade(name, host))) return;
+  const line = { command: 'dmsetup', args: ['remove', '--retry', '--', name] };
   const result = await runToEnd(host, line);
   if (result.status !== 0 && (await findMapping(attachment, host)))
     throw unavailableProblem(describeFailure(line, result));
+}
+
+/** True for one that sysfs does not show, as it does none without a table since Linux 5.16. */
+async function isHalfMade(name: string, host: Host): Promise<boolean> {
+  const args = ['info', '--columns', '--noheadings', '--options', 'uuid', '--', name];
+  const result = await runIfInstalled(host, { command: 'dmsetup', args });
+  return result?.status === 0 && result.stdout.startsWith(kind);
 }

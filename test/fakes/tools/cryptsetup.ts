@@ -67,10 +67,11 @@ function resize(state: FakeState, name: string): number {
   return 0;
 }
 
-/** dmsetup, as far as it removes. */
-export function runDmsetup(state: FakeState, args: readonly string[]): number {
+/** dmsetup, as far as it tells of a device and removes it. */
+export function runDmsetup(state: FakeState, args: readonly string[]): Outcome {
   const [index, mapping] = [...state.mappings].find(([, { name }]) => name === args.at(-1)) ?? [];
   if (index === undefined || mapping === undefined) return 1;
+  if (args[0] === 'info') return { stdout: `${uuidOf(mapping.name)}\n` };
   if (state.mounts.some(({ source }) => source === `/dev/dm-${index}`)) return 1;
   state.mappings.delete(index);
   const isBelow = (path: string): boolean => rootsOf(index).some(root => isAtOrBelow(path, root));
@@ -101,7 +102,7 @@ function show(state: FakeState, index: number): void {
   inside.sizeBytes = sizeBytes;
   const facts = {
     'dm/name': name,
-    'dm/uuid': `CRYPT-LUKS2-0-${name}`,
+    'dm/uuid': uuidOf(name),
     dev: `254:${index}`,
     diskseq: String(diskseq),
     ro: isReadonly ? '1' : '0',
@@ -112,6 +113,10 @@ function show(state: FakeState, index: number): void {
     addDirectory(state, `${root}/slaves/loop${loop}`);
     for (const [path, text] of Object.entries(facts)) state.texts.set(`${root}/${path}`, `${text}\n`);
   }
+}
+
+function uuidOf(name: string): string {
+  return `CRYPT-LUKS2-0-${name}`;
 }
 
 function rootsOf(index: number): readonly string[] {
