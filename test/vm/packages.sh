@@ -17,4 +17,5 @@ finish() {
 # The kernel is whichever the mirror has.
 unpack vm qemu-system-x86 busybox-static kmod linux-image-amd64 \
   iproute2 nfs-kernel-server nfs-common \
-  nbd-server nbd-client open-iscsi nvme-cli multipath-tools secilc
+  nbd-server nbd-client open-iscsi nvme-cli multipath-tools secilc \
+  cryptsetup-bin dmsetup

@@ -1,32 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { test, type TestContext } from 'node:test';
-import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
 import { device } from '../../../node-agent/connectors/device.ts';
 import { host, MiB, startGuestNode, untilSeen } from './agent.ts';
-import { config } from '../targets/configfs.ts';
-import { makeGroup, openStores, resizeStore, type Group, type Store } from '../targets/scsi-target.ts';
-
-/** A SCSI bus of this machine's own, on which disks are plugged in and out as a cloud does. */
-function openBus(t: TestContext): Group {
-  const address = `naa.${String(process.hrtime.bigint()).padStart(16, '5').slice(-16)}`;
-  const home = `${config}/target/loopback/${address}/tpgt_1`;
-  const group = makeGroup(t, home);
-  writeFileSync(`${home}/nexus`, address);
-  return group;
-}
+import { attachmentTo, openBus, openStores, resizeStore } from '../targets/scsi-target.ts';
 
 /** The SCSI disks that say what they are. */
 function disks(): readonly string[] {
   return readdirSync('/sys/block').filter(
     name => name.startsWith('sd') && existsSync(`/sys/block/${name}/device/vpd_pg80`),
   );
-}
-
-function attachmentTo({ serial }: Pick<Store, 'serial'>): AttachmentOf<'device'> {
-  const common = { sizeBytes: 64 * MiB, readonly: false, mayFormat: true };
-  return { protocol: 'device', serial, attachmentId: `attachment-${serial}`, ...common };
 }
 
 test('a disk that is plugged in is found by its serial, written, grown, and taken away', async t => {

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { config, loadTarget } from './configfs.ts';
 import { undoLast } from './undo.ts';
 
@@ -100,6 +101,21 @@ export function makeGroup(t: TestContext, home: string) {
     },
     dropUnit,
   };
+}
+
+/** A SCSI bus of this machine's own, on which disks are plugged in and out as a cloud does. */
+export function openBus(t: TestContext): Group {
+  const address = `naa.${String(process.hrtime.bigint()).padStart(16, '5').slice(-16)}`;
+  const home = `${scsi}/loopback/${address}/tpgt_1`;
+  const group = makeGroup(t, home);
+  writeFileSync(`${home}/nexus`, address);
+  return group;
+}
+
+/** How a store on such a bus is reached. */
+export function attachmentTo({ serial }: Pick<Store, 'serial'>): AttachmentOf<'device'> {
+  const common = { sizeBytes: 64 * 2 ** 20, readonly: false, mayFormat: true };
+  return { protocol: 'device', serial, attachmentId: `attachment-${serial}`, ...common };
 }
 
 /** An iSCSI target over two portals. */
