@@ -13,7 +13,11 @@ import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux
  * have an anonymous one, so their name decides; a device that was removed has no number, and its name is returned.
  */
 export async function deviceNumberOf(mount: Mount, host: Host): Promise<string | undefined> {
-  if (isDeviceNode(mount)) return numberOf(mount.root.slice(1), host);
+  if (isDeviceNode(mount)) {
+    const name = mount.root.slice(1);
+    // The kernel removes a device's node with it, and another device may have its name by now.
+    return name.endsWith(removed) ? name.slice(0, -removed.length) : numberOf(name, host);
+  }
   if (!mount.device.startsWith('0:')) return mount.device;
   if (mount.source.startsWith('/dev/')) return numberOf(mount.source.slice('/dev/'.length), host);
   return undefined;
@@ -33,8 +37,11 @@ async function mappedName(name: string, host: Host): Promise<string> {
 
 /** True for a device node that is bound to a file, as a block volume is published. */
 function isDeviceNode({ type, root }: Mount): boolean {
-  return type === 'devtmpfs' && /^\/[^/]+$/.test(root);
+  return type === 'devtmpfs' && /^\/[^/]+(\/\/deleted)?$/.test(root);
 }
+
+/** How mountinfo ends the name of a file that was removed. */
+const removed = '//deleted';
 
 /** What is to be mounted where, and what must be seen there then. */
 export type Mounting = {

@@ -88,3 +88,11 @@ test('a filesystem on an anonymous device has the number of the device that it i
   ] as const)
     assert.equal(await deviceNumberOf(mountAt('/x', '0:60', source), host), number);
 });
+
+test('a device node that was removed with its device shows no device, though another has its name by now', async () => {
+  const host = createSysfsHost();
+  host.put('/sys/class/block/nvme0n1/dev', '259:1');
+  const node = { ...mountAt('/x', '0:5', 'none'), type: 'devtmpfs' };
+  assert.equal(await deviceNumberOf({ ...node, root: '/nvme0n1' }, host), '259:1');
+  assert.equal(await deviceNumberOf({ ...node, root: '/nvme0n1//deleted' }, host), 'nvme0n1');
+});
