@@ -70,7 +70,7 @@ function createWriters(directory: string) {
     /** Writes numbered records of 4 KiB to a raw volume without pause, around the cache. */
     async writeRaw(name: string) {
       const line =
-        'while :; do seq -f %4095.0f 1 16384 | dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7; done';
+        'while :; do seq -f %4095.0f 1 8192 | dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7; done';
       raw.set(
         name,
         once(spawn('sh', ['-c', line, `${directory}/pods/${name}`], { stdio: 'ignore' }), 'exit'),

