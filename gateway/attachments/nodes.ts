@@ -4,11 +4,14 @@ import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
 import { type AttachmentRecord, listVolumesOnNode, nodeName } from '../tables/attachments.ts';
-import { nodeTable } from '../tables/nodes.ts';
+import { countNodes, nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { listPoolsUsed, type VolumeRecord } from '../tables/volumes.ts';
 import type { Deed } from '../tenancy/audit-log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+
+/** Most nodes of one cluster: twice as many as Kubernetes has, since those that are gone stay until they are deleted. */
+const mostNodes = 10_000;
 
 /** Makes the nodes that each cluster reports. */
 export function createNodes({
@@ -18,12 +21,13 @@ export function createNodes({
   turns,
 }: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'turns'>) {
   return {
-    /** Records what the cluster reports of the node, instead of what it reported before. */
+    /** Records what the cluster reports of the node, instead of what it reported before; RESOURCE_EXHAUSTED beyond `mostNodes`. */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
       const node = { cluster, nodeId, spec };
       const created = await operations.change(deed('report', cluster, nodeId), async sql => {
         await lockNode(sql, node);
         const known = await nodeTable.find(sql, node);
+        if (!known) await requireRoom(sql, cluster);
         await nodeTable.replace(sql, node);
         return { result: known === undefined, isChanged: true };
       });
@@ -63,6 +67,14 @@ export function createNodes({
       });
     },
   };
+}
+
+async function requireRoom(sql: Reader, cluster: string): Promise<void> {
+  if ((await countNodes(sql, cluster)) < mostNodes) return;
+  throw new Problem(
+    'RESOURCE_EXHAUSTED',
+    `cluster "${cluster}" has reported ${mostNodes} nodes, and no more are recorded: delete those that are gone`,
+  );
 }
 
 function deed(operation: string, cluster: string, nodeId: string): Deed {

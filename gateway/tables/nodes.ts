@@ -9,6 +9,12 @@ type NodeRecord = RecordOf<typeof columns>;
 /** The nodes of all clusters, and what each cluster said of them. */
 export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns });
 
+/** How many nodes the cluster has reported. */
+export async function countNodes(sql: Reader, cluster: string): Promise<number> {
+  const [row] = await sql.all('select count(*) as number from nodes where cluster = ?', cluster);
+  return Number(row?.['number'] ?? 0);
+}
+
 /** How many volumes are attached, being attached or being detached at nodes that follow one another, by `cluster/nodeId`. */
 export async function countVolumesOnNodes(
   sql: Reader,

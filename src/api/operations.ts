@@ -279,6 +279,7 @@ export const operations = {
     doc: 'Records a node that volumes may be attached to.',
     body: nodeSpecSchema,
     answers: { 200: nodeSchema, 201: nodeSchema },
+    problems: ['RESOURCE_EXHAUSTED'],
   },
   getNode: {
     route: 'GET /v1/nodes/{nodeId}',

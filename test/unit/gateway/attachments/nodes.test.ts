@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { clusters, mounted } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
@@ -121,4 +122,17 @@ test('a storage that the cluster has volumes in forgets a node, though its pool 
   backend.forgetNode = async ({ nodeId }) => void told.push(nodeId);
   await nodes.delete({ ...cluster, pools: [] }, 'n1');
   assert.deepEqual(told, ['n1']);
+});
+
+test('a cluster has so many nodes at most, and another is not counted with it', async t => {
+  const { nodes, engine } = await open(t);
+  await engine.transaction(async sql => {
+    for (let index = 1; index < 10_000; index++)
+      await nodeTable.add(sql, { cluster: cluster.name, nodeId: `old-${index}`, spec: {} });
+  });
+  await assert.rejects(nodes.put(cluster, 'n2', {}), isProblem('RESOURCE_EXHAUSTED'));
+  await nodes.put(cluster, 'n1', { maxVolumes: 4 });
+  await nodes.put(clusters.b, 'n2', {});
+  await nodes.delete(cluster, 'old-1');
+  await nodes.put(cluster, 'n2', {});
 });
