@@ -9,6 +9,7 @@ import { describe, type Bench, type Figure } from './figure.ts';
 import { fairnessBench } from './fairness/fairness.ts';
 import { getBench } from './get/get.ts';
 import { hopBench } from './hop/hop.ts';
+import { inFlightBench } from './in-flight/in-flight.ts';
 import { memoryBench } from './memory.ts';
 import { postgresBench } from './stores/postgres.ts';
 import { scaleBench } from './scale.ts';
@@ -22,6 +23,7 @@ const benches: readonly Bench[] = [
   getBench,
   postgresBench,
   memoryBench,
+  inFlightBench,
   fairnessBench,
   hopBench,
   cloneBench,

@@ -6,7 +6,7 @@ import { Pool } from 'undici';
 import { cli } from '../../harness/dev.ts';
 import { createSigner, volumeSpec } from '../../harness/gateway-harness.ts';
 import { median, type Bench, type Figure } from '../figure.ts';
-import { readCpuMs, startFloor } from '../processes.ts';
+import { gatewayFlags, readCpuMs, startFloor } from '../processes.ts';
 import { inDirectory } from '../setting.ts';
 import { forEach } from '../volume.ts';
 
@@ -15,8 +15,6 @@ const perTurn = 1_000;
 const turns = 12;
 const concurrencies = [1, 8] as const;
 const path = '/v1/volumes/a.one';
-/** As src/fairlead.mjs sets them for the gateway. */
-const gatewayFlags = '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-parallel-scavenge';
 
 /** What reading one volume takes of a processor. */
 export const getBench: Bench = {
