@@ -48,7 +48,7 @@ export interface Operation<Intent, Effect, Result> {
    * What makes the storage again as it is recorded, under claims of its own, when a claim was lost, so that others may have
    * ended what was begun before `act` did its part. Absent: `undo`.
    */
-  settle?(intent: Intent): Operation<unknown, unknown, void>;
+  settle?(intent: Intent): Operation<unknown, unknown, void> | Promise<Operation<unknown, unknown, void>>;
 }
 
 /** Either what is to be done, now recorded, or the result because nothing is to be done. */
@@ -164,7 +164,8 @@ export function createOperations(options: OperationsOptions) {
     // What is begun is ended, whoever is gone, and in the same turn.
     const part: Asking = { unwanted: () => undefined, held: slot };
     const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent), part);
-    const settle = (): Promise<void> => (asked.settle ? perform(asked.settle(intent), part) : undo());
+    const settle = async (): Promise<void> =>
+      asked.settle ? perform(await asked.settle(intent), part) : undo();
     const fail = async (problem: Problem): Promise<never> => {
       const record = async (sql: Sql): Promise<void> => {
         await asked.fail(sql, { intent, problem });

@@ -7,8 +7,8 @@ import type { Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { measureSpaces, requireSpace } from '../pools/space.ts';
-import type { Sql } from '../store.ts';
-import { findVolume, type Pending, type VolumeRecord } from '../tables/volumes.ts';
+import type { Reader, Sql } from '../store.ts';
+import { findAtStorage, findVolume, type Pending, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { requireOwner } from '../tenancy/access.ts';
 import { requireQuota } from '../tenancy/quotas.ts';
@@ -63,7 +63,7 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
         const reservedBytes = pending.expansion ? volume.reservedBytes : volume.sizeBytes;
         await changeVolume(sql, volume, { pending, reservedBytes });
       },
-      ...(kind === 'modification' && { settle: ({ volume }) => settle(volume) }),
+      ...(kind === 'modification' && { settle: ({ volume }) => settle(engine.reader, volume) }),
     });
     return showVolume(engine.reader, changed);
   }
@@ -144,20 +144,24 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
   };
 }
 
-/** What was applied too late may be in place of newer parameters: a sweep applies those that are recorded again. */
-function settle({ id, nonce }: VolumeRecord): Operation<never, void, void> {
+/** What was applied too late may be in place of newer parameters, whose volume it is by now: a sweep applies those that are recorded again. */
+async function settle(
+  reader: Reader,
+  { id, nonce, storageId = id }: VolumeRecord,
+): Promise<Operation<never, void, void>> {
+  const { id: now = id } = (await findAtStorage(reader, storageId)) ?? {};
   return {
     operation: 'settle',
     subject: undefined,
-    claims: [{ kind: 'volume', id }],
+    claims: [{ kind: 'volume', id: now }],
     async intend(sql) {
-      const volume = await findVolume(sql, id);
-      if (volume?.nonce === nonce && volume.state === 'ready') {
-        const { mutableParameters, pending } = volume;
-        const isLeft = pending.modification !== undefined || Object.keys(mutableParameters).length === 0;
-        if (!isLeft)
-          await changeVolume(sql, volume, { pending: { ...pending, modification: mutableParameters } });
-      }
+      const volume = await findAtStorage(sql, storageId);
+      if (volume?.nonce !== nonce || volume.state !== 'ready') return { result: undefined };
+      if (volume.id !== now) throw new Problem('ABORTED', `volume "${now}" is "${volume.id}" now`);
+      const { mutableParameters, pending } = volume;
+      const isLeft = pending.modification !== undefined || Object.keys(mutableParameters).length === 0;
+      if (!isLeft)
+        await changeVolume(sql, volume, { pending: { ...pending, modification: mutableParameters } });
       return { result: undefined };
     },
     act: async () => {},

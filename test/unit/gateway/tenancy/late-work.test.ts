@@ -114,3 +114,18 @@ test('it shuts nobody out to whom the volume was given back meanwhile', async t 
   await resume();
   assert.deepEqual([...nodes], ['a/n1']);
 });
+
+test('a modification that goes on once the volume was handed over is followed by the one that is recorded', async t => {
+  const { stopping, other, stop } = await openPair(t);
+  await create(other);
+  const resume = await stop('modify', () => stopping.changes.modify(a, 'a.one', { tier: 'fast' }));
+  await other.recovery.sweep();
+  await other.changes.modify(a, 'a.one', { tier: 'standard' });
+  await handOver(other);
+  await resume();
+  const before = other.backend.calls.length;
+  await other.recovery.sweep();
+  assert.deepEqual(other.backend.calls.slice(before), ['modify a.one']);
+  const { mutableParameters, pending } = await other.volumes.get(b, 'b.one');
+  assert.deepEqual([mutableParameters, pending], [{ tier: 'standard' }, undefined]);
+});
