@@ -4,7 +4,6 @@ import type { Device, Secrets } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { describeFailure, requireModule, runToEnd } from '../host/commands.ts';
 import { readDisk } from '../host/disk.ts';
-import { inPhase } from '../host/phases.ts';
 import { readDiskseq, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import { markOf, probe, requireFormattable, writeFormat, type Opened } from './format.ts';
 import { closeMapping, findMapping, growMapping, mappedNameOf } from './mapping.ts';
@@ -35,21 +34,14 @@ const minimumBytes = 32 * 1024 * 1024;
 const wrongKey = 2;
 
 /**
- * Opens an encrypted volume's device, which is encrypted first where it is proved blank; the device of any other volume is used as
- * it is. FAILED_PRECONDITION for a device with anything else on it, UNAUTHENTICATED for a wrong passphrase, and then nothing is
- * changed. What is open needs no secrets.
+ * Opens an encrypted volume's device, which is encrypted first where it is proved blank. FAILED_PRECONDITION for a device with
+ * anything else on it, UNAUTHENTICATED for a wrong passphrase, and then nothing is changed. What is open needs no secrets.
  */
-export async function openDevice(
+export async function openEncrypted(
   volume: DeviceVolume,
   connected: Connected,
   secrets: Secrets,
 ): Promise<Opened> {
-  const { agent, record } = volume;
-  if (record.attachment.encryption === undefined) return { ...connected, isNew: false };
-  return inPhase(agent, 'unlock', () => openEncrypted(volume, connected, secrets));
-}
-
-async function openEncrypted(volume: DeviceVolume, connected: Connected, secrets: Secrets): Promise<Opened> {
   const { agent, record } = volume;
   const { device } = connected;
   const { host } = agent;

@@ -2,7 +2,6 @@ import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../../connector.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
-import { openDevice } from '../../format/encryption.ts';
 import { ensureFilesystem, probe, type Opened, type Probed } from '../../format/format.ts';
 import {
   fitMounted,
@@ -27,6 +26,7 @@ import {
 } from '../device.ts';
 import { requireFilesystemUsable, requireFlags } from '../request-checks.ts';
 import { mountedMembers } from './mounted.ts';
+import { openDevice } from './opened.ts';
 
 /** A filesystem on a device: proved blank before it is made, checked and grown before and after it is mounted. */
 export function createFilesystem(volume: DeviceVolume): Carrier {

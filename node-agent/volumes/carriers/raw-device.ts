@@ -1,6 +1,5 @@
 import { invalidProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
-import { openDevice } from '../../format/encryption.ts';
 import { deviceNumberOf } from '../../host/mount.ts';
 import type { Device } from '../../connector.ts';
 import { inaccessible, type At, type Carrier, type Source } from '../carrier.ts';
@@ -14,6 +13,7 @@ import {
   type DeviceVolume,
 } from '../device.ts';
 import { requireNoFormatOptions } from '../request-checks.ts';
+import { openDevice } from './opened.ts';
 
 /** A device that a pod uses as it is: it is connected when staged, and its node is bound when published. */
 export function createRawDevice(volume: DeviceVolume): Carrier {
