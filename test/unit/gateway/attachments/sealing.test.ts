@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { compactDecrypt, createLocalJWKSet, exportJWK, flattenedVerify, generateKeyPair } from 'jose';
@@ -6,9 +7,11 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { signedText, toPublishContext, type Reach } from '../../../../src/api/attachment.ts';
+import { makeKey } from '../../../../src/api/http/jwt.ts';
 import { toNodeId } from '../../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../../src/api/node.ts';
 import { Problem } from '../../../../src/api/problem.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
   makeGateway,
@@ -45,7 +48,8 @@ async function open(t: TestContext, nodeIds: readonly string[], given: Partial<R
     ...inner,
     attach: async (volume, access) => ({ ...(await inner.attach(volume, access)), ...given }) as Reach,
   };
-  const identity = createIdentity('hq', join(temporaryDirectory(t), 'keys.json'));
+  const keyFile = join(temporaryDirectory(t), 'keys.json');
+  const identity = createIdentity('hq', keyFile);
   const backend = createFaultyBackend(giving);
   const gateway = await makeGateway(t, { backend, signDetached: identity.signDetached });
   await gateway.volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
@@ -55,6 +59,7 @@ async function open(t: TestContext, nodeIds: readonly string[], given: Partial<R
   return {
     ...gateway,
     identity,
+    keyFile,
     attach: async (nodeId: string) =>
       (await attachments.attach({ cluster, volumeId, nodeId }, spec)).attachment,
     detach: (nodeId?: string) => attachments.detach({ cluster, volumeId, nodeId }),
@@ -98,6 +103,27 @@ test('an attachment is signed for its volume and its node, over all that a publi
   assert.equal(typeof header?.['volume'], 'string');
   const changed = { ...resource.attachment, attachmentId: 'another' } as typeof resource.attachment;
   await assert.rejects(verify({ ...resource, attachment: changed }, await identity.keySet()));
+});
+
+test('a new key at the head of the key file signs what was attached before, and what is sealed stays', async t => {
+  const node = await makeNode('n1');
+  const { attach, get, keyFile, identity } = await open(t, [node.nodeId]);
+  const before = await attach(node.nodeId);
+  const { keys } = JSON.parse(readFileSync(keyFile, 'utf8')) as { readonly keys: readonly object[] };
+  writeFileSync(keyFile, JSON.stringify({ keys: [await makeKey('next'), ...keys] }));
+  // What was read of the file is used for a moment.
+  const next = await poll(
+    async () => {
+      const now = await get(node.nodeId);
+      return now.attachment?.signature === before.attachment?.signature ? undefined : now;
+    },
+    { everyMs: 50, timeoutMs: 60_000 },
+  );
+  assert.ok(next);
+  assert.equal((await verify(next, await identity.keySet()))?.['kid'], 'next');
+  const { signature: _, ...unsigned } = before.attachment ?? {};
+  assert.partialDeepStrictEqual(next.attachment, unsigned);
+  await verify(before, await identity.keySet());
 });
 
 test('what another gateway sealed to the node passes as it is', async t => {
