@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { maxIdBytes, vendorIdPattern } from '../../src/api/ids.ts';
 import { nodeId } from '../../src/api/node.ts';
 import { vendorOperations, type NamedOperation } from '../../src/api/operations.ts';
-import { Problem } from '../../src/api/problem.ts';
+import { callerGone, Problem } from '../../src/api/problem.ts';
 import { longestTimerMs } from '../../src/lib/concurrency.ts';
 import { newTraceparent } from '../../src/lib/tracing/trace.ts';
 import { parseShort } from '../http/body.ts';
@@ -84,8 +84,15 @@ async function readRequest(
   return {
     ...readBy(idsSchema, c.req.param(), 'path'),
     ...(query && readBy(query, readQuery(c), 'query')),
-    ...(body && { body: readBy(body, parseShort(await readText(c)), 'body') as object }),
+    ...(body && { body: readBy(body, parseShort(await readBody(c)), 'body') as object }),
   };
+}
+
+/** What cannot be read to its end has no caller any more, which is no news for the log. */
+async function readBody(c: Context<Env>): Promise<string> {
+  return readText(c).catch((error: unknown) => {
+    throw error instanceof Problem ? error : callerGone;
+  });
 }
 
 /** Changes of one resource are told apart by all that is asked; what may not answer 202 is waited for to its end. */
