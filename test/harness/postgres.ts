@@ -26,7 +26,12 @@ export const noPostgres: string | false =
       : 'setpriv is not installed';
 
 /** What a server is started with; it forgets nothing that it acknowledged when `isDurable`, also when the machine fails. */
-export type PostgresOptions = { readonly isDurable?: boolean; readonly collation?: string };
+export type PostgresOptions = {
+  readonly isDurable?: boolean;
+  readonly collation?: string;
+  /** Where its programs are, with a slash; absent: Debian's. */
+  readonly programs?: string | undefined;
+};
 
 /** A PostgreSQL server of its own, on a socket in its own directory. */
 export type PostgresServer = {
@@ -46,14 +51,15 @@ export type PostgresServer = {
 export async function startPostgres({
   isDurable = false,
   collation = 'C',
+  programs = postgresPrograms,
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  assert.ok(postgresPrograms !== undefined, String(noPostgres));
+  assert.ok(programs !== undefined, String(noPostgres));
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-pg-'));
   chmodSync(directory, 0o755);
   if (asRoot) chownSync(directory, nobody, nobody);
   const data = join(directory, 'data');
   const initdb = [
-    `${postgresPrograms}initdb`,
+    `${programs}initdb`,
     '--pgdata',
     data,
     '--username',
@@ -89,7 +95,7 @@ export async function startPostgres({
       ...fast,
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const [setpriv = '', ...argv] = unprivileged([`${postgresPrograms}postgres`, '-D', data, ...flags]);
+    const [setpriv = '', ...argv] = unprivileged([`${programs}postgres`, '-D', data, ...flags]);
     const log: string[] = [];
     child = spawn(setpriv, argv, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
     child.stderr?.on('data', chunk => log.push(String(chunk)));
@@ -132,8 +138,8 @@ export function sharePostgres(options?: PostgresOptions): () => Promise<Postgres
   return () => (server ??= startPostgres(options));
 }
 
-/** As nobody, where this is root; it ends with this process, however that ends. */
-function unprivileged(command: readonly string[]): readonly string[] {
+/** The command as nobody, where this is root; it ends with this process, however that ends. */
+export function unprivileged(command: readonly string[]): readonly string[] {
   const user = asRoot ? [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [];
   return ['setpriv', ...user, '--pdeathsig=SIGQUIT', '--', ...command];
 }

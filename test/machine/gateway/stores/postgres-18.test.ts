@@ -1,0 +1,7 @@
+import { sharePostgres } from '../../../harness/postgres.ts';
+import { fetchPostgres18 } from '../../../harness/stores/postgres-18.ts';
+import { testPostgres } from '../../../suites/postgres.ts';
+
+/** The engine is tried on Debian's release, and on the newest. */
+const { programs, skip } = fetchPostgres18();
+testPostgres(sharePostgres({ programs }), skip);

@@ -1,0 +1,29 @@
+import { openPostgres } from '../../gateway/stores/postgres.ts';
+import type { PostgresServer } from '../harness/postgres.ts';
+import { testMigrations } from './migrations.ts';
+import { testStore, type MakeDatabase } from './store.ts';
+
+/** What the store on PostgreSQL must do, whichever release the server is of; `skip` says why it cannot be tested here. */
+export function testPostgres(server: () => Promise<PostgresServer>, skip: string | false): void {
+  const make: MakeDatabase = async t => {
+    const urlFile = await (await server()).createDatabase();
+    return {
+      async open() {
+        const engine = await openPostgres(urlFile);
+        t.after(() => engine.close());
+        return engine;
+      },
+    };
+  };
+
+  testStore(make, { skip });
+
+  testMigrations(make, {
+    skip,
+    catalog: [
+      `select table_name, column_name, data_type, is_nullable from information_schema.columns
+        where table_schema = 'public'`,
+      "select indexdef from pg_indexes where schemaname = 'public'",
+    ],
+  });
+}
