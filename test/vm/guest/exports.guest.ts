@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,11 @@ writeFileSync('/etc/nvme/hostnqn', 'nqn.2014-08.org.nvmexpress:uuid:11111111-222
 writeFileSync('/etc/nvme/hostid', '11111111-2222-3333-4444-555555555555\n');
 
 let daemons: Daemons | undefined;
-before(async () => (daemons = await startDaemons()));
+before(async () => {
+  // Nothing loads it by itself where no udev runs.
+  execFileSync('modprobe', ['sd_mod']);
+  daemons = await startDaemons();
+});
 after(() => daemons?.stop());
 
 const block = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
