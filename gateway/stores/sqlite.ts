@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
@@ -60,8 +61,10 @@ export function openSqlite(path: string): Engine {
     },
     transaction: work =>
       new Promise((resolve, reject) => {
+        // Whoever began the commit, the work is part of the request that asks for it here.
+        const own = AsyncLocalStorage.bind(() => work(sql));
         const run = async (isAlone: boolean): Promise<() => void> => {
-          const outcome = await runOne(writer, () => work(sql), isAlone);
+          const outcome = await runOne(writer, own, isAlone);
           return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
         };
         queue.push({ run, reject });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { copyFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -16,6 +17,16 @@ testStore(async t => {
       return engine;
     },
   };
+});
+
+test('a transaction is part of what asked for it, whoever began the commit that it shares', async t => {
+  const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
+  t.after(() => engine.close());
+  const asker = new AsyncLocalStorage<string>();
+  const seen = ['a', 'b', 'c'].map(name =>
+    asker.run(name, () => engine.transaction(async () => asker.getStore())),
+  );
+  assert.deepEqual(await Promise.all(seen), ['a', 'b', 'c']);
 });
 
 test('a full disk is UNAVAILABLE, leaves no half rows, and the store goes on once there is space', async t => {
