@@ -59,7 +59,12 @@ export const commands: Commands = {
         doc: 'copies a SQLite store to PostgreSQL, and compares counts and hashes',
         load: async () => (await import('../../gateway/admin/migrate-store.ts')).migrateStoreCommand,
       };
-      return { commands: { ...(await import('./admin.ts')).adminCommands, 'migrate-store': migrateStore } };
+      const backupStore = {
+        doc: 'copies a SQLite store to a file, also while its gateway runs',
+        load: async () => (await import('../../gateway/admin/backup-store.ts')).backupStoreCommand,
+      };
+      const offline = { 'backup-store': backupStore, 'migrate-store': migrateStore };
+      return { commands: { ...(await import('./admin.ts')).adminCommands, ...offline } };
     },
   },
   config: {

@@ -10,7 +10,7 @@ import type { SettingsOf } from '../lib/settings.ts';
 /** All settings of `fairlead enroll`. */
 export const enrollSettings = {
   cluster: {
-    doc: "the cluster's name, which may stand without its flag",
+    doc: "the cluster's name, which may stand without its flag; or operators: a key for those who run the gateway",
     parse: controllerSettings.cluster.parse,
   },
   gateway: {
@@ -60,11 +60,26 @@ export const enrollCommand = {
 /** Writes files, none of which may be there, and prints the entry for gateway.yaml. */
 async function enroll(config: Enrolling): Promise<void> {
   const { cluster, dir, pools } = config;
-  const { files, entry } = await (config['service-account'] === 'true' ? byAccount : byKey)(config);
+  const isOperators = cluster === 'operators';
+  const by = isOperators ? asOperators : config['service-account'] === 'true' ? byAccount : byKey;
+  const { files, entry } = await by(config);
   await makeDirectories(dir);
   for (const [name, content] of Object.entries(files)) await writeNew(join(dir, name), content);
-  const whole = { ...entry, ...(pools && { pools }) };
-  process.stdout.write(`clusters:\n  ${cluster}: ${JSON.stringify(whole)}\n`);
+  const whole = JSON.stringify({ ...entry, ...(pools && { pools }) });
+  process.stdout.write(isOperators ? `operators: ${whole}\n` : `clusters:\n  ${cluster}: ${whole}\n`);
+}
+
+/** The private key is for `--key-file` of the commands that operators give. */
+async function asOperators({ pools }: Enrolling): Promise<Enrolled> {
+  if (pools) throw new Error('operators are for all pools: leave --pools out');
+  const key = await makeKey(`operators-${crypto.randomUUID().slice(0, 8)}`);
+  return {
+    files: {
+      'operators.key.json': `${JSON.stringify(key)}\n`,
+      'operators.jwks.json': `${JSON.stringify({ keys: [publicHalf(key)] })}\n`,
+    },
+    entry: { keys: 'operators.jwks.json' },
+  };
 }
 
 /** The files by their names, and what the gateway has for the cluster. */
@@ -131,7 +146,7 @@ async function readGatewayKeys(path: string, gateway = 'https://<gateway>'): Pro
 
 /** A file that is there may be all that is left of a key in use. */
 async function writeNew(path: string, content: string): Promise<void> {
-  const mode = path.endsWith('.secret.yaml') ? 0o600 : 0o644;
+  const mode = /\.(secret\.yaml|key\.json)$/.test(path) ? 0o600 : 0o644;
   await writeFile(path, content, { mode, flag: 'wx', flush: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST')
       throw new Error(`"${path}" is there already: remove it, or choose another --dir`);

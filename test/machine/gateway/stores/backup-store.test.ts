@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { backupStore } from '../../../../gateway/admin/backup-store.ts';
+import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
+import { migrate } from '../../../../gateway/tables/schema.ts';
+import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+
+test('a store is copied while it is written to, to a file of one moment that only its owner reads', async t => {
+  const dir = temporaryDirectory(t);
+  const [path, copy] = [join(dir, 'store.sqlite'), join(dir, 'copy.sqlite')];
+  const engine = openSqlite(path);
+  t.after(() => engine.close());
+  const id = await migrate(engine);
+  await engine.transaction(sql => sql.write('create table pairs (one integer, other integer)'));
+  const done = new AbortController();
+  const writing = (async () => {
+    for (let count = 0; !done.signal.aborted; count++)
+      await engine.transaction(async sql => {
+        await sql.write('insert into pairs values (?, 0)', count);
+        await sql.write('update pairs set other = ?', count);
+      });
+  })();
+  for (let round = 0; round < 5; round++) {
+    await backupStore(path, copy);
+    using copied = new DatabaseSync(copy, { readOnly: true });
+    assert.equal(copied.prepare('select id from store_identity').all()[0]?.['id'], id);
+    const [pairs] = copied
+      .prepare('select count(*) as number, min(other) as least, max(other) as most from pairs')
+      .all();
+    assert.ok(pairs?.['number'] === 0 || Number(pairs?.['most']) === Number(pairs?.['number']) - 1);
+    assert.equal(pairs?.['least'], pairs?.['most']);
+  }
+  done.abort();
+  await writing;
+  assert.equal(statSync(copy).mode & 0o777, 0o600);
+});
+
+test('a copy that fails leaves the one before, and says why', async t => {
+  const dir = temporaryDirectory(t);
+  const [path, copy] = [join(dir, 'store.sqlite'), join(dir, 'copy.sqlite')];
+  writeFileSync(copy, 'before');
+  await assert.rejects(backupStore(path, copy), /there is no store/);
+  using other = new DatabaseSync(path);
+  other.exec('create table something (id)');
+  await assert.rejects(backupStore(path, copy), /no store of a gateway/);
+  assert.equal(statSync(copy).size, 'before'.length);
+  assert.deepEqual(readdirSync(dir).sort(), ['copy.sqlite', 'store.sqlite']);
+});
