@@ -1,3 +1,6 @@
 import { testInMachine } from '../guests.ts';
 
-testInMachine('a box that exports its images, and a node on it', ['test/vm/guest/exports.guest.ts']);
+testInMachine('a box that exports its images, and a node on it', [
+  'test/vm/guest/exports.guest.ts',
+  'test/vm/guest/storage-server.guest.ts',
+]);

@@ -42,7 +42,7 @@ test('a pool of a package is added while the gateway runs, with settings that th
 });
 
 const bad: readonly (readonly [backend: string, source: string | undefined, says: RegExp])[] = [
-  ['@acme/missing', undefined, /"@acme\/missing" is none of dir, .*memory.*: none is installed at \//],
+  ['@acme/missing', undefined, /"@acme\/missing" is none of ceph, dir, .*memory.*: none is installed at \//],
   ['empty', '', /"empty" is none of .*: its export "backend" has no "settings" and "open"$/],
   ['half', 'export const backend = { open() {} };', /its export "backend" has no "settings" and "open"$/],
   ['broken', 'throw new Error("no licence");', /"broken" is none of .*: no licence$/],

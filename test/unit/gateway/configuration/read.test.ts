@@ -85,7 +85,7 @@ extra: 1
     /^4: pools\.fast\.dir: "srv" is not an absolute path$/,
     /^5: pools\.fast\.capacity: "lots" is not a number of bytes/,
     /^6: pools\.fast\.colour: is not known$/,
-    /^7: pools\.old\.backend: "floppy" is none of dir, image, memory.*: none is installed at/,
+    /^7: pools\.old\.backend: "floppy" is none of ceph, dir, image, memory.*: none is installed at/,
     /^8: pools\.Bad_Name: must have lower-case letters/,
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.pools\.slow: there is no pool "slow"$/,

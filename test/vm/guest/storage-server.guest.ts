@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { parse } from 'yaml';
+import { readGuide, toShell } from '../../../docs/guide.ts';
+import { createClient } from '../../../src/api/client.ts';
+import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
+import { createTokenSource } from '../../../src/controller/tokens.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+
+/** What the gateway's unit is started after, or by which it is seen. */
+const kept = /^(sys-kernel-config\.mount|systemd-journald\.service)$/;
+const patience = { everyMs: 500, timeoutMs: 60_000 };
+
+test('the guide makes a storage server out of a machine with systemd', async t => {
+  const dir = temporaryDirectory(t);
+  const inside = await startSystemd(t, dir);
+  /** Runs commands there and returns what they write. */
+  const run = (script: string): string => {
+    const { status, stdout } = spawnSync(
+      'nsenter',
+      [...inside, 'bash', '-c', `exec 2>&1; set -eux\n${script}`],
+      {
+        encoding: 'utf8',
+        env: { ...process.env, PATH: `${dir}/bin:${process.env['PATH']}` },
+      },
+    );
+    assert.equal(status, 0, stdout);
+    return stdout;
+  };
+  symlinkSync(process.cwd(), '/opt/fairlead');
+  writeInstalled(`${dir}/bin`);
+  run(
+    `truncate --size=1G ${dir}/disk; mkfs.xfs -q ${dir}/disk; mkdir -p /srv/fast; mount -o loop ${dir}/disk /srv/fast`,
+  );
+  const steps = readGuide('docs/guides/storage-server.md', { '192.0.2.10': '127.0.0.1' });
+  const output = run(steps.map(toShell).join('\n'));
+  assert.match(output, /^pool fast: ok$/m);
+
+  const { client, call } = await callAsCluster(t);
+  // The last step of the guide is a restart.
+  assert.ok(
+    await poll(() => client.putNode({ nodeId: 'n1', body: {} }, call()).catch(() => undefined), patience),
+  );
+  await client.createVolume({ volumeId: 'east.v', body: volumeSpec }, call());
+  const { attachment } = await client.attachVolume(
+    { volumeId: 'east.v', nodeId: 'n1', body: attachmentSpec },
+    call(),
+  );
+  assert.equal(attachment?.protocol, 'nvme-tcp');
+  const isExported = (): string =>
+    run('systemctl is-active fairlead-gateway; ls /sys/kernel/config/nvmet/subsystems');
+  assert.match(isExported(), new RegExp(String(attachment.subsystem)));
+  run('systemctl kill --signal KILL fairlead-gateway');
+  const isBack = () => client.getVolume({ volumeId: 'east.v' }, call()).catch(() => undefined);
+  assert.ok(await poll(isBack, patience));
+  assert.match(isExported(), new RegExp(String(attachment.subsystem)));
+  await client.detachVolume({ volumeId: 'east.v', nodeId: 'n1' }, call());
+  assert.doesNotMatch(isExported(), /fairlead:/);
+  run('systemctl stop fairlead-gateway');
+});
+
+const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
+const attachmentSpec = { capability, readonly: false } as const;
+const volumeSpec = { name: 'v', requiredBytes: 2 ** 24, capabilities: [capability] };
+
+/** A caller with the key that is in the Secret of the guide's cluster. */
+async function callAsCluster(t: TestContext) {
+  const secret = parse(readFileSync('/etc/fairlead/east.secret.yaml', 'utf8')) as Secret;
+  const keyFile = `${temporaryDirectory(t)}/key.json`;
+  writeFileSync(keyFile, secret.stringData['key.jwk.json']);
+  const token = createTokenSource({ keyFile, issuer: 'east', audience: 'fairlead', lifetimeMs: 60_000 });
+  const tls = readTlsFiles({ ca: '/etc/fairlead/tls.crt' });
+  const client = createClient({ url: 'https://127.0.0.1:7700', token, tls });
+  t.after(() => client.close());
+  return { client, call: () => ({ deadlineMs: Date.now() + 60_000, requestId: 'walk' }) };
+}
+
+type Secret = { readonly stringData: { readonly 'key.jwk.json': string } };
+
+/** A systemd of this machine, in a process namespace of its own, and how that is entered; it ends with the test. */
+async function startSystemd(t: TestContext, dir: string): Promise<readonly string[]> {
+  const log = `${dir}/systemd`;
+  // What boots a whole machine, such as udev, takes an emulated processor a minute.
+  const wanted = '/usr/lib/systemd/system/sysinit.target.wants';
+  for (const unit of readdirSync(wanted).filter(name => !kept.test(name)))
+    symlinkSync('/dev/null', `/etc/systemd/system/${unit}`);
+  const flags = ['--system', '--unit=sysinit.target', '--log-target=console', '--show-status=no'];
+  const manager = spawn(
+    'unshare',
+    ['--pid', '--fork', '--kill-child', '--mount-proc', '/usr/lib/systemd/systemd', ...flags],
+    { env: { ...process.env, container: 'test' }, stdio: ['ignore', openSync(log, 'w'), openSync(log, 'a')] },
+  );
+  t.after(async () => {
+    manager.kill('SIGKILL');
+    await once(manager, 'exit');
+  });
+  const children = `/proc/${manager.pid}/task/${manager.pid}/children`;
+  const isUp = async () => {
+    const inside = ['--target', readFileSync(children, 'utf8').trim(), '--pid', '--mount', '--'];
+    const { status } = spawnSync('nsenter', [...inside, 'systemctl', 'is-active', 'sysinit.target']);
+    return status === 0 ? inside : undefined;
+  };
+  const found = await poll(isUp, patience);
+  assert.ok(found, readFileSync(log, 'utf8'));
+  return found;
+}
+
+/** What `npm ci` installs is there. */
+function writeInstalled(directory: string): void {
+  mkdirSync(directory);
+  writeFileSync(`${directory}/npm`, '#!/bin/sh\ntest "$1" = ci\n');
+  chmodSync(`${directory}/npm`, 0o755);
+}
