@@ -15,7 +15,7 @@ export async function readClients(pool: RbdPool, image: Image) {
   type Status = { readonly watchers?: readonly { readonly address: string }[] };
   const { watchers = [] } = (await pool.askRbd<Status>('status', spec)) ?? {};
   const lockers = (await pool.askRbd<readonly Locker[]>('lock', 'ls', spec)) ?? [];
-  return { addresses: new Set([...watchers, ...lockers].map(({ address }) => address)), lockers };
+  return { watchers, lockers, addresses: new Set([...watchers, ...lockers].map(({ address }) => address)) };
 }
 
 /**

@@ -70,16 +70,20 @@ function sizeText(bytes: number): string {
   return `${Math.ceil(bytes / mebibyte)}M`;
 }
 
-/** What snapshots or clones still need leaves the volumes at once, and goes with the last of them. */
+/**
+ * What snapshots or clones still need leaves the volumes at once, and goes with the last of them. Who has it open is looked at
+ * first: `rbd rm` takes the lock from a client that writes, whose I/O then fails.
+ */
 async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
   const spec = pool.specOf(image);
   const { parent } = (await pool.inspect(image)) ?? {};
+  const inUse = preconditionProblem(`volume "${id}" is still in use by a node`);
+  if ((await readClients(pool, image)).watchers.length > 0) throw inUse;
   const { status } = await pool.rbd(['rm', '--no-progress', spec], {
     fine: [missing, busy, filled],
     timeoutMs: blocksTimeoutMs,
   });
-  const isUsed = status === filled && (await readClients(pool, image)).addresses.size > 0;
-  if (status === busy || isUsed) throw preconditionProblem(`volume "${id}" is still in use by a node`);
+  if (status === busy) throw inUse;
   if (status === filled) await pool.rbd(['rename', spec, pool.specOf(keptOf(image))]);
   if (status !== 0) await reap(pool, keptOf(image));
   const { pool_namespace: namespace = '', image: name = '' } = parent ?? {};
