@@ -98,7 +98,9 @@ function qemuArgs({ image, initrd, log, command, parameters, network }: Boot): r
   return [
     ['-L', pathOf('usr/share/qemu'), '-L', pathOf('usr/share/seabios')],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
-    ['-nic', network.length > 0 ? 'user,model=virtio-net-pci,romfile=' : 'none'],
+    network.length > 0
+      ? ['-netdev', 'user,id=net', '-device', 'virtio-net-pci,netdev=net,romfile=']
+      : ['-nic', 'none'],
     ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '2', '-m', '2G'],
     ['-kernel', image, '-initrd', initrd],
     ['-append', [...always, ...parameters, '--', ...words].join(' ')],
