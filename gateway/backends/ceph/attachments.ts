@@ -3,7 +3,6 @@ import { preconditionProblem, unavailableProblem } from '../../../src/api/proble
 import type { Backend, NodeAccess } from '../../backend.ts';
 import { shutOut } from './clients.ts';
 import { invalid, missing } from './commands.ts';
-import { parentsOf } from './copies.ts';
 import type { Image, ImageInfo, RbdPool } from './pool.ts';
 
 /** How nodes speak with the cluster: by the first version of its messenger, or the second without or with encryption. */
@@ -22,7 +21,7 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
         throw preconditionProblem(`the image of volume "${volume.id}" is missing or smaller than the volume`);
       const { fsid, monitors } = await readMonitors(pool, mode);
       const user = userOf(pool, image, access);
-      const key = await makeUser(pool, user, await capsOf(pool, { image, info, access }));
+      const key = await makeUser(pool, user, capsOf(pool, { image, info, access }));
       const { namespace, name } = image;
       return {
         protocol: 'rbd',
@@ -73,18 +72,16 @@ async function makeUser(pool: RbdPool, user: string, caps: readonly string[]): P
 
 type Wanted = { readonly image: Image; readonly info: ImageInfo; readonly access: NodeAccess };
 
-/** Rights in the objects of one image, and to read those of the images that a clone still stands on. */
-async function capsOf(pool: RbdPool, { image, info, access }: Wanted): Promise<readonly string[]> {
+/** Rights in the objects of one image. */
+function capsOf(pool: RbdPool, { image, info, access }: Wanted): readonly string[] {
   const on = (rights: string, { namespace }: Image, prefix: string): string =>
     `allow ${rights} pool=${pool.name} namespace=${namespace} object_prefix ${prefix}`;
-  const parents = info.parent ? await parentsOf(pool, image) : [];
   const osd = [
     on('rx', image, `rbd_id.${image.name}`),
     // Whoever reads watches it as well.
     on('rwx', image, `rbd_header.${info.id}`),
     on('rwx', image, `rbd_object_map.${info.id}`),
     on(access.readonly ? 'rx' : 'rwx', image, `rbd_data.${info.id}.`),
-    ...parents.flatMap(one => [on('rx', one, `rbd_header.${one.id}`), on('rx', one, `rbd_data.${one.id}.`)]),
   ];
   return ['mon', 'profile rbd', 'osd', osd.join(', ')];
 }

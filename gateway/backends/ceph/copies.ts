@@ -10,18 +10,21 @@ import { findTaken } from './taken.ts';
 export const features = ['--image-feature', 'layering,exclusive-lock,object-map,fast-diff'] as const;
 /** Set on a copy when it is whole. */
 const wholeKey = 'fairlead.whole';
-/** How many images may lie below a clone; the kernel takes 16. */
-const mostParents = 6;
 
-/** A copy that is not marked as whole was interrupted, and no node has had it: it is made anew. */
+/**
+ * A copy gets blocks of its own, so that who may use it needs no right in what it was made from. One that is not marked as whole
+ * was interrupted, and no node has had it: what is a clone still gets its blocks, anything else is made anew.
+ */
 export async function fill(pool: RbdPool, image: Image, source: VolumeSource): Promise<void> {
   const spec = pool.specOf(image);
   const mark = await pool.rbd(['image-meta', 'get', spec, wholeKey], { fine: [missing] });
   if (mark.status === 0) return;
-  await pool.rbd(['rm', '--no-progress', spec], { fine: [missing] });
-  if (source.kind === 'snapshot') await cloneSnapshot(pool, image, source.snapshot);
-  else await cloneVolume(pool, image, source.volume);
-  if (await mustStandAlone(pool, image)) await flatten(pool, image);
+  if (!(await pool.inspect(image))?.parent) {
+    await pool.rbd(['rm', '--no-progress', spec], { fine: [missing] });
+    if (source.kind === 'snapshot') await cloneSnapshot(pool, image, source.snapshot);
+    else await cloneVolume(pool, image, source.volume);
+  }
+  await flatten(pool, image);
   await pool.rbd(['image-meta', 'set', spec, wholeKey, 'true']);
 }
 
@@ -52,24 +55,4 @@ async function clone(pool: RbdPool, snapshot: string, image: Image): Promise<voi
   // Of the two what may be missing rightly is the namespace of the clone.
   await pool.makeNamespace(image.namespace);
   await pool.rbd(args);
-}
-
-/**
- * What stands on another cluster's image, or on too many others, gets blocks of its own: who may read a clone may read what it
- * stands on, and the kernel follows only so far.
- */
-async function mustStandAlone(pool: RbdPool, image: Image): Promise<boolean> {
-  const parents = await parentsOf(pool, image);
-  return parents.length > mostParents || parents.some(({ namespace }) => namespace !== image.namespace);
-}
-
-/** What a clone stands on, the nearest first. */
-export async function parentsOf(pool: RbdPool, image: Image): Promise<readonly (Image & { id: string })[]> {
-  const parents: (Image & { id: string })[] = [];
-  for (let info = await pool.inspect(image); info?.parent;) {
-    const { pool_namespace: namespace = '', image: name } = info.parent;
-    info = await pool.inspect({ namespace, name });
-    if (info) parents.push({ namespace, name, id: info.id });
-  }
-  return parents;
 }
