@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { globSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { globSync, openSync, writeSync } from 'node:fs';
 import { run } from 'node:test';
 import { inspect } from 'node:util';
 import { withinTime } from '../../src/lib/concurrency.ts';
+import { findPort } from './fleet/port.ts';
 
 /** How one test in the virtual machine ended. */
 export type Outcome = {
@@ -58,16 +59,6 @@ async function runFile(file: string, tries: number): Promise<void> {
 
 function say(report: Report): void {
   writeSync(port, `${JSON.stringify(report)}\n`);
-}
-
-/** The device of a port that the host gave this name. */
-function findPort(name: string): string {
-  const ports = '/sys/class/virtio-ports';
-  const found = readdirSync(ports).find(
-    entry => readFileSync(`${ports}/${entry}/name`, 'utf8').trim() === name,
-  );
-  if (found === undefined) throw new Error(`this machine has no port "${name}"`);
-  return `/dev/${found}`;
 }
 
 // Runs in the virtual machine: runs the test files that its arguments match, one after another, and says of each test

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +14,11 @@ import { findKernel, packages, pathOf } from './packages.ts';
 export interface Machine {
   /** What the command wrote to the port "outcomes", line by line, until the machine has ended. */
   readonly lines: AsyncIterable<string>;
+  /** Writes a line for the command to read there. */
+  say(line: string): void;
+  /** Has its processors stand still, or go on. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
   /** The last lines of the machine's console. */
   console(): string;
   /** Ends it at once if it still runs, waits until it is gone, and leaves no file behind. */
@@ -31,14 +38,21 @@ export type MachinePlan = {
   readonly silentMs: number;
   readonly parameters?: readonly string[];
   readonly network?: readonly string[];
+  /** Cables to other machines: each is a socket of its own and that of the other end. */
+  readonly cables?: readonly Cable[];
+  /** A file that is a disk of the machine. */
+  readonly disk?: string;
 };
+
+/** One end of a cable between two machines, and its other end, by paths of sockets; either may be there later. */
+export type Cable = { readonly own: string; readonly other: string };
 
 /**
  * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them,
- * and has no network but its own loopback and what it is given. It ends when the command does, with this process, or when neither
+ * and has no network but its own loopback, its cables, and what it is given. It ends when the command does, with this process, or when neither
  * its console nor the port "outcomes" has said anything for the time allowed: how busy this machine is does not count.
  */
-export function startMachine({ command, silentMs, parameters = [], network = [] }: MachinePlan): Machine {
+export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machine {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
   // What was not used for an hour may be removed by packages.sh when its list has changed.
@@ -47,7 +61,9 @@ export function startMachine({ command, silentMs, parameters = [], network = [] 
   const log = join(directory, 'console');
   const initrd = join(directory, 'initramfs');
   writeFileSync(initrd, makeInitramfs(kernel));
-  const args = qemuArgs({ image: kernel.image, initrd, log, command, parameters, network });
+  const { network = [] } = plan;
+  const monitor = join(directory, 'monitor');
+  const args = qemuArgs({ image: kernel.image, initrd, log, monitor, command, ...plan });
   const [program = '', ...prefix] = [...network, 'setpriv', '--pdeathsig', 'KILL', '--'];
   const child = spawn(program, [...prefix, pathOf('usr/bin/qemu-system-x86_64'), ...args], {
     // A port whose other end is closed takes nothing: standard input stays open.
@@ -66,6 +82,9 @@ export function startMachine({ command, silentMs, parameters = [], network = [] 
   }, 1_000);
   return {
     lines: createInterface({ input: child.stdout }),
+    say: line => void child.stdin.write(`${line}\n`),
+    pause: () => order(monitor, 'stop'),
+    resume: () => order(monitor, 'cont'),
     console: () => said + tailOf(log),
     async end() {
       clearInterval(watch);
@@ -85,15 +104,31 @@ function tailOf(log: string): string {
   return readFileSync(log, 'utf8').split('\n').slice(-consoleLines).join('\n');
 }
 
-type Boot = Required<Pick<MachinePlan, 'command' | 'parameters' | 'network'>> & {
+/** Has the machine's monitor do something (QEMU's QMP). */
+async function order(monitor: string, execute: 'stop' | 'cont'): Promise<void> {
+  const socket = connect(monitor);
+  try {
+    let answers = 0;
+    for (const command of ['qmp_capabilities', execute]) socket.write(JSON.stringify({ execute: command }));
+    for await (const line of createInterface({ input: socket }))
+      if ('return' in (JSON.parse(line) as object) && ++answers === 2) return;
+    throw new Error('the machine has no monitor any more');
+  } finally {
+    socket.destroy();
+  }
+}
+
+type Boot = Omit<MachinePlan, 'silentMs'> & {
   readonly image: string;
   readonly initrd: string;
   readonly log: string;
+  readonly monitor: string;
 };
 
 const always = ['console=ttyS0', 'panic=-1', 'oops=panic', 'mitigations=off'];
 
-function qemuArgs({ image, initrd, log, command, parameters, network }: Boot): readonly string[] {
+function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): readonly string[] {
+  const { parameters = [], network = [], cables = [], disk } = plan;
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
   return [
     ['-L', pathOf('usr/share/qemu'), '-L', pathOf('usr/share/seabios')],
@@ -109,7 +144,24 @@ function qemuArgs({ image, initrd, log, command, parameters, network }: Boot): r
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],
     share('host', '/'),
     share('packages', packages),
+    ['-qmp', `unix:${monitor},server=on,wait=off`],
+    cables.flatMap(plug),
+    disk === undefined
+      ? []
+      : ['-drive', `file=${disk},format=raw,if=none,id=disk`, '-device', 'virtio-blk-pci,drive=disk'],
   ].flat();
+}
+
+/** The interface eth0, eth1 and so on: the machine's first cable is the first. */
+function plug({ own, other }: Cable, index: number): readonly string[] {
+  const ends = `local.type=unix,local.path=${own},remote.type=unix,remote.path=${other}`;
+  const address = createHash('sha256').update(own).digest('hex').slice(0, 10).replaceAll(/../g, ':$&');
+  return [
+    '-netdev',
+    `dgram,id=cable${index},${ends}`,
+    '-device',
+    `virtio-net-pci,netdev=cable${index},mac=52${address},romfile=`,
+  ];
 }
 
 function share(name: string, path: string): readonly string[] {

@@ -1,0 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** In a virtual machine: the device of a port that the host gave this name. */
+export function findPort(name: string): string {
+  const ports = '/sys/class/virtio-ports';
+  const found = readdirSync(ports).find(
+    entry => readFileSync(`${ports}/${entry}/name`, 'utf8').trim() === name,
+  );
+  if (found === undefined) throw new Error(`this machine has no port "${name}"`);
+  return `/dev/${found}`;
+}
