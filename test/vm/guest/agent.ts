@@ -64,7 +64,7 @@ export async function startGuestNode(t: TestContext, settings: Readonly<Record<s
 type Call = (request: object, timeoutMs: number) => Promise<unknown>;
 
 /** A client that waits for as long as an emulated processor on a busy machine may take. */
-function withPatience(client: CsiClient): CsiClient {
+export function withPatience(client: CsiClient): CsiClient {
   const calls = Object.entries<unknown>(client.node).map(([rpc, call]) => [
     rpc,
     (request: object) => (call as Call)(request, patienceMs),

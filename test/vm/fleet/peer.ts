@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startNodeAgent } from '../../../node-agent/main.ts';
+import { nodeSettings } from '../../../node-agent/config.ts';
+import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
+import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { startDaemons } from '../targets/scsi-target.ts';
+import { cableTo } from './cables.ts';
+import { readEach, withPatience, writer } from '../guest/agent.ts';
+
+const block = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
+
+/** A node: an agent, and what pods do with volumes. */
+export async function openPeer(number: number) {
+  // Where no udev runs nothing else loads the module of SCSI disks.
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
+  cableTo('eth0', number, 'peer');
+  mkdirSync('/etc/nvme', { recursive: true });
+  const uuid = `00000000-0000-4000-8000-00000000000${number}`;
+  writeFileSync('/etc/nvme/hostnqn', `nqn.2014-08.org.nvmexpress:uuid:${uuid}\n`);
+  writeFileSync('/etc/nvme/hostid', `${uuid}\n`);
+  await startDaemons();
+  const directory = mkdtempSync(join(tmpdir(), 'node-'));
+  for (const name of ['stage', 'pods']) mkdirSync(`${directory}/${name}`);
+  let agent: CsiClient | undefined;
+  const ask = (): CsiClient['node'] => agent?.node ?? assert.fail('the agent was not started');
+  const fieldsOf = (name: string, attachment: Attachment, accessType: string) => ({
+    volume_id: `c.${name}`,
+    publish_context: toPublishContext(attachment),
+    staging_target_path: `${directory}/stage/${name}`,
+    target_path: `${directory}/pods/${name}`,
+    volume_capability: accessType === 'block' ? block : writer,
+  });
+  return {
+    /** Starts the agent, which takes only what is signed with these keys; its node id. */
+    async start(keys: string) {
+      writeFileSync(`${directory}/keys`, keys);
+      agent = await startAgent(directory, `n${number}`);
+      return (await ask().NodeGetInfo({})).node_id;
+    },
+    async bringUp(name: string, attachment: Attachment, accessType = 'mount') {
+      const fields = fieldsOf(name, attachment, accessType);
+      await ask().NodeStageVolume(fields);
+      await ask().NodePublishVolume(fields);
+    },
+    async takeDown(name: string) {
+      const paths = {
+        target_path: `${directory}/pods/${name}`,
+        staging_target_path: `${directory}/stage/${name}`,
+      };
+      await ask().NodeUnpublishVolume({ volume_id: `c.${name}`, ...paths });
+      await ask().NodeUnstageVolume({ volume_id: `c.${name}`, ...paths });
+    },
+    expand: (name: string, required_bytes: number) =>
+      ask().NodeExpandVolume({
+        volume_id: `c.${name}`,
+        volume_path: `${directory}/pods/${name}`,
+        staging_target_path: `${directory}/stage/${name}`,
+        capacity_range: { required_bytes: String(required_bytes) },
+      } as never),
+    pathOf: async (name: string) => `${directory}/pods/${name}`,
+    ...createWriters(directory),
+    /** Has the kernel give up in seconds what it cannot reach; it would try for ten minutes, and I/O would wait. */
+    async giveUpSoon() {
+      for (const name of namesBelow('/sys/class/nvme'))
+        await writeFile(`/sys/class/nvme/${name}/ctrl_loss_tmo`, '4');
+    },
+    connectionsLeft: async () => connectionsLeft(),
+  };
+}
+
+/** Pods that write. */
+function createWriters(directory: string) {
+  const raw = new Map<string, Promise<unknown>>();
+  const files = new Map<string, { written: number; fault: string; isOver: boolean }>();
+  return {
+    /** Writes numbered records of 4 KiB to a raw volume without pause, around the cache. */
+    async writeRaw(name: string) {
+      const line =
+        'while :; do seq -f %4095.0f 1 8192 | dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7; done';
+      raw.set(
+        name,
+        once(spawn('sh', ['-c', line, `${directory}/pods/${name}`], { stdio: 'ignore' }), 'exit'),
+      );
+    },
+    /** How that ended: 7 is an error of the volume. */
+    rawEnd: async (name: string) => raw.get(name),
+    /** Appends numbered lines to a file, each durable before the next. */
+    async writeFile(name: string) {
+      const state = { written: 0, fault: '', isOver: false };
+      files.set(name, state);
+      void appendLines(`${directory}/pods/${name}/lines`, state);
+    },
+    /** How many lines are durable, and what went wrong. */
+    written: async (name: string) => files.get(name),
+    async stopWriting(name: string) {
+      const state = files.get(name);
+      if (state) state.isOver = true;
+    },
+    linesOf: async (name: string) =>
+      readFileSync(`${directory}/pods/${name}/lines`, 'utf8').split('\n').filter(Boolean).length,
+  };
+}
+
+async function appendLines(
+  path: string,
+  state: { written: number; fault: string; isOver: boolean },
+): Promise<void> {
+  try {
+    await using file = await open(path, 'a');
+    while (!state.isOver) {
+      await file.write(`${state.written + 1}\n`);
+      await file.datasync();
+      state.written++;
+    }
+  } catch (error) {
+    state.fault = String(error);
+  }
+}
+
+async function startAgent(directory: string, nodeId: string) {
+  const settings = {
+    endpoint: `unix://${directory}/csi.sock`,
+    'node-id': nodeId,
+    'state-dir': `${directory}/state`,
+    'kubelet-dir': directory,
+    'command-timeout': '110s',
+    'gateway-keys-file': `${directory}/keys`,
+  };
+  const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const { values } = readSettings(nodeSettings, { argv, env: {} });
+  if (!values) throw new Error('the settings have faults');
+  await startNodeAgent(values, createLog('node', 'info'));
+  return withPatience(connectCsi(settings.endpoint));
+}
+
+/** What this node has of volumes: controllers, sessions, and disks. */
+function connectionsLeft(): readonly string[] {
+  const controllers = namesBelow('/sys/class/nvme');
+  const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
+  return [...controllers, ...sessions, ...readdirSync('/sys/block').filter(name => /^(sd|nvme)/.test(name))];
+}
+
+function namesBelow(path: string): readonly string[] {
+  return existsSync(path) ? readdirSync(path) : [];
+}
