@@ -34,7 +34,9 @@ export function whyNoCeph(): string | false {
 /** Starts it; it ends with the test, and leaves nothing. */
 export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
   const dir = makeTemporaryDirectory();
-  const child = spawn('unshare', [...namespaces, 'sh', script, dir, packagesOf('storage')], {
+  // It ends with this process, too, however that ends.
+  const apart = ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces];
+  const child = spawn('setpriv', [...apart, 'sh', script, dir, packagesOf('storage')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');

@@ -58,7 +58,7 @@ async function passScheduler(at: Workspace, gateway: Installation['gateway']): P
   await apply(at, 'sent', { node, isAssigned: true });
   await at.untilEvent(
     'pod/sent',
-    new RegExp(`node "${node}" has 1 volumes attached, and takes no more than 1`),
+    new RegExp(`node "${node}~[^"]+" has 1 volumes attached, and takes no more than 1`),
   );
   const volume = await at.untilReads('pvc/sent', '{.spec.volumeName}', /./);
   const error = `{.items[?(@.spec.source.persistentVolumeName=="${volume}")].status.attachError.errorCode}`;
