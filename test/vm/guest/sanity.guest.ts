@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { startTrio } from '../../harness/trio.ts';
+import { loadTarget } from '../targets/configfs.ts';
+import { kernelExports, makePoolDirectory, targetsLeft } from '../targets/exported.ts';
+
+/** The kernel gives it to the first program with the parameters that are none of its own. */
+const tool = process.env['CSI_SANITY'] ?? '';
+
+test('csi-sanity finds no failure with images that are exported over nvme-tcp', async t => {
+  const base = makeTemporaryDirectory();
+  t.after(() => removeTemporaryDirectory(base));
+  const root = makePoolDirectory(t);
+  loadTarget();
+  const pool = { backend: 'image', dir: root, capacity: '1Ti', export: kernelExports['nvme-tcp'] };
+  const { controller, nodes } = await startTrio(t, { dir: base, pool, nodeNames: ['sanity-node'] });
+  const [node] = nodes;
+  assert.ok(node);
+  mkdirSync(join(base, 'report'));
+  const args = [
+    `--csi.endpoint=${node.endpoint}`,
+    `--csi.controllerendpoint=${controller}`,
+    `--csi.stagingdir=${join(node.directory, 'staging')}`,
+    `--csi.mountdir=${join(node.directory, 'target')}`,
+    '--ginkgo.no-color',
+  ];
+  const { stdout } = await promisify(execFile)(tool, args, { cwd: base, maxBuffer: 2 ** 26 });
+  const [, ran] = /Ran (\d+) of/.exec(stdout) ?? [];
+  assert.ok(Number(ran) > 40, stdout);
+  assert.deepEqual(targetsLeft(), []);
+});
