@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
@@ -34,9 +34,10 @@ export async function backupStore(path: string, target: string): Promise<void> {
   remove();
   using unfinished = new DisposableStack();
   unfinished.defer(remove);
+  // SQLite would make it readable to others until it is whole.
+  writeFileSync(draft, '', { mode: 0o600, flag: 'wx' });
   using source = new DatabaseSync(path, { readOnly: true });
   await backup(source, draft, { rate: allPages });
-  chmodSync(draft, 0o600);
   requireSound(draft);
   await syncPath(draft);
   renameSync(draft, target);
