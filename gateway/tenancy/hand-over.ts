@@ -66,6 +66,18 @@ export function createHandOver(
     });
   }
 
+  async function detachAndMove(asked: HandOver, id: string): Promise<VolumeRecord> {
+    const { volumeId } = asked;
+    const deed = { operation: handingOver, kind: 'volume', id: volumeId, about: id } as const;
+    await operations.change(deed, async sql => {
+      // What is about to take the other id is there, with what it reserves, or is not there at all.
+      for (const each of [volumeId, id]) await sql.lock('volume', each);
+      return { result: await plan(sql, asked, id), isChanged: false };
+    });
+    for (const attachment of await findAttachments(engine.reader, volumeId)) await detach(attachment);
+    return move(asked, id);
+  }
+
   return async (asked: HandOver): Promise<VolumeRecord> => {
     const { volumeId, to, name = volumeId.slice(volumeId.indexOf('.') + 1) } = asked;
     const id = `${to.name}.${name}`;
@@ -74,13 +86,15 @@ export function createHandOver(
     const { reader } = engine;
     const done = (await findVolume(reader, volumeId)) ? undefined : await findDone(reader, volumeId, id);
     if (done) return done;
-    const deed = { operation: handingOver, kind: 'volume', id: volumeId, about: id } as const;
-    await operations.change(deed, async sql => {
-      await sql.lock('volume', volumeId);
-      return { result: await plan(sql, asked, id), isChanged: false };
-    });
-    for (const attachment of await findAttachments(reader, volumeId)) await detach(attachment);
-    return move(asked, id);
+    try {
+      return await detachAndMove(asked, id);
+    } catch (error) {
+      if ((error as Problem).code !== 'NOT_FOUND') throw error;
+      // Another call for the same may have done it meanwhile.
+      const doneMeanwhile = await findDone(reader, volumeId, id);
+      if (!doneMeanwhile) throw error;
+      return doneMeanwhile;
+    }
   };
 }
 

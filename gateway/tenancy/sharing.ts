@@ -1,4 +1,4 @@
-import { isClusterName } from '../../src/api/ids.ts';
+import { clusterOf, isClusterName } from '../../src/api/ids.ts';
 import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Grant, GrantSpec } from '../../src/api/volume.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -53,9 +53,8 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
       if (key.cluster) await requireOwner(engine.reader, key.cluster, volumeId);
       if (!isClusterName(cluster)) throw invalidProblem(`"${cluster}" is no name of a cluster`);
       await change(`grant ${access}`, key, async sql => {
-        const volume = await requireReadyVolume(sql, volumeId);
-        if (volume.cluster === cluster)
-          throw invalidProblem(`volume "${volumeId}" belongs to cluster "${cluster}"`);
+        await requireReadyVolume(sql, volumeId);
+        requireOther(key);
         const known = await findGrant(sql, key);
         if (known?.access === access && !known.revoking) return false;
         if (access === 'read-only') await requireUnheld(sql, key, ({ readonly }) => !readonly);
@@ -68,6 +67,7 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
     /** FAILED_PRECONDITION, naming the node, while the volume is attached by it; what is not shared is fine. */
     async revoke(key: GrantKey): Promise<void> {
       if (key.cluster) await requireOwner(engine.reader, key.cluster, key.volumeId);
+      requireOther(key);
       await remove(key);
     },
 
@@ -76,6 +76,8 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
      * cannot be shut out, the cluster keeps what it was granted, and that failure is thrown.
      */
     async forceRevoke(key: GrantKey, detach: Detach): Promise<void> {
+      // What the owner has attached is none of what it shares.
+      requireOther(key);
       await setRevoking(key, true);
       try {
         for (const attachment of await findHeld(engine.reader, key)) await detach(attachment);
@@ -86,6 +88,12 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
       }
     },
   };
+}
+
+/** INVALID_ARGUMENT when the volume is the grantee's own. */
+function requireOther({ volumeId, grantee }: GrantKey): void {
+  if (clusterOf(volumeId) === grantee)
+    throw invalidProblem(`volume "${volumeId}" belongs to cluster "${grantee}"`);
 }
 
 function findGrant(sql: Reader, { volumeId, grantee: cluster }: GrantKey) {

@@ -14,15 +14,23 @@ export type CountedWay = {
 
 const socketName = '.s.PGSQL.5432';
 
-/** Lays one to the database whose URL the file holds; `directory` is the server's. */
-export async function countRoundTrips(directory: string, urlFile: string): Promise<CountedWay> {
+/**
+ * Lays one to the database whose URL the file holds; `directory` is the server's. `onSent` is called with each piece that
+ * is sent to the server.
+ */
+export async function countRoundTrips(
+  directory: string,
+  urlFile: string,
+  onSent: (piece: Buffer) => void = () => undefined,
+): Promise<CountedWay> {
   const own = join(directory, 'counted');
   mkdirSync(own);
   let transactions: number[] = [];
   const server = createServer(client => {
     const upstream = connect(join(directory, socketName));
     let [isAnswered, waits] = [true, 0];
-    client.on('data', () => {
+    client.on('data', piece => {
+      onSent(Buffer.from(piece));
       if (isAnswered) waits++;
       isAnswered = false;
     });

@@ -10,6 +10,7 @@ const ofSqlite = ['operations/clock.test.ts', 'volumes/soft-deleted.test.ts'];
 /** Those that play what goes wrong, and all others that any store's services must pass. */
 export const faultTests = [
   'model/model.test.ts',
+  'tenancy/model/model.test.ts',
   'operations/recovery.test.ts',
   'operations/late-work.test.ts',
 ];

@@ -17,7 +17,7 @@ export const crash = new Error('the gateway died');
 const patienceMs = 60;
 
 /** Everything goes wrong now and then. */
-const rules: readonly Rule[] = [
+const everyRule: readonly Rule[] = [
   { on: 'all', chance: 0.08, fault: 'fail' },
   { on: 'all', chance: 0.08, fault: 'lost-answer' },
   { on: 'all', chance: 0.04, fault: 'fail-after' },
@@ -42,13 +42,15 @@ type WorldOptions = {
   readonly storage: ModelStorage;
   /** Of the faults. */
   readonly seed: number;
+  /** The faults; absent: everything goes wrong now and then. */
+  readonly rules?: readonly Rule[];
 };
 
 /** Two gateways on one store, over one storage that goes wrong. */
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Makes a world in which nothing is there. */
-export async function openWorld(t: TestContext, { store, storage, seed }: WorldOptions) {
+export async function openWorld(t: TestContext, { store, storage, seed, rules = everyRule }: WorldOptions) {
   const { leaseMs } = storage;
   const armed = new Map<number, Step['point']>();
   let faults = rules;

@@ -215,6 +215,17 @@ test('an operator revokes by force: the nodes are shut out first, and nobody com
   await gateway.volumes.delete(a, 'a.one');
 });
 
+test('nothing of what a volume is to its owner can be revoked, by force neither', async t => {
+  const gateway = await openShared(t);
+  await attach(gateway, a);
+  for (const route of [`DELETE ${grants}/a`, 'DELETE /v1/admin/volumes/a.one/grants/a?force=true']) {
+    const answer = await gateway.ask(route, { as: route.includes('admin') ? 'operator' : 'a' });
+    assertProblem(answer, 400, 'INVALID_ARGUMENT');
+  }
+  const node = { cluster: a, volumeId: 'a.one', nodeId: 'n1' };
+  assert.equal((await gateway.attachments.get(node)).state, 'attached');
+});
+
 test('what cannot be shut out stays attached and shared, and the operator is told', async t => {
   const gateway = await openShared(t);
   await attach(gateway, b);

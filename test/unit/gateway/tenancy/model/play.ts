@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { createTenancy } from '../../../../../gateway/admin/tenancy.ts';
+import { attachmentTable } from '../../../../../gateway/tables/attachments.ts';
+import { readUsage } from '../../../../../gateway/tables/reservations.ts';
+import { grantTable } from '../../../../../gateway/tables/tenancy/grants.ts';
+import { volumeTable } from '../../../../../gateway/tables/volumes.ts';
+import { Problem, problemTable } from '../../../../../src/api/problem.ts';
+import type { Capability } from '../../../../../src/api/storage.ts';
+import { poll } from '../../../../../src/lib/concurrency.ts';
+import { mounted, volumeSpec, type Gateway } from '../../../../harness/gateway-harness.ts';
+import { crash, type World } from '../../model/world.ts';
+import { aimAt, type Event } from './events.ts';
+import {
+  isVisible,
+  mebibyte,
+  outcomeOf,
+  partsOf,
+  quotas,
+  usageOf,
+  type Name,
+  type Operation,
+  type Outcome,
+  type State,
+} from './rules.ts';
+
+const names = Object.keys(quotas) as Name[];
+const clusters = Object.fromEntries(
+  names.map(name => [name, { name, acceptAnyNode: true, quota: quotas[name] }]),
+);
+const forReaders: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };
+
+/** What was answered; `open` when it may be done or not, `begun` when a part of it may be. */
+type Ended = Outcome['code'] | 'open' | 'begun';
+type Told = { readonly operation: Operation; readonly ended: Ended };
+
+/**
+ * Lets the event happen, and returns what is there then: what was answered, and what is there, must be as if what was asked
+ * had been done one after the other, in one of the orders. `count` is called with each answer.
+ */
+export async function play(
+  event: Event,
+  { state, world, count }: { state: State; world: World; count: (what: string) => void },
+): Promise<State> {
+  const operations = event.drafts.map(draft => aimAt(state, draft));
+  if (event.kind === 'ask' && event.crash) world.crashAt(event.at, event.crash);
+  const first = event.kind === 'ask' ? event.at : 0;
+  const told = await Promise.all(
+    operations.map(async (operation, index): Promise<Told> => {
+      const ended = await endOf(operation, world.gateway(first + index));
+      return { operation, ended };
+    }),
+  );
+  for (const { operation, ended } of told) count(`${operation.kind} ${ended}`);
+  if (event.kind === 'ask' && event.crash) await world.restart(event.at);
+  const gateway = world.gateway(1 - first);
+  if (told.some(({ ended }) => ended === 'open')) await finish(gateway);
+  const possible = ordersOf(told).flatMap(order => statesAfter(state, order));
+  const found = await readState(gateway, world);
+  const next = possible.find(one => show(one) === show(found));
+  const message = `${JSON.stringify(told)}\nbefore ${show(state)}\nafter  ${show(found)}\nmay be ${possible.map(show).join('\n       ')}`;
+  assert.ok(next, message);
+  await assertViews(next, gateway);
+  return next;
+}
+
+/** A volume is detached before it is handed over, and what else is done then may forbid that. */
+function ordersOf(told: readonly Told[]): readonly (readonly Told[])[] {
+  const [one, other] = told;
+  if (!one || !other) return [told];
+  const both = [
+    [one, other],
+    [other, one],
+  ] as const;
+  const begun = both
+    .filter(([{ operation }]) => operation.kind === 'hand over')
+    .map(([first, second]) => [{ ...first, ended: 'begun' } as const, second, first]);
+  return [...both, ...begun];
+}
+
+/** The states that may be there after these, in this order; none when their answers do not belong to it. */
+function statesAfter(state: State, told: readonly Told[]): readonly State[] {
+  const [first, ...others] = told;
+  if (!first) return [state];
+  const { operation, ended } = first;
+  const outcome = outcomeOf(state, operation);
+  const parts = partsOf(state, operation);
+  const next = { open: [state, outcome.state, ...parts], begun: parts, [outcome.code]: [outcome.state] };
+  return (next[ended] ?? []).flatMap(one => statesAfter(one, others));
+}
+
+async function endOf(operation: Operation, gateway: Gateway): Promise<Ended> {
+  try {
+    await ask(operation, gateway);
+    return 'ok';
+  } catch (error) {
+    if (error === crash) return 'open';
+    if (!(error instanceof Problem)) throw error;
+    return problemTable[error.code].final ? error.code : 'open';
+  }
+}
+
+async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
+  const { kind, id } = operation;
+  const tenancy = createTenancy({ ...gateway, clusters: () => clusters });
+  if (kind === 'hand over') return tenancy.handOverVolume({ volumeId: id, body: { cluster: operation.to } });
+  if (kind === 'force revoke')
+    return tenancy.revokeAnyGrant({ volumeId: id, grantee: operation.to, force: true });
+  const cluster = operation.by === undefined ? undefined : clusters[operation.by];
+  if (kind === 'grant' || kind === 'revoke') {
+    const key = { volumeId: id, grantee: operation.to, ...(cluster && { cluster }) };
+    return kind === 'grant'
+      ? gateway.sharing.grant(key, { access: operation.access })
+      : gateway.sharing.revoke(key);
+  }
+  assert.ok(cluster);
+  const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
+  if (kind === 'create')
+    return gateway.volumes.create(cluster, id, volumeSpec(id.slice(id.indexOf('.') + 1), { requiredBytes }));
+  if (kind === 'delete') return gateway.volumes.delete(cluster, id);
+  if (kind === 'expand') return gateway.changes.expand(cluster, id, { requiredBytes });
+  // The storage knows nodes by their id alone here.
+  const key = { cluster, volumeId: id, nodeId: `${cluster.name}-${operation.node}` };
+  if (kind === 'detach') return gateway.attachments.detach(key);
+  const { readonly } = operation;
+  return gateway.attachments.attach(key, { capability: readonly ? forReaders : mounted, readonly });
+}
+
+async function finish({ recovery }: Gateway): Promise<void> {
+  const isDone = await poll(async () => (await recovery.sweep()) === 0 || undefined, {
+    everyMs: 10,
+    timeoutMs: 10_000,
+  });
+  assert.ok(isDone, 'something stays unfinished');
+}
+
+/** What the tables say; what the storage lets nodes reach, and what is counted for quotas, must be the same. */
+async function readState({ engine: { reader } }: Gateway, { storage }: World): Promise<State> {
+  const [records, grants, attachments] = await Promise.all([
+    volumeTable.select(reader, {}),
+    grantTable.select(reader, {}),
+    attachmentTable.select(reader, {}),
+  ]);
+  const volumes = records.map(
+    ({ id, cluster, state, pending, storageId, sizeBytes, reservedBytes, shared }) => {
+      const given = grants.filter(({ volumeId }) => volumeId === id);
+      const found = [cluster, state, pending, reservedBytes, shared];
+      assert.deepEqual(found, [id.split('.')[0], 'ready', {}, sizeBytes, given.length > 0], id);
+      const attached = attachments
+        .filter(({ volumeId }) => volumeId === id)
+        .map(({ cluster: holder, nodeId, readonly, state: now }) => {
+          assert.equal(now, 'attached', id);
+          return { cluster: holder, node: nodeId.slice(holder.length + 1), readonly };
+        });
+      const granted = given.map(
+        one => [one.cluster, { access: one.access, revoking: one.revoking }] as const,
+      );
+      const size = sizeBytes / mebibyte;
+      return [id, { storage: storageId ?? id, size, grants: Object.fromEntries(granted), attached }] as const;
+    },
+  );
+  const state: State = { volumes: Object.fromEntries(volumes), moved: {} };
+  const reached = await storage.attached();
+  for (const { storage: id, attached } of Object.values(state.volumes))
+    assert.deepEqual(
+      [...(reached.get(id) ?? [])].sort(),
+      attached.map(one => `${one.cluster}-${one.node}`).sort(),
+      id,
+    );
+  for (const name of names) {
+    const [used] = await readUsage(reader, name);
+    assert.deepEqual([used?.volumes ?? 0, used?.bytes ?? 0], Object.values(usageOf(state, name)), name);
+  }
+  return state;
+}
+
+/** Each cluster sees its own and what is shared with it, and of others nothing. */
+async function assertViews(state: State, { volumes }: Gateway): Promise<void> {
+  for (const cluster of Object.values(clusters)) {
+    const visible = Object.keys(state.volumes).filter(id => isVisible(state, id, cluster.name as Name));
+    const listed = await volumes.list(cluster, { limit: 100, pageToken: undefined });
+    assert.deepEqual(
+      listed.volumes.map(({ id }) => id),
+      visible.sort(),
+    );
+    for (const id of Object.keys(state.volumes)) {
+      const code = await volumes.get(cluster, id).then(
+        () => 'ok',
+        (error: unknown) => (error as Problem).code,
+      );
+      assert.equal(code, visible.includes(id) ? 'ok' : 'NOT_FOUND', id);
+    }
+  }
+}
+
+/** The same text for the same that is there. */
+function show({ volumes }: State): string {
+  return JSON.stringify(volumes, inOrder);
+}
+
+function inOrder(_: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(one => JSON.stringify(one)).sort();
+  return value instanceof Object ? Object.fromEntries(Object.entries(value).sort()) : value;
+}
