@@ -16,7 +16,7 @@ import type { Cluster, Tenant } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
-import { limitBody, readPieces, readQuery, readWaitMs, requireEncoded } from './read.ts';
+import { lengthOf, readPieces, readQuery, readWaitMs, requireEncoded } from './read.ts';
 import { logRequest, respond, respondJson, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -84,16 +84,8 @@ function readTarget(c: Context<Env>, { query }: Operation): object {
 type Reading = { readonly turns: Turns; readonly tenant: Tenant };
 
 async function readBody(c: Context<Env>, schema: z.ZodType, { turns, tenant }: Reading): Promise<unknown> {
-  const { headers } = c.req.raw;
-  const length = headers.get('content-length');
-  // Most bodies: a stream, which the limiter needs, costs more than all else that is done for a request.
-  const isSmall = length !== null && Number(length) <= maxBodyBytes && !headers.has('transfer-encoding');
-  using _ = turns.enter(tenant, {
-    requests: 0,
-    bytes: isSmall ? Number(length) : maxBodyBytes,
-  });
-  if (!isSmall) await limitBody(c, async () => {});
-  const pieces = await readPieces(c);
+  using _ = turns.enter(tenant, { requests: 0, bytes: Math.min(lengthOf(c), maxBodyBytes) });
+  const pieces = await readPieces(c, piece => turns.take(tenant, piece));
   const isShort = pieces.reduce((sum, { length: characters }) => sum + characters, 0) <= shortBody;
   if (isShort) return readBy(schema, parseShort(pieces.join('')), 'body');
   return turns.work(tenant, readLong(schema, pieces));

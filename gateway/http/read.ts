@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { maxBodyBytes } from '../../src/api/operations.ts';
 import { invalidProblem } from '../../src/api/problem.ts';
 
@@ -29,13 +28,8 @@ export function requireEncoded(url: string): void {
   }
 }
 
-/** INVALID_ARGUMENT for a body that is too long. */
-export const limitBody = bodyLimit({
-  maxSize: maxBodyBytes,
-  onError: () => {
-    throw invalidProblem(`body: more than ${maxBodyBytes} bytes`);
-  },
-});
+/** When a piece of a long body may be decoded, and read on after it. */
+export type Pace = <T>(piece: () => Promise<T>) => Promise<T>;
 
 /** A longer body is decoded as it comes. */
 const pieceBytes = 64 * 1024;
@@ -43,33 +37,50 @@ const wholeUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The body as text; INVALID_ARGUMENT. */
 export async function readText(c: Context): Promise<string> {
-  return (await readPieces(c)).join('');
+  return (await readPieces(c, piece => piece())).join('');
+}
+
+/** How long a request says that its body is, in bytes; infinite where it does not. */
+export function lengthOf(c: Context): number {
+  const { headers } = c.req.raw;
+  const length = Number(headers.get('content-length') ?? Infinity);
+  return headers.has('transfer-encoding') || Number.isNaN(length) ? Infinity : length;
 }
 
 /**
- * The body as text, piece by piece where it is long: making one text of it would take milliseconds. INVALID_ARGUMENT for what
- * is no UTF-8, which is not replaced: two names would become one.
+ * The body as text, piece by piece where it is long: making one text of it would take milliseconds. INVALID_ARGUMENT for one
+ * that is too long, of which no more is read, and for what is no UTF-8, which is not replaced: two names would become one.
  */
-export async function readPieces(c: Context): Promise<readonly string[]> {
-  const isShort = Number(c.req.header('content-length') ?? Infinity) <= pieceBytes;
+export async function readPieces(c: Context, pace: Pace): Promise<readonly string[]> {
+  const length = lengthOf(c);
   // A stream costs more than all else that is done for a request.
-  if (isShort) return [decode(wholeUtf8, await c.req.arrayBuffer())];
-  return decodeAll(c.req.raw.body ?? []);
+  if (length <= pieceBytes) return [decode(wholeUtf8, await c.req.arrayBuffer())];
+  if (length !== Infinity) requireAllowed(length);
+  // Cancelled, a request of Node.js takes the connection with it, and the answer.
+  return decodeAll(c.req.raw.body?.values({ preventCancel: true }) ?? [], pace);
 }
 
-/** All of it is read, whatever is wrong with it. */
-async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+/** All of it is read, whatever is wrong with it, unless it is too long. */
+async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, pace: Pace) {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const pieces: string[] = [];
-  let fault: unknown;
-  for await (const chunk of chunks)
+  let [bytes, fault] = [0, undefined as unknown];
+  for await (const chunk of chunks) {
+    requireAllowed((bytes += chunk.length));
     try {
-      if (!fault) pieces.push(decode(utf8, chunk, true));
+      const read = async (): Promise<string> => decode(utf8, chunk, true);
+      // What is not wanted yet is not read from the connection either.
+      if (!fault) pieces.push(await (bytes > pieceBytes ? pace(read) : read()));
     } catch (error) {
       fault = error;
     }
+  }
   if (fault) throw fault;
   return [...pieces, decode(utf8)];
+}
+
+function requireAllowed(bytes: number): void {
+  if (bytes > maxBodyBytes) throw invalidProblem(`body: more than ${maxBodyBytes} bytes`);
 }
 
 function decode(utf8: TextDecoder, bytes?: Uint8Array | ArrayBuffer, stream = false): string {

@@ -9,7 +9,7 @@ import { callerGone, Problem } from '../../src/api/problem.ts';
 import { longestTimerMs } from '../../src/lib/concurrency.ts';
 import { newTraceparent } from '../../src/lib/tracing/trace.ts';
 import { parseShort } from '../http/body.ts';
-import { limitBody, readQuery, readText, readWaitMs, requireEncoded, toRoute } from '../http/read.ts';
+import { readQuery, readText, readWaitMs, requireEncoded, toRoute } from '../http/read.ts';
 import { answerProblem, respond, respondJson, routeProblem, toServed, type Env } from '../http/respond.ts';
 import { readBy } from '../volumes/validate.ts';
 import { createChanges, type Change } from './changes.ts';
@@ -54,7 +54,6 @@ export function createVendor({ capabilities, operations, authenticate }: Vendor)
     await authenticate(c.req.header('authorization'));
     await next();
   });
-  app.use(limitBody);
   for (const row of vendorOperations) {
     const run = offered[row.id as VendorOperationId] as Run | undefined;
     app.on(row.method, toRoute(row.path), async c => {

@@ -238,9 +238,8 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
         method,
         headers: { authorization: `Bearer ${token}`, ...headers },
         ...(signal && { signal }),
-        ...(body !== undefined && {
-          body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
-        }),
+        ...(body !== undefined && { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
+        ...(body instanceof ReadableStream && { duplex: 'half' }),
       });
       const text = await response.text();
       const value: unknown = text === '' ? undefined : JSON.parse(text);
@@ -249,6 +248,10 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
       return { status, headers: response.headers, body: (value ?? {}) as Answer['body'] };
     },
   };
+}
+
+function isSentAsItIs(body: unknown): body is string | Blob | ReadableStream {
+  return typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream;
 }
 
 /** What operations answer is what their rows say: a status with its body, of what was asked for, or a problem of theirs. */

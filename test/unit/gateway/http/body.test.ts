@@ -111,6 +111,29 @@ test('while the gateway reads a long body, another cluster is answered', async t
   assert.deepEqual(order, ['short', 'long']);
 });
 
+test('of a long body only so much is read in a turn of the event loop, however quickly it comes', async t => {
+  const { ask } = await makeGateway(t);
+  const piece = new TextEncoder().encode(' '.repeat(65_536));
+  const readIn = new Map<number, number>();
+  const turn = { number: 0, isLast: false };
+  const follow = (): void => {
+    turn.number++;
+    if (!turn.isLast) setImmediate(follow);
+  };
+  const body = new ReadableStream({
+    pull(stream) {
+      readIn.set(turn.number, (readIn.get(turn.number) ?? 0) + 1);
+      if (readIn.values().reduce((sum, count) => sum + count) > 32) stream.close();
+      else stream.enqueue(piece);
+    },
+  });
+  const answer = ask('PUT /v1/volumes/a.v', { body });
+  follow();
+  assert.equal((await answer).status, 400);
+  turn.isLast = true;
+  assert.ok(Math.max(...readIn.values()) <= 2, JSON.stringify([...readIn]));
+});
+
 test('who has too much in flight is told when to come again', async t => {
   const { ask, turns } = await makeGateway(t);
   const held = turns.enter(
