@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Problem } from '../../src/api/problem.ts';
@@ -61,10 +60,11 @@ export function openSqlite(path: string): Engine {
     },
     transaction: work =>
       new Promise((resolve, reject) => {
-        // Whoever began the commit, the work is part of the request that asks for it here.
-        const own = AsyncLocalStorage.bind(() => work(sql));
+        const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
+        // Whoever begins the commit, the work is part of the request that waits for its turn here.
+        const working = turn.then(() => work(sql));
         const run = async (isAlone: boolean): Promise<() => void> => {
-          const outcome = await runOne(writer, own, isAlone);
+          const outcome = await runOne(writer, () => (begin(), working), isAlone);
           return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
         };
         queue.push({ run, reject });

@@ -19,8 +19,11 @@ export async function makeDirectories(path: string): Promise<void> {
 
 /** Differs for each file or directory that is there; undefined where there is none. Nothing is opened. */
 export function identityOf(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
+  const found = statSync(path, { throwIfNoEntry: false });
+  // It is asked for each commit, and big integers take three times as long.
+  if (!found || Number.isSafeInteger(found.ino)) return found && `${found.dev}:${found.ino}`;
+  const exact = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return exact && `${exact.dev}:${exact.ino}`;
 }
 
 const reasons: Readonly<Record<string, string>> = {
