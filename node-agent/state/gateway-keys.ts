@@ -1,5 +1,4 @@
-import type { JSONWebKeySet } from 'jose';
-import type { createLocalJWKSet } from 'jose/jwks/local';
+import { createPublicKey, verify, type KeyObject, type webcrypto } from 'node:crypto';
 import { signedText, type SignatureHeader } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
@@ -21,19 +20,28 @@ export type GatewayKeys = {
   ): Promise<void>;
 };
 
-type FindKey = ReturnType<typeof createLocalJWKSet>;
+/** The algorithms of signatures that are taken, with the one kind of key for each: what a header says chooses among these alone. */
+const algorithms = {
+  EdDSA: { crv: 'Ed25519', digest: null },
+  ES256: { crv: 'P-256', digest: 'sha256' },
+} as const;
+
+type Algorithm = keyof typeof algorithms;
+
+/** A key of the file that can prove a signature. */
+type GatewayKey = { readonly kid: unknown; readonly algorithm: Algorithm; readonly key: KeyObject };
 
 /** Of how many volumes the newest attachment is remembered after they have left. */
 const mostRemembered = 1_000;
 
 /** Reads the keys (a JWKS) and throws one line for a file without any. It is looked at for each attachment. */
 export async function openGatewayKeys(path: string, host: Host): Promise<GatewayKeys> {
-  await readKeySet(path, host);
-  const findKey = createKeyFinder(path, host);
+  const readKeys = createKeyReader(path, host);
+  await readKeys();
   const newest = new Map<string, string>();
   return {
     async requireSigned(context, { volumeId, nodeId }, knownId) {
-      const header = await verify(context, await findKey());
+      const header = readSigned(context, await readKeys());
       if (header.volume !== volumeId) throw refusal(`of another volume than "${volumeId}"`);
       if (header.node !== nodeId) throw refusal(`for another node than "${nodeId}"`);
       const { attachmentId = '' } = context;
@@ -45,49 +53,63 @@ export async function openGatewayKeys(path: string, host: Host): Promise<Gateway
   };
 }
 
-async function readKeySet(
-  path: string,
-  host: Host,
-): Promise<{ readonly text: string; readonly keySet: JSONWebKeySet }> {
-  const text = (await host.readText(path)) ?? '';
-  const { keys } = Object(parseJson(text)) as Partial<JSONWebKeySet>;
-  if (!Array.isArray(keys) || keys.length === 0)
-    throw unavailableProblem(`gateway keys file "${path}" is no JWKS with a key`);
-  return { text, keySet: { keys } };
-}
-
-/** What finds the key of a signature, in the file as it is now; a key that was imported stays so while the file is the same. */
-function createKeyFinder(path: string, host: Host): () => Promise<FindKey> {
-  let last: { readonly text: string; readonly findKey: FindKey } | undefined;
+/** Gives the keys in the file as it is now, which are imported when it changed. */
+function createKeyReader(path: string, host: Host): () => Promise<readonly GatewayKey[]> {
+  let last: { readonly text: string; readonly keys: readonly GatewayKey[] } | undefined;
   return async () => {
-    const { text, keySet } = await readKeySet(path, host);
-    if (last?.text !== text) {
-      const jwks = await import('jose/jwks/local');
-      last = { text, findKey: jwks.createLocalJWKSet(keySet) };
-    }
-    return last.findKey;
+    const text = (await host.readText(path)) ?? '';
+    if (last?.text === text) return last.keys;
+    const { keys } = Object(parseJson(text)) as { readonly keys?: unknown };
+    if (!Array.isArray(keys) || keys.length === 0)
+      throw unavailableProblem(`gateway keys file "${path}" is no JWKS with a key`);
+    last = { text, keys: keys.flatMap(importKey) };
+    return last.keys;
   };
 }
 
-const options = { algorithms: ['EdDSA', 'ES256'] };
+type Jwk = webcrypto.JsonWebKey & { readonly kid?: unknown };
 
-/** The header of the signature, once that is proved to be over all of the context. */
-async function verify(context: Readonly<Record<string, string>>, findKey: FindKey) {
+/** The key of a JWK that is for signatures; nothing for any other, by which nothing can be proved. */
+function importKey(jwk: Jwk | null): readonly GatewayKey[] {
+  const { kid, crv, alg, use = 'sig' } = Object(jwk) as Jwk;
+  const algorithm = (Object.keys(algorithms) as Algorithm[]).find(name => algorithms[name].crv === crv);
+  if (algorithm === undefined || (alg ?? algorithm) !== algorithm || use !== 'sig') return [];
+  try {
+    return [{ kid, algorithm, key: createPublicKey({ key: jwk as Jwk, format: 'jwk' }) }];
+  } catch {
+    return [];
+  }
+}
+
+/** What a header says; of what it calls critical (`crit`) nothing is understood here. */
+type Header = Partial<SignatureHeader> & { readonly [Name in 'alg' | 'kid' | 'crit']?: unknown };
+
+/** The header of the signature, once that is proved to be over all of the context (RFC 7515, with its payload detached). */
+function readSigned(context: Readonly<Record<string, string>>, keys: readonly GatewayKey[]): Header {
   const { signature } = context;
   if (signature === undefined) throw refusal('not signed, and this node has --gateway-keys-file');
-  const [head = '', content, bytes = ''] = signature.split('.');
+  const [head = '', content, end = ''] = signature.split('.');
+  const bytes = Buffer.from(end, 'base64url');
   // Two texts of one signature would be two contexts that are both taken.
-  const isWhole = signature === `${head}..${Buffer.from(bytes, 'base64url').toString('base64url')}`;
-  if (!isWhole || content !== '') throw refusal('signed by what is no signature');
-  const payload = Buffer.from(signedText(context)).toString('base64url');
-  const { flattenedVerify } = await import('jose/jws/flattened/verify');
-  const jws = { protected: head, payload, signature: bytes };
-  const verified = await flattenedVerify(jws, findKey, options).catch((error: { readonly code?: string }) => {
-    if (error.code === 'ERR_JWKS_NO_MATCHING_KEY')
-      throw refusal('signed with a key that is not in --gateway-keys-file');
+  if (signature !== `${head}..${bytes.toString('base64url')}` || content !== '')
+    throw refusal('signed by what is no signature');
+  const header = Object(parseJson(Buffer.from(head, 'base64url').toString())) as Header;
+  const named = keys.filter(({ kid, algorithm }) => kid === header.kid && algorithm === header.alg);
+  if (named.length === 0) throw refusal('signed with a key that is not in --gateway-keys-file');
+  const text = `${head}.${Buffer.from(signedText(context)).toString('base64url')}`;
+  if (header.crit !== undefined || !named.some(one => isSigned(text, bytes, one)))
     throw refusal('not what its gateway signed: it was changed, or signed with another key');
-  });
-  return verified.protectedHeader as Partial<SignatureHeader>;
+  return header;
+}
+
+function isSigned(text: string, signature: Buffer, { algorithm, key }: GatewayKey): boolean {
+  // The two numbers of an ES256 signature stand side by side (RFC 7518); EdDSA knows no other form.
+  return verify(
+    algorithms[algorithm].digest,
+    Buffer.from(text),
+    { key, dsaEncoding: 'ieee-p1363' },
+    signature,
+  );
 }
 
 /** Ids that begin with the time (UUIDs of version 7), of which the older comes first; others tell nothing. */
