@@ -17,6 +17,11 @@ export interface DeviceConnector<P extends Protocol> {
    * refuses unknown ones, needs them once, and leaves none on the machine after `disconnect`; others ignore all.
    */
   connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Device>;
+  /**
+   * A file of this machine that has what is on the device, and is looked at before that is connected. What is seen there decides
+   * what is tried; that a device is blank is proved on itself.
+   */
+  contentPath?(attachment: AttachmentOf<P>): string;
   /** The machine connects the device by itself, after a reboot too: that it is there does not say that it is used. */
   readonly isSelfConnecting?: boolean;
   /**
@@ -52,8 +57,11 @@ export interface ShareConnector<P extends Protocol> {
   readonly kind: 'share';
   /** Mount flags that this share takes beside the common ones, and what their value may be. */
   readonly allowedFlags: Readonly<Record<string, RegExp>>;
-  /** Finds what the mount needs, and says how it is done; changes nothing that would have to be undone. */
-  connect(attachment: AttachmentOf<P>, host: Host): Promise<Share>;
+  /**
+   * Finds what the mount needs, and says how it is done; changes nothing that would have to be undone. A connector that takes
+   * `secrets` refuses unknown ones; others ignore all.
+   */
+  connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Share>;
   /** What a mount shows, by mountinfo alone: this volume, something else, or the volume's directory that was removed. */
   judge(attachment: AttachmentOf<P>, mount: Mount, host: Host): Promise<Judgement>;
 }
@@ -68,7 +76,12 @@ export type Share = {
   readonly type?: string;
   /** Options that hold unless a mount flag of the same name is given. */
   readonly options: readonly string[];
+  /** Runs `mount`, where it needs more than its arguments. */
+  readonly through?: Through;
 };
+
+/** A command, to whose arguments those of `mount` are added, and its standard input. */
+export type Through = { readonly command: string; readonly args: readonly string[]; readonly input: string };
 
 /** A block device on this machine. */
 export type Device = {

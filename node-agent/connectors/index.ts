@@ -3,6 +3,7 @@ import type { Connector, DeviceConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { findReason, type Needs } from '../host/prerequisites.ts';
 import { bind } from './bind.ts';
+import { cephfs } from './cephfs.ts';
 import { loop } from './loop.ts';
 import { nfs } from './nfs.ts';
 
@@ -15,6 +16,7 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
   iscsi: lazily(async () => (await import('./iscsi.ts')).iscsi),
   'nvme-tcp': lazily(async () => (await import('./nvme-tcp.ts')).nvmeTcp),
   rbd: lazily(async () => (await import('./rbd.ts')).rbd),
+  cephfs,
   // What is asked without a call is not loaded with the rest.
   device: { ...lazily(async () => (await import('./device.ts')).device), isSelfConnecting: true },
 };
@@ -34,6 +36,7 @@ const needs: { readonly [P in Protocol]: Needs } = {
   iscsi: { tool: 'iscsiadm', module: 'iscsi_tcp', socket: '@ISCSIADM_ABSTRACT_NAMESPACE' },
   'nvme-tcp': { tool: 'nvme', module: 'nvme_tcp' },
   rbd: { tool: 'tee', module: 'rbd' },
+  cephfs: { module: 'ceph' },
   device: { tool: 'blockdev' },
 };
 

@@ -15,13 +15,14 @@ type LoopAttachment = AttachmentOf<'loop'>;
  */
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',
+  contentPath: ({ path }) => path,
   connect,
   disconnect,
   rescan,
   owns,
   release: ({ path }, host) => detach(basename(path), host),
   // The kernel marks a device in use, and frees it when that ends.
-  releaseAfterUse: async ({ path }, host) => void (await runToEnd(host, detaching(basename(path)))),
+  releaseAfterUse: async ({ path }, host) => void (await runDetach(basename(path), host)),
   isLeftover: async ({ path }, number, host) =>
     (await readBacking(`/sys/dev/block/${number}`, host)) === deleted(path),
 };
@@ -90,16 +91,22 @@ async function detach(name: string, host: Host): Promise<void> {
   const use = await readUse();
   if (use === undefined) return;
   const isThere = async () => (await readUse()) === use;
-  const line = detaching(name);
-  const result = await runToEnd(host, line);
-  // One that goes by itself meanwhile, with its last user after an earlier detach, is no failure.
-  if (result.status !== 0 && (await isThere())) throw unavailableProblem(describeFailure(line, result));
+  const failure = await runDetach(name, host);
+  // One that goes by itself meanwhile is no failure.
+  if (failure !== undefined && (await isThere())) throw unavailableProblem(failure);
   // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
   await waitUntilGone(`"/dev/${name}"`, isThere);
 }
 
-function detaching(name: string) {
-  return { command: 'losetup', args: ['--detach', `/dev/${name}`], mute: true };
+/**
+ * Returns how it failed, where it did. A device that is to go with its last user already is left to that: it may go at any
+ * moment, and by the time of the command another file may have its name.
+ */
+async function runDetach(name: string, host: Host): Promise<string | undefined> {
+  if ((await readLine(`/sys/block/${name}/loop/autoclear`, host)) === '1') return undefined;
+  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`], mute: true };
+  const result = await runToEnd(host, line);
+  return result.status === 0 ? undefined : describeFailure(line, result);
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {

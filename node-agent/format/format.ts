@@ -17,7 +17,7 @@ export type Opened = {
   /** It was encrypted just now, so that there is nothing on it, though it reads as noise and not as zeros. */
   readonly isNew: boolean;
   /** What is on it, where that is being found out already. */
-  readonly probing?: Promise<Probed>;
+  readonly probing?: Promise<Probed> | undefined;
 };
 
 /** The filesystem on a device, and what is known of it without a further look. */
@@ -59,7 +59,7 @@ export async function ensureFilesystem(volume: DeviceVolume, opened: Opened): Pr
 }
 
 /** What a device holds by blkid, a filesystem or another format by its name; undefined when blkid sees nothing. */
-export async function probe(device: Device, host: Host) {
+export async function probe(device: Pick<Device, 'path'>, host: Host) {
   const line = { command: 'blkid', args: ['-p', '-o', 'export', '--', device.path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return readProbe(result.stdout);

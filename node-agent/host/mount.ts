@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { asProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
 import type { Host, Opened } from '../host.ts';
+import type { Through } from '../connector.ts';
 import type { CommandLine } from '../filesystem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { readLine } from './sysfs.ts';
@@ -49,6 +50,7 @@ export type Mounting = {
   /** `bind` among them binds the source; the others are those of the bound mount then. */
   readonly options: readonly string[];
   readonly source: string;
+  readonly through?: Through | undefined;
   /** A directory that the source lies in, and that it is reached through without symbolic links. */
   readonly sourceDirectory?: string | undefined;
   readonly path: string;
@@ -91,18 +93,15 @@ export async function mountAndSee(host: Host, mounting: Mounting): Promise<Mount
 
 async function mountOn(
   host: Host,
-  { type, source, sourceDirectory, path }: Mounting,
+  { type, source, sourceDirectory, path, through }: Mounting,
   { target, options }: { readonly target: Opened; readonly options: readonly string[] },
 ): Promise<void> {
   using directory = sourceDirectory === undefined ? undefined : await host.open(sourceDirectory);
   const kind = type === undefined ? [] : ['-t', type];
   const how = options.length > 0 ? ['-o', options.join(',')] : [];
-  await runWell(host, {
-    command: 'mount',
-    args: [...asGiven, ...kind, ...how, '--', source, path],
-    opened: directory ? [target, directory] : [target],
-    mute: true,
-  });
+  const args = [...asGiven, ...kind, ...how, '--', source, path];
+  const line = through ? { ...through, args: [...through.args, ...args] } : { command: 'mount', args };
+  await runWell(host, { ...line, opened: directory ? [target, directory] : [target], mute: true });
 }
 
 function remount(options: readonly string[]): readonly string[] {

@@ -9,6 +9,8 @@ export interface Carrier {
   requireUsable(): void;
   /** True when the block device with this number is the volume's now, as it is connected; absent where it has none. */
   ownsDevice?(number: string): Promise<boolean>;
+  /** Begins to read what can be read before the volume is connected, beside its record being written; absent where nothing can. */
+  lookAhead?(): void;
   /** Connects the volume, which is proved to be this one; run again it finds the same. */
   connect(secrets: Secrets): Promise<Connected>;
   /** Does what comes after the mount, for a volume that is mounted already; absent where nothing does. */

@@ -50,6 +50,7 @@ export async function stage(agent: Agent, request: StageRequest, secrets: Secret
   if (state.kind === 'mountpoint') await adopt(volume, mounts, secrets);
   else {
     requireUsable(state, 'directory');
+    volume.carrier.lookAhead?.();
     await putChanged(agent, record);
     const isFirst = !known || known.isDown === true;
     const call = { secrets, isMissing: state.kind === 'nothing', isFirst };

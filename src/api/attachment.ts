@@ -35,6 +35,8 @@ export const attachmentFields = {
     imageId: 'text',
     user: 'text',
   },
+  /** A directory of a Ceph cluster's filesystem, likewise. */
+  cephfs: { monitors: 'addresses', mode: 'text', filesystem: 'text', path: 'path', user: 'text' },
   /** A disk that the cloud plugs into the node by itself. What it says of itself, at least one: as for `iscsi`. */
   device: { wwid: 'text?', serial: 'text?' },
 } as const satisfies Record<string, Record<string, FieldKind>>;

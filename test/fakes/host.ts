@@ -153,6 +153,7 @@ function readText(state: FakeState, path: string): string | undefined {
   if (!loop) return undefined;
   const facts: Readonly<Record<string, string>> = {
     'loop/backing_file': loop.backing,
+    'loop/autoclear': loop.isLeaving ? '1' : '0',
     dev: `7:${index}`,
     diskseq: String(loop.diskseq),
     ro: loop.readonly ? '1' : '0',

@@ -27,9 +27,9 @@ const tools: Readonly<Record<string, Tool>> = {
     if (args[0] === '--detach') return detach(state, args[1] ?? '');
     return args[0] === '--set-capacity' ? rescan(state, args[1] ?? '') : attach(state, args);
   },
-  cryptsetup: runCryptsetup,
-  dmsetup: runDmsetup,
-  blkid: (state, args) => probe(state, imageOf(state, args.at(-1))),
+  cryptsetup: (state, args, input) => withoutUnused(state, runCryptsetup(state, args, input)),
+  dmsetup: (state, args) => withoutUnused(state, runDmsetup(state, args)),
+  blkid: (state, args) => probe(state, state.images.get(args.at(-1) ?? '') ?? imageOf(state, args.at(-1))),
   dumpe2fs: (state, args) => inspect(imageOf(state, args.at(-1))),
   e2fsck: (state, args) => mend(imageOf(state, args.at(-1))),
   resize2fs: (state, args) => growMountedExt4(state, args.at(-1) ?? ''),
@@ -48,6 +48,7 @@ const tools: Readonly<Record<string, Tool>> = {
   'mkfs.btrfs': makeFilesystem('btrfs'),
   mount: (state, args) => {
     if (!args.includes('-t')) return bind(state, args);
+    if (args.includes('ceph')) return mountCeph(state, args);
     return args.includes('nfs') ? mountExport(state, args) : mountDevice(state, args);
   },
   'mount.nfs': () => 0,
@@ -100,6 +101,12 @@ function detach(state: FakeState, device: string): number {
 function freeUnused(state: FakeState, index: number): void {
   if (!isMounted(state, index) && !isMapped(state, index) && state.loops.get(index)?.isLeaving)
     state.loops.delete(index);
+}
+
+/** A mapping that was closed may have been the last user of its device. */
+function withoutUnused<T>(state: FakeState, result: T): T {
+  for (const index of state.loops.keys()) freeUnused(state, index);
+  return result;
 }
 
 function rescan(state: FakeState, device: string): number {
@@ -221,7 +228,8 @@ function bind(state: FakeState, args: readonly string[]): number {
   }
   const source = state.mounts.findLast(mount => mount.path === from) ?? bindable(state, from);
   if (!source) return 32;
-  addMount(state, { ...source, path, options: source.options.includes('ro') ? ['ro'] : options });
+  const more = source.superOptions.slice(1).join(',') || undefined;
+  addMount(state, { ...source, path, options: source.options.includes('ro') ? ['ro'] : options }, more);
   return 0;
 }
 
@@ -251,6 +259,15 @@ function mountExport(state: FakeState, args: readonly string[]): number {
   return 0;
 }
 
+/** The kernel shows the key's name, and not the key. */
+function mountCeph(state: FakeState, args: readonly string[]): number {
+  const [source = '', path = ''] = args.slice(-2);
+  if (!state.paths.has(path)) return 32;
+  const filesystem = optionsOf(args).find(option => option.startsWith('mds_namespace='));
+  addMount(state, { device: '0:61', root: '/', path, options: ['rw'], type: 'ceph', source }, filesystem);
+  return 0;
+}
+
 function optionsOf(args: readonly string[]): readonly string[] {
   return args.includes('-o') ? (args[args.indexOf('-o') + 1] ?? '').split(',') : [];
 }
@@ -258,8 +275,8 @@ function optionsOf(args: readonly string[]): readonly string[] {
 type OwnOfMount = Omit<Mount, 'id' | 'parentId' | 'superOptions'>;
 
 /** A context is shown as the kernel does, and taken apart at its commas as whoever reads mountinfo does. */
-function addMount(state: FakeState, mount: OwnOfMount, context?: string): void {
-  const superOptions = ['rw', ...(context === undefined ? [] : context.split(','))];
+function addMount(state: FakeState, mount: OwnOfMount, more?: string): void {
+  const superOptions = ['rw', ...(more === undefined ? [] : more.split(','))];
   state.mounts.push({ ...mount, id: state.mounts.length + 1, parentId: 1, superOptions });
 }
 

@@ -3,5 +3,6 @@ import { startCeph, whyNoCeph } from './ceph.ts';
 
 void test('the backend "ceph" drives a Ceph cluster', { skip: whyNoCeph() }, async t => {
   const ceph = await startCeph(t);
-  await ceph.runTests('inside/ceph-backend.ts');
+  for (const file of ['ceph-backend.ts', 'ceph-shares.ts', 'ceph-crashes.ts'])
+    await ceph.runTests(`inside/${file}`);
 });

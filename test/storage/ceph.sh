@@ -44,6 +44,11 @@ mon data avail crit = 1
 mon data avail warn = 1
 [mgr]
 mgr data = $dir
+[mds]
+mds data = $dir
+# What is told to it is read where its socket is served.
+admin socket = $dir/mds.asok
+mds cache memory limit = 67108864
 [osd]
 osd data = $dir/osd
 bluestore block size = 5368709120
@@ -67,6 +72,7 @@ ceph-authtool keyring --create-keyring >&2
 key mon. --cap mon 'allow *'
 key client.admin --cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *' --cap mds 'allow *'
 key mgr.a --cap mon 'allow profile mgr' --cap osd 'allow *' --cap mds 'allow *'
+key mds.a --cap mon 'allow profile mds' --cap osd 'allow rwx' --cap mds 'allow'
 key osd.0 --cap mon 'allow profile osd' --cap osd 'allow *' --cap mgr 'allow profile osd'
 ceph-mon --mkfs --id a --monmap monmap --keyring keyring
 ceph-mon --foreground --id a >mon.out 2>&1 &
@@ -78,6 +84,10 @@ ceph config set --force mgr mgr/dashboard/server_addr 127.0.0.1 >&2
 ceph-mgr --foreground --id a >mgr.out 2>&1 &
 ceph osd pool create rbd 8 >&2
 ceph osd pool application enable rbd rbd >&2
+ceph osd pool create files.meta 8 >&2
+ceph osd pool create files.data 8 >&2
+ceph fs new files files.meta files.data >&2
+ceph-mds --foreground --id a >mds.out 2>&1 &
 echo secret-of-the-test >password
 until_done ceph dashboard ac-user-create --force-password -i password fairlead block-manager
 # Port 8080 is listened at.
@@ -85,5 +95,6 @@ until_done grep -q ':1F90 .* 0A ' /proc/net/tcp
 qemu-storage-daemon --chardev "socket,id=qmp,path=$dir/qmp.sock,server=on,wait=off" --monitor chardev=qmp \
   --nbd-server addr.type=inet,addr.host=127.0.0.1,addr.port=10809 >qsd.out 2>&1 &
 until_done test -S qmp.sock
+until_done sh -c 'ceph mds stat | grep -q :active'
 echo ready
 wait

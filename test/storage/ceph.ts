@@ -21,6 +21,7 @@ export type Ceph = {
 };
 
 const script = fileURLToPath(new URL('ceph.sh', import.meta.url));
+const mortal = ['setpriv', '--pdeathsig', 'KILL', '--'];
 const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child'];
 
 /** Why there can be no Ceph here, or false. */
@@ -35,8 +36,8 @@ export function whyNoCeph(): string | false {
 export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
   const dir = makeTemporaryDirectory();
   // It ends with this process, too, however that ends.
-  const apart = ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces];
-  const child = spawn('setpriv', [...apart, 'sh', script, dir, packagesOf('storage')], {
+  const [program = '', ...args] = [...mortal, 'unshare', ...namespaces, 'sh', script];
+  const child = spawn(program, [...args, dir, packagesOf('storage')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');
@@ -48,7 +49,8 @@ export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
   const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
   if (line !== 'ready') throw new Error('Ceph has not started');
   const { pid } = child;
-  const inside = ['nsenter', `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'];
+  // What runs there ends with this process.
+  const inside = [...mortal, 'nsenter', `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'];
   const env = {
     CEPH_URL: 'http://127.0.0.1:8080',
     CEPH_USER: 'fairlead',

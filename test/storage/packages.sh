@@ -13,5 +13,5 @@ finish() {
   /usr/bin/python3 -m compileall -q "$1/usr/share/ceph" "$1/usr/lib/python3" || true
 }
 
-unpack storage ceph-mon ceph-mgr ceph-mgr-modules-core ceph-mgr-dashboard ceph-osd ceph-common \
+unpack storage ceph-mon ceph-mgr ceph-mgr-modules-core ceph-mgr-dashboard ceph-osd ceph-mds ceph-fuse ceph-common \
   qemu-system-common qemu-utils qemu-block-extra

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
 import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Backend, NodeAccess } from '../../backend.ts';
 import { shutOut } from './clients.ts';
-import { invalid, missing } from './commands.ts';
 import type { Image, ImageInfo, RbdPool } from './pool.ts';
+import { makeUser, removeUser, userOf } from './users.ts';
 
 /** How nodes speak with the cluster: by the first version of its messenger, or the second without or with encryption. */
 export type Mode = 'legacy' | 'crc' | 'secure';
-
-/** A user has so much of a name beside what the cluster's other users may be called. */
-const userPrefix = 'fairlead.';
 
 /** Lets nodes reach images: each attachment by a user of CephX that may use one image. */
 export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Backend, 'attach' | 'detach'>> {
@@ -20,7 +16,7 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
       if (!image || !info || info.size < volume.sizeBytes)
         throw preconditionProblem(`the image of volume "${volume.id}" is missing or smaller than the volume`);
       const { fsid, monitors } = await readMonitors(pool, mode);
-      const user = userOf(pool, image, access);
+      const user = userOf(pool.specOf(image), access);
       const key = await makeUser(pool, user, capsOf(pool, { image, info, access }));
       const { namespace, name } = image;
       return {
@@ -37,37 +33,15 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
       };
     },
 
-    /** The user goes last: for as long as there is one, not all is shut out. */
     async detach(volume, nodeId, cluster) {
       for (const image of await pool.locate(volume)) {
-        const user = userOf(pool, image, cluster === undefined ? { nodeId } : { nodeId, cluster });
-        const entity = `client.${user}`;
-        const none = ['auth', 'caps', entity, 'mon', 'allow r'];
-        if ((await pool.ceph(none, { fine: [missing] })).status === missing) continue;
-        if (await pool.inspect(image)) await shutOut(pool, image);
-        await pool.ceph(['auth', 'rm', entity]);
+        const user = userOf(pool.specOf(image), cluster === undefined ? { nodeId } : { nodeId, cluster });
+        await removeUser(pool, user, async () => {
+          if (await pool.inspect(image)) await shutOut(pool, image);
+        });
       }
     },
   };
-}
-
-/** One for each image and node, so that detaching finds it; its key is another each time that it is made. */
-function userOf(pool: RbdPool, image: Image, node: Pick<NodeAccess, 'nodeId' | 'cluster'>): string {
-  const text = JSON.stringify([pool.specOf(image), node.cluster ?? '', node.nodeId]);
-  return userPrefix + createHash('sha256').update(text).digest('hex').slice(0, 32);
-}
-
-/** Returns the key of a user with these rights: of a new one, or of the one that is there. */
-async function makeUser(pool: RbdPool, user: string, caps: readonly string[]): Promise<string> {
-  const entity = `client.${user}`;
-  const ask = ['auth', 'get-or-create-key', entity, ...caps, '--format', 'json'];
-  let made = await pool.ceph(ask, { fine: [invalid] });
-  if (made.status === invalid) {
-    // It has other rights: of an earlier shape of the image, or none, for a detach that has not ended.
-    await pool.ceph(['auth', 'caps', entity, ...caps]);
-    made = await pool.ceph(ask);
-  }
-  return (JSON.parse(made.stdout) as { readonly key: string }).key;
 }
 
 type Wanted = { readonly image: Image; readonly info: ImageInfo; readonly access: NodeAccess };

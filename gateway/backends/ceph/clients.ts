@@ -4,8 +4,9 @@ import { missing } from './commands.ts';
 import type { Image, RbdPool } from './pool.ts';
 
 /** Longer than a ticket of CephX is good, which the cluster does not ask for back. */
-const blocklistSeconds = 24 * 3_600;
-const gone = { everyMs: 250, timeoutMs: 30_000 };
+export const blocklistSeconds = 24 * 3_600;
+/** How long a client may take to go. */
+export const gone = { everyMs: 250, timeoutMs: 30_000 };
 
 type Locker = { readonly id: string; readonly locker: string; readonly address: string };
 
@@ -61,5 +62,10 @@ export async function shutOut(pool: RbdPool, image: Image): Promise<void> {
   };
   if (!(await poll(look, gone)))
     throw unavailableProblem(`image "${pool.specOf(image)}" is still open at ${[...left].join(', ')}`);
-  if (remembered.size > 0) await pool.dropNote({ namespace: image.namespace, key: keyOf(image) });
+  if (remembered.size > 0) await forgetClients(pool, image);
+}
+
+/** Drops what was noted of an image's clients, once none of them can reach it. */
+export async function forgetClients(pool: RbdPool, image: Image): Promise<void> {
+  await pool.dropNote({ namespace: image.namespace, key: keyOf(image) });
 }

@@ -12,7 +12,7 @@ export type CommandOptions = { readonly fine?: readonly number[]; readonly timeo
 export type Commands = ReturnType<typeof createCommands>;
 
 /** The system's numbers of errors, with which `rbd` and `ceph` end. */
-export const [missing, busy, exists, invalid, filled] = [2, 16, 17, 22, 39] as const;
+export const [missing, again, busy, exists, invalid, filled] = [2, 11, 16, 17, 22, 39] as const;
 const noSpace: ReadonlySet<number | undefined> = new Set([28, 122]);
 const usualTimeoutMs = 60_000;
 /** What a command prints of a large pool or image, in characters. */
@@ -34,7 +34,9 @@ export function createCommands({ conf, user, keyring }: Login) {
     const { status, stdout } = result;
     if (status === 0 || (status !== undefined && fine.includes(status))) return { status, stdout };
     if (noSpace.has(status)) throw new Problem('RESOURCE_EXHAUSTED', 'the Ceph cluster is full');
-    throw commandProblem(program, `run "${args.join(' ')}"`, result);
+    // A keyring that cannot be read is quoted, with the key.
+    const stderr = result.stderr.replaceAll(/\bval=\S+/g, 'val=…');
+    throw commandProblem(program, `run "${args.join(' ')}"`, { ...result, stderr });
   }
 
   /** What was printed as JSON; undefined for what is missing, and where nothing is printed. */
@@ -44,6 +46,16 @@ export function createCommands({ conf, user, keyring }: Login) {
   }
 
   return {
+    /** What of the two does not run on this machine, one line each. */
+    async lacks(): Promise<readonly string[]> {
+      const options = { timeoutMs: usualTimeoutMs, environment };
+      const results = ['ceph', 'rbd'].map(async program => {
+        const { status, fault } = await exec(program, ['--version'], options);
+        if (fault === 'ENOENT') return [`"${program}" is not installed (package ceph-common)`];
+        return status === 0 ? [] : [`"${program}" does not run here`];
+      });
+      return (await Promise.all(results)).flat();
+    },
     ceph: (args: readonly string[], options?: CommandOptions) => run('ceph', args, options),
     rbd: (args: readonly string[], options?: CommandOptions) => run('rbd', args, options),
     askCeph: <T>(...args: readonly string[]) => ask<T>('ceph', args),

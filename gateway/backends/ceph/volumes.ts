@@ -1,6 +1,6 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { Backend, NewVolume } from '../../backend.ts';
-import { readClients, rememberClients } from './clients.ts';
+import { forgetClients, readClients, rememberClients } from './clients.ts';
 import { busy, exists, filled, missing } from './commands.ts';
 import { features, fill } from './copies.ts';
 import { blocksTimeoutMs, reap } from './kept.ts';
@@ -86,6 +86,8 @@ async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
   if (status === busy) throw inUse;
   if (status === filled) await pool.rbd(['rename', spec, pool.specOf(keptOf(image))]);
   if (status !== 0) await reap(pool, keptOf(image));
+  // A command of ours that was killed is noted, too, of an image that no node ever had.
+  await forgetClients(pool, image);
   const { pool_namespace: namespace = '', image: name = '' } = parent ?? {};
   if (isOwn(name)) await reap(pool, { namespace, name });
 }

@@ -33,12 +33,17 @@ export function createImages(
   const { images, exported } = pool;
 
   /** Gives an image the size that is chosen for the one it has, and returns that once it is durable. */
-  async function resize(id: string, flags: number, sizeFor: (size: number) => number): Promise<number> {
+  async function resize(
+    id: string,
+    flags: number,
+    sizeFor: (size: number, path: string) => number,
+  ): Promise<number> {
     let fd = -1;
     try {
-      fd = openSync(images.pathOf(id), O_RDWR | O_NOFOLLOW | flags, 0o600);
+      const path = images.pathOf(id);
+      fd = openSync(path, O_RDWR | O_NOFOLLOW | flags, 0o600);
       const { size } = fstatSync(fd);
-      const sizeBytes = sizeFor(size);
+      const sizeBytes = sizeFor(size, path);
       if (sizeBytes !== size) ftruncateSync(fd, sizeBytes);
       await syncFile(fd);
       return sizeBytes;
@@ -61,24 +66,14 @@ export function createImages(
     await copyTogether(pool, [{ ...from, target, nonce, sizeBytes, limitBytes }]);
   }
 
-  /** The size that an image is to have: one that has a size is complete if it was made for this volume. */
-  function adopt(size: number, volume: NewVolume): number {
-    const [path, what] = [images.pathOf(volume.id), `the image of volume "${volume.id}"`];
-    if (size > 0) {
-      requireMadeFor(path, volume.nonce, what);
-      return requireWithin(size, volume);
-    }
-    mark(path, volume.nonce, { what });
-    return volume.requiredBytes;
-  }
-
   return {
     /** An image that has a size is complete, and stays as it is; an empty one gets its size. */
     async create(volume) {
       const { id, source, mutableParameters } = volume;
       if (source) await fill(volume, source);
-      const sizeBytes = await resize(id, source ? 0 : O_CREAT, size => adopt(size, volume));
-      await images.sync();
+      const resized = resize(id, source ? 0 : O_CREAT, (size, path) => adopt(size, path, volume));
+      // By now the file has its name, its mark and its size: one commit of the filesystem's journal is for all of them.
+      const [sizeBytes] = await Promise.all([resized, images.sync()]);
       if (mutableParameters?.['preallocate'] === 'true') await allocate(pool, volume);
       return { sizeBytes };
     },
@@ -103,6 +98,17 @@ export function createImages(
     volumeHealth: volume => healthOf(pool, volume),
     list: images.list,
   };
+}
+
+/** The size that an image is to have: one that has a size is complete if it was made for this volume. */
+function adopt(size: number, path: string, volume: NewVolume): number {
+  const what = `the image of volume "${volume.id}"`;
+  if (size > 0) {
+    requireMadeFor(path, volume.nonce, what);
+    return requireWithin(size, volume);
+  }
+  mark(path, volume.nonce, { what });
+  return volume.requiredBytes;
 }
 
 /** The volume's image, which may have grown without that being recorded yet. */

@@ -1,6 +1,6 @@
 import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
-import type { Secrets } from '../../connector.ts';
+import type { Device, Secrets } from '../../connector.ts';
 import { findFilesystem } from '../../filesystems/index.ts';
 import { ensureFilesystem, probe, type Opened, type Probed } from '../../format/format.ts';
 import {
@@ -32,18 +32,21 @@ import { openDevice } from './opened.ts';
 export function createFilesystem(volume: DeviceVolume): Carrier {
   const { agent, record } = volume;
   const members = deviceMembers(volume);
+  let probing: Promise<Probed> | undefined;
+  const look = (at: Pick<Device, 'path'>): void => {
+    probing ??= probe(at, agent.host);
+    // Should the volume not be connected, what was seen is of no use to anybody.
+    probing.catch(() => {});
+  };
+  const content = volume.connector.contentPath?.(record.attachment);
   return {
     ...mountedMembers(record, members.judge),
     ...members,
     requireUsable: () => requireFilesystemUsable(record),
+    ...(content !== undefined && { lookAhead: () => look({ path: content }) }),
     async connect(secrets) {
-      const probing = Promise.withResolvers<Probed>();
-      // While it is checked whose the device is; should that fail, what was seen is of no use to anybody.
-      probing.promise.catch(() => {});
-      const device = await connectDevice(volume, secrets, connected =>
-        probing.resolve(probe(connected, agent.host)),
-      );
-      return { device, prepare: () => prepare(volume, { device, probing: probing.promise }, secrets) };
+      const device = await connectDevice(volume, secrets, look);
+      return { device, prepare: () => prepare(volume, { device, probing }, secrets) };
     },
     async finish({ type }, secrets) {
       // What is mounted may hold data, so that no mark counts.

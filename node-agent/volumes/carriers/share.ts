@@ -27,8 +27,8 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
   return {
     ...mountedMembers(record, judge),
     requireUsable: () => requireShareUsable(record, connector),
-    async connect() {
-      const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host));
+    async connect(secrets) {
+      const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host, secrets));
       return {
         prepare: async () => ({
           mount: () => inPhase(agent, 'mount', () => mountShare(agent, record, { share, judge })),
@@ -56,12 +56,12 @@ type Sharing = { readonly share: Share; readonly judge: Carrier['judge'] };
 async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: Sharing): Promise<void> {
   const { host } = agent;
   const { capability, stagingPath: path, volumeId } = record;
-  const { type, source } = share;
+  const { type, source, through } = share;
   const shows = async (mount: Mount) => (await judge(mount)) === 'own';
   const before = await host.mounts();
   const whenAstray = () => unmountStrays(agent, { before, path, shows });
   const options = optionsOf(share, record);
-  const mount = await mountAndSee(host, { type, options, source, path, shows, whenAstray });
+  const mount = await mountAndSee(host, { type, options, source, through, path, shows, whenAstray });
   if (isAsAsked(mount, record)) return;
   await unmountAll(agent, path);
   if (!hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);

@@ -25,7 +25,7 @@ test('an endpoint and a node id are all that the agent needs', () => {
     'node-id': 'n1',
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
-    protocols: ['loop', 'bind', 'nfs', 'nbd', 'iscsi', 'nvme-tcp', 'rbd', 'device'],
+    protocols: ['loop', 'bind', 'nfs', 'nbd', 'iscsi', 'nvme-tcp', 'rbd', 'cephfs', 'device'],
     'driver-name': 'csi.fairlead.dev',
     'plugin-capabilities': ['group-snapshots', 'changed-blocks'],
     'default-fs': 'ext4',
@@ -44,7 +44,11 @@ const bad = [
   ['--max-volumes', '-1', '"-1" is not a whole number from 0 to 1000000'],
   ['--topology', 'zone', '"zone" is not key=value'],
   ['--kubelet-dir', 'x', '"x" is not an absolute path'],
-  ['--protocols', 'nfs,tape', '"tape" is not one of loop, bind, nfs, nbd, iscsi, nvme-tcp, rbd, device'],
+  [
+    '--protocols',
+    'nfs,tape',
+    '"tape" is not one of loop, bind, nfs, nbd, iscsi, nvme-tcp, rbd, cephfs, device',
+  ],
   ['--local-roots', '/srv,x', '"x" is not an absolute path'],
 ] as const;
 

@@ -33,18 +33,24 @@ export function ask<T>(line: string): T {
   return JSON.parse(run(`${line} --format json`)) as T;
 }
 
-/** The images of the cluster `a`, by their names, but for what holds notes. */
+/** The images of all clusters, as Ceph's commands name them, but for what holds notes. */
 export function images(): readonly string[] {
-  const namespaces = ask<readonly { readonly name: string }[]>('rbd namespace ls rbd');
-  if (!namespaces.some(({ name }) => name === 'fairlead.a')) return [];
-  return ask<readonly string[]>('rbd ls rbd/fairlead.a').filter(name => name !== 'notes');
+  return namespaces().flatMap(space => {
+    const names = ask<readonly string[]>(`rbd ls rbd/${space}`).filter(name => name !== 'notes');
+    return names.map(name => `rbd/${space}/${name}`);
+  });
+}
+
+function namespaces(): readonly string[] {
+  return ask<readonly { readonly name: string }[]>('rbd namespace ls rbd').map(({ name }) => name);
 }
 
 /** The one image of a volume. */
 export function imageOf(volumeId: string): string {
-  const [image, ...others] = images().filter(name => name.startsWith(`${volumeId.slice(2)}.`));
+  const start = `rbd/fairlead.${volumeId.replace('.', '/')}.`;
+  const [image, ...others] = images().filter(name => name.startsWith(start));
   assert.ok(image !== undefined && others.length === 0, `${volumeId}: ${images().join()}`);
-  return `rbd/fairlead.a/${image}`;
+  return image;
 }
 
 /** The users of CephX that attachments have. */
@@ -55,10 +61,13 @@ export function users(): readonly string[] {
 
 /** Who has a volume open. */
 export function watchersOf(volumeId: string): readonly string[] {
-  const { watchers = [] } = ask<{ watchers?: readonly { address: string }[] }>(
-    `rbd status ${imageOf(volumeId)}`,
-  );
-  return watchers.map(({ address }) => address);
+  return watchers(imageOf(volumeId));
+}
+
+/** Who has an image open. */
+export function watchers(image: string): readonly string[] {
+  const { watchers: found = [] } = ask<{ watchers?: readonly { address: string }[] }>(`rbd status ${image}`);
+  return found.map(({ address }) => address);
 }
 
 /** Reads and writes what volumes hold. */
@@ -104,7 +113,6 @@ export async function openCeph(t: Pick<TestContext, 'after'>): Promise<Backend> 
 /** Neither images, nor notes about any, nor users. */
 export function requireNothingLeft(): void {
   assert.deepEqual([images(), users()], [[], []]);
-  const namespaces = ask<readonly { readonly name: string }[]>('rbd namespace ls rbd');
-  for (const { name } of namespaces)
-    assert.equal(run(`rbd image-meta list rbd/${name}/notes --format json`), '');
+  for (const space of namespaces())
+    assert.equal(run(`rbd image-meta list rbd/${space}/notes --format json`), '');
 }

@@ -131,6 +131,22 @@ test('loop refuses a file that gets a second device while it gets its first', as
   await assert.rejects(loop.connect(attachment, { ...host, run }), { code: 'FAILED_PRECONDITION' });
 });
 
+test('loop leaves a device that goes with its last user to that, since another file may have its name by then', async () => {
+  const { host, makeImage, directory } = openFakeBench();
+  const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024, content: 'ext4' }), 1);
+  const device = await loop.connect(attachment, host);
+  const staged = `${directory}/stage`;
+  await host.run('mount', ['-t', 'ext4', '--', device.path, staged]);
+  await host.run('losetup', ['--detach', device.path]);
+  const run: typeof host.run = (command, args, options) =>
+    args.includes('--detach') ? assert.fail('it was detached once more') : host.run(command, args, options);
+  await loop.releaseAfterUse?.({ ...device, use: '' }, { ...host, run });
+  const disconnected = loop.disconnect(attachment, { ...host, run });
+  await host.run('umount', ['--', staged]);
+  await disconnected;
+  assert.equal(host.state.loops.size, 0);
+});
+
 test('loop asks for no list of devices where all others are older, or proved to be others', async () => {
   const { host, makeImage } = openFakeBench();
   const [first = '', own = '', younger = ''] = ['first', 'own', 'younger'].map(name =>

@@ -90,7 +90,7 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
       await unstage(agent, request);
       commands.length = 0;
       await stage(agent, request);
-      assert.deepEqual(commands, ['losetup', 'blkid', 'mount']);
+      assert.deepEqual(commands, ['blkid', 'losetup', 'mount']);
     }
   });
 
@@ -113,7 +113,7 @@ for (const isRestarted of [false, true])
     assert.equal(image.filesystemBytes, grownBytes);
   });
 
-const connected = ['losetup', 'blkid', 'dumpe2fs'];
+const connected = ['blkid', 'losetup', 'dumpe2fs'];
 const damages = {
   errors: { outcome: 'OK', runs: [...connected, 'e2fsck', 'mount'] },
   broken: { outcome: 'OK', runs: [...connected, 'mount', 'e2fsck', 'mount'] },

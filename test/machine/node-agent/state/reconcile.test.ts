@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { assertNothingLeft, driverName, homes, openNode, type TestNode } from '../../../harness/agent.ts';
-import { loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
+import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
 
 for (const home of homes)
   test(
@@ -48,7 +48,7 @@ async function takeAway({ dir }: TestNode): Promise<void> {
   const isAway = await poll(
     () => {
       for (const path of mountsBelow(dir).toReversed()) spawnSync('umount', ['--', path]);
-      for (const device of loopDevicesOf(dir)) spawnSync('losetup', ['--detach', device]);
+      detachLoopDevices(dir);
       return mountsBelow(dir).length + loopDevicesOf(dir).length === 0 || undefined;
     },
     { everyMs: 20, timeoutMs: 60_000 },

@@ -1,51 +1,19 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import type { Backend, KnownVolume } from '../../../../gateway/backend.ts';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import type { KnownVolume } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
+import { key, monitors, openWithCommands as open, withCommands, type Answers } from './ceph-commands.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 
-const key = 'AQCanaryCanaryCanaryCanaryCanaryCanaryA==';
-const [v1, v2] = [
-  { type: 'v1', addr: '192.0.2.7:6789', nonce: 0 },
-  { type: 'v2', addr: '192.0.2.7:3300', nonce: 0 },
-];
-const monitors = { fsid: 'f', mons: [{ public_addrs: { addrvec: [v1, v2] } }] };
 const info = { id: '10a1', size: 2 ** 20 };
 const volume: KnownVolume = { id: 'a.v', nonce: 'own', sizeBytes: 2 ** 20, parameters: {} };
 const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
 const access = { nodeId: 'n1', attachmentId: 'x1', capability, readonly: false };
-
-/** What commands print, or the status that they end with, by the words that their arguments begin with after the login. */
-type Answers = Readonly<Record<string, object | number>>;
-
-/** A backend with commands that answer so, and the arguments of each that was run. */
-async function open(t: TestContext, answers: Answers, settings: object = {}) {
-  const directory = mkdtempSync(join(tmpdir(), 'ceph-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  const cases = Object.entries(answers).map(([words, answer]) =>
-    typeof answer === 'number'
-      ? `"${words}"*) exit ${answer} ;;`
-      : `"${words}"*) echo '${JSON.stringify(answer)}' ;;`,
-  );
-  for (const program of ['rbd', 'ceph']) {
-    const lines = ['#!/bin/sh', `echo ${program} "$@" >>${directory}/lines`, 'shift 6', 'case "$*" in'];
-    writeFileSync(join(directory, program), [...lines, ...cases, 'esac', ''].join('\n'));
-    chmodSync(join(directory, program), 0o755);
-  }
-  const path = process.env['PATH'];
-  process.env['PATH'] = `${directory}:${path}`;
-  const opening = openPlugin(backends.ceph, { pool: 'rbd', ...settings });
-  process.env['PATH'] = path;
-  const readLines = (): readonly string[] => {
-    const file = join(directory, 'lines');
-    return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
-  };
-  return { backend: (await opening) as Backend, readLines };
-}
 
 const usual: Answers = { 'mon dump': monitors, info, 'auth get-or-create-key': { key }, status: {} };
 
@@ -146,8 +114,74 @@ test('detaching shuts out all that have or had the image open, and the user goes
   );
 });
 
+test('deleting a volume drops what was noted of its clients, also when the image is gone already', async t => {
+  for (const answers of [usual, { ...usual, info: 2, rm: 2, 'snap ls': 2, status: 2 }]) {
+    const { backend, readLines } = await open(t, { ...answers, 'lock ls': [] });
+    await backend.delete(volume);
+    assert.match(readLines().at(-1) ?? '', /image-meta remove rbd\/fairlead\.a\/notes clients\.v\.own$/);
+  }
+});
+
 test('what cannot stand in a command is no setting', () => {
   for (const bad of ['a b', '-a', 'a/b', 'a@b', '', 'a,b'])
     for (const name of ['pool', 'user'])
       assert.equal(backends.ceph.settings.safeParse({ pool: 'rbd', [name]: bad }).success, false);
+});
+
+const [asked, listed] = ['--connect-timeout 10 mon dump', '--client-mount-timeout 10 namespace ls rbd'];
+for (const [name, answers, expected] of [
+  ['what is well', { 'mon dump': monitors }, []],
+  [
+    'a cluster that is not reached',
+    { [asked]: 1, [listed]: 110 },
+    [/no monitor of ".*conf" answered within 10 s/],
+  ],
+  [
+    'a key that it does not take',
+    { [asked]: 13, [listed]: 13 },
+    [/does not take the key of user "fairlead" in ".*keyring"/],
+  ],
+  ['a configuration that says nothing', { [asked]: 1, [listed]: 2 }, [/".*conf" names no monitors/]],
+  ['a keyring of others', { [asked]: 1, [listed]: 1 }, [/".*keyring" holds no key of user "fairlead"/]],
+  ['a pool that is missing', { 'mon dump': monitors, [listed]: 2 }, [/the cluster has no pool "rbd"/]],
+  ['a pool of others', { 'mon dump': monitors, [listed]: 1 }, [/user "fairlead" may not use pool "rbd"/]],
+] as const)
+  test(`a check has a line for each fault: ${name}`, async t => {
+    const { outcome: lines } = await withCommands(t, answers, directory => {
+      const [conf, keyring] = [join(directory, 'conf'), join(directory, 'keyring')];
+      for (const file of [conf, keyring]) writeFileSync(file, '');
+      return checkPlugin({ conf, keyring });
+    });
+    assert.equal(lines.length, expected.length);
+    for (const [index, pattern] of expected.entries()) assert.match(lines[index] ?? '', pattern);
+  });
+
+test('a check tells of all that is missing on the machine, and asks the cluster nothing then', async t => {
+  const { outcome, directory } = await withCommands(t, {}, own => {
+    for (const program of ['rbd', 'ceph']) rmSync(join(own, program));
+    return checkPlugin({ conf: '/missing/conf', keyring: '/missing/keyring' });
+  });
+  assert.deepEqual(outcome, [
+    '"ceph" is not installed (package ceph-common)',
+    '"rbd" is not installed (package ceph-common)',
+    'the configuration of the cluster, "/missing/conf", cannot be read (ENOENT)',
+    'the user\'s keyring, "/missing/keyring", cannot be read (ENOENT)',
+  ]);
+  assert.ok(!existsSync(join(directory, 'lines')));
+});
+
+async function checkPlugin(settings: object): Promise<readonly string[]> {
+  const { ceph } = backends;
+  const context = { log: silentLog, directory: '/', name: 'far' };
+  return (await ceph.check?.(ceph.settings.parse({ pool: 'rbd', ...settings }), context)) ?? assert.fail();
+}
+
+test('what a command says of a keyring that it cannot read is repeated without the key', async t => {
+  const says = `>&2 echo "parsing file: [client.fairlead] type=key val=${key}: Malformed input"; exit 1`;
+  const { outcome } = await withCommands(t, {}, async directory => {
+    writeFileSync(join(directory, 'ceph'), `#!/bin/sh\n${says}\n`);
+    return openPlugin(backends.ceph, { pool: 'rbd' }).catch((error: unknown) => inspect(error));
+  });
+  assert.match(String(outcome), /Malformed/);
+  assert.doesNotMatch(String(outcome), /Canary/);
 });

@@ -40,17 +40,26 @@ test('a device number that another file took right before the mount is refused, 
 });
 
 test('a device that was away and came back with the same file is connected anew, and not trusted meanwhile', async () => {
-  for (const mischief of [{ after: 'blkid' }, { before: 'mount' }]) {
-    const { bench, request, replace, agent } = await openTwo();
-    const disturbed = withMischief(agent, { ...mischief, work: () => replace(request.attachment.path) });
-    await assert.rejects(stage(disturbed, request), {
-      code: 'UNAVAILABLE',
-      detail: /no longer volume "c\.v"/,
-    });
-    assert.deepEqual(bench.host.state.mounts, []);
-    await stage(agent, request);
-    await unstage(agent, request);
-  }
+  const { bench, request, replace, agent } = await openTwo();
+  const work = () => replace(request.attachment.path);
+  await assert.rejects(stage(withMischief(agent, { before: 'mount', work }), request), {
+    code: 'UNAVAILABLE',
+    detail: /no longer volume "c\.v"/,
+  });
+  assert.deepEqual(bench.host.state.mounts, []);
+  await stage(agent, request);
+  await unstage(agent, request);
+});
+
+test('a file that holds data by the time it is connected is never formatted, though it was seen to hold nothing', async () => {
+  const { bench, request, agent } = await openTwo('blank');
+  const { images, formatted } = bench.host.state;
+  const image = images.get(request.attachment.path) ?? assert.fail();
+  const disturbed = withMischief(agent, { after: 'blkid', work: () => (image.content = 'ext4') });
+  await assert.rejects(stage(disturbed, request), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
+  assert.deepEqual(formatted, []);
+  await stage(agent, request);
+  assert.deepEqual(formatted, []);
 });
 
 test('what took the device after all was prepared for the mount is never mounted, and not even looked at', async () => {

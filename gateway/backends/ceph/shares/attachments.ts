@@ -1,0 +1,96 @@
+import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import type { Backend, NodeAccess } from '../../../backend.ts';
+import { readMonitors, type Mode } from '../attachments.ts';
+import { blocklistSeconds, gone } from '../clients.ts';
+import { makeUser, removeUser, userOf } from '../users.ts';
+import { quotaOf, type Filesystem, type SubvolumeInfo } from './filesystem.ts';
+import { requireShare } from './volumes.ts';
+
+/** Lets nodes reach subvolumes: each attachment by a user of CephX that may use one. */
+export function createShareAttachments(
+  filesystem: Filesystem,
+  mode: Mode,
+): Required<Pick<Backend, 'attach' | 'detach'>> {
+  return {
+    async attach(volume, access) {
+      requireShare(access.capability);
+      const [subvolume] = await filesystem.locate(volume);
+      const info = subvolume && (await filesystem.inspect(subvolume));
+      if (!subvolume || info?.state !== 'complete' || quotaOf(info) < volume.sizeBytes)
+        throw preconditionProblem(
+          `the subvolume of volume "${volume.id}" is missing or smaller than the volume`,
+        );
+      const { monitors } = await readMonitors(filesystem, mode);
+      const user = userOf(subvolume.name, access);
+      const key = await makeUser(filesystem, user, capsOf(filesystem, info, access));
+      const { path } = info;
+      return {
+        protocol: 'cephfs',
+        monitors,
+        mode,
+        filesystem: filesystem.name,
+        path,
+        user,
+        secrets: { 'cephfs-key': key },
+      };
+    },
+
+    async detach(volume, nodeId, cluster) {
+      for (const { name } of await filesystem.locate(volume)) {
+        const user = userOf(name, cluster === undefined ? { nodeId } : { nodeId, cluster });
+        await removeUser(filesystem, user, () => evict(filesystem, user));
+      }
+    },
+  };
+}
+
+/** Rights in one directory, and in the namespace of the objects that its files are. */
+function capsOf(
+  { name }: Filesystem,
+  { path, data_pool: pool, pool_namespace: namespace }: Extract<SubvolumeInfo, { state: 'complete' }>,
+  { readonly }: NodeAccess,
+): readonly string[] {
+  const rights = readonly ? 'r' : 'rw';
+  return [
+    'mon',
+    `allow r fsname=${name}`,
+    'mds',
+    `allow ${rights} fsname=${name} path=${path}`,
+    'osd',
+    `allow ${rights} pool=${pool} namespace=${namespace}`,
+  ];
+}
+
+/**
+ * Shuts out every client of a user. Returns once no server has a session of it: who uses the files next waits for the map in which
+ * the cluster's disks refuse it. UNAVAILABLE tells from where there is still one.
+ */
+async function evict(filesystem: Filesystem, user: string): Promise<void> {
+  const ranks = await filesystem.ranks();
+  let left: readonly string[] = [];
+  const look = async (): Promise<true | undefined> => {
+    const sessions = await filesystem.sessions(ranks);
+    const own = sessions.filter(({ client_metadata: { entity_id: id } }) => id === user);
+    left = own.map(({ entity: { addr } }) => `${addr.addr}/${addr.nonce}`);
+    const shut = async (): Promise<void> => {
+      for (const address of left)
+        await filesystem.ceph(['osd', 'blocklist', 'add', address, String(blocklistSeconds)]);
+    };
+    await shut();
+    // By the name that was proved, whatever a client says of itself.
+    for (const rank of ranks)
+      await filesystem.ceph([
+        'tell',
+        `mds.${filesystem.name}:${rank}`,
+        'client',
+        'evict',
+        `auth_name=${user}`,
+      ]);
+    // A server that evicts shuts out as well, for a shorter time.
+    await shut();
+    return left.length === 0 || undefined;
+  };
+  if (!(await poll(look, gone)))
+    throw unavailableProblem(`user "${user}" still has a session at ${left.join(', ')}`);
+}

@@ -1,0 +1,140 @@
+import { clusterOf } from '../../../../src/api/ids.ts';
+import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
+import type { VolumeRef } from '../../../backend.ts';
+import { requireId } from '../../local/files.ts';
+import { again, missing, type CommandOptions, type Commands } from '../commands.ts';
+
+/** A filesystem of a Ceph cluster, and how its subvolumes are found. */
+export type Filesystem = ReturnType<typeof openFilesystem>;
+
+/**
+ * A subvolume by its group, which is its cluster's, and its name, which no other of the filesystem has: the cluster calls the
+ * namespace of its objects by the name alone. What has another nonce is another subvolume.
+ */
+export type Subvolume = { readonly group: string; readonly name: string };
+
+/** What is there of one; the rest is known of what is `complete`. `unfinished` is a copy that is being made, or failed. */
+export type SubvolumeInfo =
+  | { readonly state: 'missing' | 'unfinished' | 'snapshot-retained' }
+  | {
+      readonly state: 'complete';
+      readonly path: string;
+      readonly bytes_quota: number | 'infinite';
+      readonly data_pool: string;
+      readonly pool_namespace: string;
+    };
+
+/** A client of one of the filesystem's servers: who it says that it is, from where, and what it has mounted. */
+export type Session = {
+  readonly entity: { readonly addr: { readonly addr: string; readonly nonce: number } };
+  readonly client_metadata: { readonly entity_id?: string; readonly root?: string };
+};
+
+type Server = { readonly rank: number; readonly state: string };
+type Servers = {
+  readonly mdsmap: { readonly in: readonly number[]; readonly info: Readonly<Record<string, Server>> };
+};
+type Names = readonly { readonly name: string }[];
+type Order = { readonly verb: string; readonly of: Subvolume; readonly args?: readonly string[] };
+
+const prefix = 'fairlead.';
+
+/** Opens it; nothing is done yet. */
+export function openFilesystem(name: string, commands: Commands) {
+  const { ceph, askCeph } = commands;
+  const lineOf = ({ verb, of, args = [] }: Order): readonly string[] => {
+    const words = verb.split(' ');
+    return ['fs', 'subvolume', ...words, name, of.name, ...args, '--group_name', of.group];
+  };
+
+  async function namesOf(group: string): Promise<readonly string[]> {
+    return ((await askCeph<Names>('fs', 'subvolume', 'ls', name, group)) ?? []).map(one => one.name);
+  }
+
+  return {
+    ...commands,
+    name,
+    namesOf,
+    /** Runs a command about a subvolume. */
+    order: (order: Order, options?: CommandOptions) => ceph(lineOf(order), options),
+    /** The groups that are this gateway's. */
+    async groups(): Promise<readonly string[]> {
+      const all = (await askCeph<Names>('fs', 'subvolumegroup', 'ls', name)) ?? [];
+      return all.map(one => one.name).filter(one => one.startsWith(prefix));
+    },
+    /** The subvolumes that a reference names: one, whether it is there or not, or without a nonce all that have the id. */
+    async locate({ id, nonce }: VolumeRef): Promise<readonly Subvolume[]> {
+      const group = groupOf(id);
+      if (nonce) return [{ group, name: nameOf({ id, nonce }) }];
+      return (await namesOf(group)).filter(one => idOf(one) === id).map(one => ({ group, name: one }));
+    },
+    async inspect(subvolume: Subvolume): Promise<SubvolumeInfo> {
+      const args = ['--format', 'json'];
+      const { status, stdout } = await ceph(lineOf({ verb: 'info', of: subvolume, args }), {
+        fine: [missing, again],
+      });
+      if (status === 0) return JSON.parse(stdout) as SubvolumeInfo;
+      return { state: status === again ? 'unfinished' : 'missing' };
+    },
+    /** The numbers of the servers that share the filesystem; UNAVAILABLE while one of them does not serve. */
+    async ranks(): Promise<readonly number[]> {
+      const { mdsmap } = (await askCeph<Servers>('fs', 'get', name)) ?? {};
+      const active = new Set(
+        Object.values(mdsmap?.info ?? {}).flatMap(({ rank, state }) => (state === 'up:active' ? [rank] : [])),
+      );
+      if (!mdsmap?.in.length || !mdsmap.in.every(rank => active.has(rank)))
+        throw unavailableProblem(`not all servers of filesystem "${name}" are active`);
+      return mdsmap.in;
+    },
+    async sessions(ranks: readonly number[]): Promise<readonly Session[]> {
+      const all: Session[] = [];
+      for (const rank of ranks)
+        all.push(
+          ...((await askCeph<readonly Session[]>('tell', `mds.${name}:${rank}`, 'session', 'ls')) ?? []),
+        );
+      return all;
+    },
+    async makeGroup(group: string): Promise<void> {
+      await ceph(['fs', 'subvolumegroup', 'create', name, group]);
+    },
+  };
+}
+
+type Listed = readonly { readonly name: string; readonly data_pools: readonly string[] }[];
+
+/** The pool where a filesystem has what is written to it; UNAVAILABLE where the cluster has no such filesystem. */
+export async function readDataPool({ askCeph }: Commands, name: string): Promise<string> {
+  const all = (await askCeph<Listed>('fs', 'ls')) ?? [];
+  const [pool] = all.find(one => one.name === name)?.data_pools ?? [];
+  if (pool === undefined) throw unavailableProblem(`the cluster has no filesystem "${name}"`);
+  return pool;
+}
+
+/** The subvolume of a volume that is there, and what is known of it; NOT_FOUND for a missing one. */
+export async function requireSubvolume(filesystem: Filesystem, volume: VolumeRef) {
+  for (const subvolume of await filesystem.locate(volume)) {
+    const info = await filesystem.inspect(subvolume);
+    if (info.state === 'complete') return { subvolume, info };
+  }
+  throw new Problem('NOT_FOUND', `the subvolume of volume "${volume.id}" is missing`);
+}
+
+/** The quota of a subvolume in bytes; 0 where it has none yet. */
+export function quotaOf({ bytes_quota: quota }: Extract<SubvolumeInfo, { state: 'complete' }>): number {
+  return quota === 'infinite' ? 0 : quota;
+}
+
+/** The group of a volume's or snapshot's cluster; INVALID_ARGUMENT for what is no id. */
+export function groupOf(id: string, noun: 'volume' | 'snapshot' = 'volume'): string {
+  return prefix + clusterOf(requireId(id, noun));
+}
+
+/** What a volume or snapshot is called in the filesystem. */
+export function nameOf({ id, nonce = '' }: VolumeRef): string {
+  return `${id}.${nonce}`;
+}
+
+/** The id of what has a name. */
+export function idOf(name: string): string {
+  return name.slice(0, name.lastIndexOf('.'));
+}

@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process';
+import { dlopen, getInt32 } from 'node:ffi';
+import { readFileSync } from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
+
+// A program of its own: with-key.ts NAME COMMAND …, with a key of CephX as its standard input. It runs the command in a session in which
+// the kernel knows the key by that name, and with the descriptor 3 that it was given; the key is gone with the session.
+
+const numbers: Readonly<Record<string, readonly [addKey: bigint, keyctl: bigint]>> = {
+  x64: [248n, 250n],
+  arm64: [217n, 219n],
+};
+const [addKey, keyctl] = numbers[process.arch] ?? [];
+const joinSession = 1n;
+const sessionKeyring = -3n;
+
+const { functions: libc } = dlopen('libc.so.6', {
+  syscall: { arguments: ['i64', 'buffer', 'buffer', 'buffer', 'u64', 'i64'], return: 'i64' },
+  __errno_location: { arguments: [], return: 'pointer' },
+});
+const { functions: plain } = dlopen('libc.so.6', {
+  syscall: { arguments: ['i64', 'i64', 'i64', 'i64', 'i64', 'i64'], return: 'i64' },
+});
+
+const { __errno_location: findErrno } = libc;
+
+function need(result: bigint | number, call: string): void {
+  if (Number(result) < 0) throw new Error(`${call}: ${getSystemErrorMessage(-getInt32(findErrno()))}`);
+}
+
+try {
+  const [, , name = '', command = '', ...args] = process.argv;
+  if (addKey === undefined || keyctl === undefined)
+    throw new Error(`no system calls of ${process.arch} are known`);
+  const key = Buffer.from(readFileSync(0, 'utf8'), 'base64');
+  need(plain.syscall(keyctl, joinSession, 0n, 0n, 0n, 0n), 'keyctl');
+  const [type, description] = ['ceph', name].map(text => Buffer.from(`${text}\0`));
+  need(
+    libc.syscall(addKey, type ?? key, description ?? key, key, BigInt(key.length), sessionKeyring),
+    'add_key',
+  );
+  const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit', 3] });
+  if (error) throw error;
+  process.exitCode = status ?? 1;
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Duplex } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import { openFleet, serveBy, type Servant } from '../vm/fleet/fleet.ts';
+import { cutOff, moveBetweenNodes, type Stage } from '../vm/fleet/scenarios.ts';
+import { whyNoMachine } from '../vm/packages.ts';
+import { startCeph, whyNoCeph, type Ceph } from './ceph.ts';
+
+const pool = 'ceph';
+const MiB = 2 ** 20;
+const skip = whyNoCeph() || (whyNoMachine() ?? false);
+
+test('two nodes on machines of their own use the images of a Ceph cluster', { skip }, async t => {
+  const stage = await open(t);
+  await t.test('of a node that writes and is shut out nothing lands after the answer', () =>
+    cutOff(stage, { pool }),
+  );
+  await t.test('nor of one that stood still meanwhile, and goes on', () =>
+    cutOff(stage, { pool, isPaused: true }),
+  );
+  await t.test('what one node wrote, the other reads, and a snapshot taken meanwhile is restored', () =>
+    moveBetweenNodes(stage, pool),
+  );
+  await t.test('the key of an attachment is in no file or argument of its node', () => hide(stage));
+  await t.test('thirty cycles leave no user, key, watcher or device', () => cycle(stage));
+  await t.test('once all is deleted nothing is left', () => clear(stage));
+});
+
+/** A cluster, a gateway beside it, and two nodes that reach its network and have nothing of it. */
+async function open(t: TestContext): Promise<Stage> {
+  const fleet = openFleet(t, 0);
+  const ceph = await startCeph(t);
+  const [box, one, two] = await Promise.all([
+    startBox(t, ceph),
+    fleet.startNode(1, ceph.network),
+    fleet.startNode(2, ceph.network),
+  ]);
+  const keys = await box.ask('keys');
+  const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
+  for (const id of ids) await box.ask('putNode', id);
+  return { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
+}
+
+/** The gateway, as a process that ends with the test. */
+async function startBox(t: TestContext, { inside, env }: Ceph): Promise<Servant> {
+  const root = makeTemporaryDirectory();
+  const box = fileURLToPath(new URL('inside/box.ts', import.meta.url));
+  const [program = '', ...args] = [...inside, process.execPath, '--disable-warning=ExperimentalWarning'];
+  const child = spawn(program, [...args, box, root], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  const end = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+    removeTemporaryDirectory(root);
+  };
+  t.after(end);
+  const port = child.stdio[3] as Duplex;
+  return serveBy({
+    lines: createInterface({ input: port }),
+    say: line => void port.write(`${line}\n`),
+    console: () => '',
+    end,
+  });
+}
+
+async function hide({ box, nodes: [node], ids: [id] }: Stage): Promise<void> {
+  await node.ask('bringUp', 'fenced', await box.ask('attach', 'fenced', id, 'block'), 'block');
+  const keys = await box.ask<readonly string[]>('secrets');
+  assert.equal(keys.length, 1);
+  assert.deepEqual(await node.ask('whereIs', keys[0]), []);
+  await node.ask('takeDown', 'fenced');
+  await box.ask('detach', 'fenced', id);
+}
+
+async function clear({ box }: Stage): Promise<void> {
+  for (const name of ['fenced', 'paused', 'moves-ceph-restored', 'moves-ceph']) await box.ask('delete', name);
+  await box.ask('deleteSnapshot', 'moves-ceph-snapshot');
+  await box.ask('requireNothingLeft');
+}
+
+/** Both nodes use volumes at the same time. */
+async function cycle({ box, nodes, ids }: Stage): Promise<void> {
+  const use = async (node: Servant, index: number): Promise<void> => {
+    for (let count = 0; count < 15; count++) {
+      const name = `cycle-${index}`;
+      await box.ask('create', name, pool, { requiredBytes: MiB });
+      await node.ask('bringUp', name, await box.ask('attach', name, ids[index], 'block'), 'block');
+      await node.ask('takeDown', name);
+      await box.ask('detach', name, ids[index]);
+      await box.ask('delete', name);
+    }
+  };
+  await Promise.all(nodes.map(use));
+  assert.deepEqual(await box.ask('left'), []);
+  for (const node of nodes) assert.deepEqual(await node.ask('connectionsLeft'), []);
+}

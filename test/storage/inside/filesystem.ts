@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Backend } from '../../../gateway/backend.ts';
+import { backends } from '../../../gateway/backends/index.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { openPlugin } from '../../harness/open-plugin.ts';
+import { contentOf } from '../../suites/backend-fixtures.ts';
+import { ask, settings, users } from './cluster.ts';
+
+const { pool: _, ...login } = settings;
+const waiting = { everyMs: 100, timeoutMs: 60_000 };
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What of the cluster's filesystem is mounted, by whom. */
+export type Login = { readonly user: string; readonly keyring: string; readonly path: string };
+
+/** A client of the filesystem, apart from the kernel's: the directory where it is mounted, and its process. */
+export type Client = { readonly directory: string; readonly process: ChildProcess };
+
+/** Mounts a part of the filesystem; undefined when the cluster does not let it. It ends with the test. */
+export async function mount(
+  t: Pick<TestContext, 'after'>,
+  { user, keyring, path }: Login,
+): Promise<Client | undefined> {
+  const directory = mkdtempSync(join(tmpdir(), 'files-'));
+  const who = ['--id', user, '--keyring', keyring, '--client_fs', 'files', '--client_mountpoint', path];
+  const process = spawn('ceph-fuse', ['-f', ...who, '--client_mount_timeout', '15', directory], {
+    stdio: 'ignore',
+  });
+  const ended = once(process, 'exit');
+  t.after(async () => {
+    process.kill('SIGKILL');
+    await ended;
+    spawnSync('umount', ['--lazy', '--', directory]);
+    rmSync(directory, { recursive: true });
+  });
+  const isMounted = () =>
+    readFileSync('/proc/self/mountinfo', 'utf8').includes(` ${directory} `) ||
+    process.exitCode !== null ||
+    undefined;
+  assert.ok(await poll(isMounted, waiting));
+  return process.exitCode === null ? { directory, process } : undefined;
+}
+
+/** Writes a keyring for a user with this key, which goes with the test. */
+export function writeKeyring(t: Pick<TestContext, 'after'>, user: string, key: string): string {
+  const directory = mkdtempSync(join(tmpdir(), 'user-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const keyring = join(directory, 'keyring');
+  writeFileSync(keyring, `[client.${user}]\n\tkey = ${key}\n`, { mode: 0o600 });
+  return keyring;
+}
+
+/** Whose key may do everything. */
+export const everything: Login = { user: settings.user, keyring: settings.keyring, path: '/' };
+
+/** The file in which the suite has what a volume of the cluster `a` holds, where the whole filesystem is mounted. */
+export function contentIn(root: string) {
+  return contentOf(id => {
+    const group = join(root, 'volumes/fairlead.a');
+    const names = readdirSync(group).filter(name => name.slice(0, name.lastIndexOf('.')) === id);
+    const found = names.flatMap(name =>
+      readdirSync(join(group, name)).flatMap(one => (uuid.test(one) ? [join(group, name, one, 'data')] : [])),
+    );
+    const [path, ...others] = found;
+    assert.ok(path !== undefined && others.length === 0, `${id}: ${found.join()}`);
+    return path;
+  });
+}
+
+/** The backend on the filesystem, opened once, by a user with the rights that its chapter names. */
+export const shares: Promise<Backend> = openPlugin(backends.ceph, {
+  ...login,
+  user: 'gateway',
+  keyring: makeGateway(),
+  filesystem: 'files',
+});
+
+function makeGateway(): string {
+  const keyring = join(dirname(settings.conf), 'gateway.keyring');
+  const caps = ['mon', 'allow *', 'mgr', 'allow rw', 'mds', 'allow *'];
+  const made = spawnSync('ceph', ['auth', 'get-or-create', 'client.gateway', ...caps, '-o', keyring]);
+  assert.equal(made.status, 0, String(made.stderr));
+  return keyring;
+}
+
+/** The backend; what a test leaves is deleted. */
+export async function openShares(t: Pick<TestContext, 'after'>): Promise<Backend> {
+  const backend = await shares;
+  t.after(async () => {
+    const all = [
+      [backend.list, backend.delete],
+      [backend.snapshots?.list, backend.snapshots?.delete],
+    ] as const;
+    const ids = await Promise.all(all.map(([list]) => Array.fromAsync<string>(list?.() ?? [])));
+    for (const [index, [, remove]] of all.entries())
+      await Promise.all((ids[index] ?? []).map(id => remove?.({ id })));
+  });
+  return backend;
+}
+
+/** Neither subvolumes, nor notes, nor users. */
+export function requireNoShares(): void {
+  const groups = ask<readonly { readonly name: string }[]>('ceph fs subvolumegroup ls files');
+  for (const { name } of groups) assert.deepEqual(ask(`ceph fs subvolume ls files ${name}`), []);
+  assert.deepEqual([ask('ceph config-key dump fairlead.fs/'), users()], [{}, []]);
+}
+
+/** How many bytes a file has now. */
+export function sizeIn(directory: string, name: string): number {
+  const path = join(directory, name);
+  return existsSync(path) ? readFileSync(path).length : 0;
+}
