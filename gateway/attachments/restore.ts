@@ -2,6 +2,7 @@ import type { AttachedVolume } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
 import type { Reader } from '../store.ts';
 import { attachmentTable } from '../tables/attachments.ts';
+import { nodeTable } from '../tables/nodes.ts';
 import { findVolume } from '../tables/volumes.ts';
 import { toKnownVolume } from '../volumes/record.ts';
 
@@ -17,7 +18,15 @@ async function* listAttached(reader: Reader, pool: string): AsyncGenerator<Attac
     const { volumeId, nodeId, cluster, attachmentId, capability, readonly, reach } = record;
     const volume = await findVolume(reader, volumeId);
     if (!volume) continue;
-    const access = { nodeId, cluster, attachmentId, capability, readonly };
+    const topology = (await nodeTable.find(reader, { cluster, nodeId }))?.spec.topology;
+    const access = {
+      nodeId,
+      cluster,
+      attachmentId,
+      capability,
+      readonly,
+      ...(topology !== undefined && { topology }),
+    };
     yield { volume: toKnownVolume(volume), access, reach };
   }
 }

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { Log } from '../../src/lib/log.ts';
 import type { Export, ExportedVolume, ExportPlugin } from '../export.ts';
 import { configfs, openConfigTree, setAttribute, type ConfigTree } from './kernel/configfs.ts';
+import { drain } from './kernel/drain.ts';
 import { findLacks, loadModules, portals } from './kernel/machine.ts';
-import { createNames, type Names } from './kernel/names.ts';
-import { drain, exportTargets, type TargetDriver } from './kernel/targets.ts';
+import { createNames, type Names } from './targets/names.ts';
+import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
 const settings = z.strictObject({
   protocol: z.literal('iscsi').describe("the kernel's own iSCSI target (LIO)"),

@@ -41,9 +41,7 @@ export async function writableLoopDevicesOf(path: string): Promise<readonly stri
 
 /** The loop devices of this machine that have the file open, by name; one whose file was deleted meanwhile counts. */
 export async function loopDevicesOf(path: string): Promise<readonly string[]> {
-  // Those that have a file. The kernel has many more that are free, and each look at one is a file of its own.
-  const partitions = readText('/proc/partitions') ?? '';
-  const names = [...partitions.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
+  const names = await (looking ??= new Promise(setImmediate).then(listLoops));
   if (names.length === 0) return [];
   const own = await readIdentity(path);
   const identities = await identifyLoops(names);
@@ -56,6 +54,16 @@ export async function loopDevicesOf(path: string): Promise<readonly string[]> {
     // Sysfs shows a part of the path when the mount namespace in which the file was opened, such as a container's, is gone.
     return path.endsWith(isDeleted ? shown.slice(0, -deletedSuffix.length) : shown);
   });
+}
+
+/** Who asks at about the same time shares one look, which comes after all of them have asked. */
+let looking: Promise<readonly string[]> | undefined;
+
+/** Those that have a file. The kernel has many more that are free, and each look at one is a file of its own. */
+function listLoops(): readonly string[] {
+  looking = undefined;
+  const partitions = readText('/proc/partitions') ?? '';
+  return Array.from(partitions.matchAll(/ (loop\d+)$/gm), ([, name = '']) => name);
 }
 
 const deletedSuffix = ' (deleted)';

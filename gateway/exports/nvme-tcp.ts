@@ -5,9 +5,10 @@ import type { Log } from '../../src/lib/log.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
 import type { Export, ExportPlugin } from '../export.ts';
 import { configfs, openConfigTree, setAttribute, type ConfigTree } from './kernel/configfs.ts';
+import { drain } from './kernel/drain.ts';
 import { findLacks, loadModules, portals } from './kernel/machine.ts';
-import { createNames, toUuid, type Names } from './kernel/names.ts';
-import { drain, exportTargets, type TargetDriver } from './kernel/targets.ts';
+import { createNames, toUuid, type Names } from './targets/names.ts';
+import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
 const settings = z.strictObject({
   protocol: z.literal('nvme-tcp').describe("the kernel's own NVMe target (nvmet)"),

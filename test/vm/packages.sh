@@ -18,4 +18,5 @@ finish() {
 unpack vm qemu-system-x86 busybox-static kmod linux-image-amd64 \
   iproute2 nfs-kernel-server nfs-common \
   nbd-server nbd-client open-iscsi nvme-cli multipath-tools secilc \
-  cryptsetup-bin dmsetup
+  cryptsetup-bin dmsetup \
+  libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients

@@ -15,13 +15,22 @@ export type Answer = {
   readonly fault?: { readonly code: string; readonly detail: string };
 };
 
-/** A machine that does what it is asked to, as its role knows (`box.ts`, `peer.ts`). */
-export type Servant = Pick<Machine, 'pause' | 'resume' | 'end' | 'console'> & {
-  /** Resolves with what the work gives; rejects with its code and detail, or when the machine has ended. */
+/** What does what it is asked to. */
+export type Servant = {
+  /** Resolves with what the work gives; rejects with its code and detail, or when the servant has ended. */
   ask<T = unknown>(name: string, ...args: readonly unknown[]): Promise<T>;
+  /** Ends it at once, and waits until it is gone. */
+  end(): Promise<void>;
 };
 
-const servant = fileURLToPath(new URL('servant.ts', import.meta.url));
+/** A machine that does what its role knows (`box.ts`, `peer.ts`). */
+export type MachineServant = Servant & Pick<Machine, 'pause' | 'resume'>;
+
+/** The program of a machine that does what it is asked to, as the role says that is its argument. */
+export const servantOf: string = fileURLToPath(new URL('servant.ts', import.meta.url));
+
+/** What a machine's shell says of a Node.js that V8 ended at its start, which it does now and then on an emulated processor. */
+const crash = /^(Segmentation fault|Trace\/breakpoint trap|Illegal instruction)/m;
 
 /** Machines in a directory of theirs, cabled as a star around the box; all of them end with the test. */
 export function openFleet(t: TestContext, peers: number) {
@@ -33,24 +42,46 @@ export function openFleet(t: TestContext, peers: number) {
   });
   const end = (name: string, peer: number): string => join(directory, `${name}${peer}`);
   const all = Array.from({ length: peers }, (_, index) => index + 1);
-  const start = async (role: string, plan: Pick<Parameters<typeof startMachine>[0], 'cables' | 'disk'>) => {
-    const command = [process.execPath, servant, role];
-    const machine = startMachine({ silentMs: 5 * 60_000, command, ...plan });
-    machines.add(machine);
-    return serveBy(machine);
+  const start = async (
+    role: string,
+    plan: Pick<Parameters<typeof startMachine>[0], 'cables' | 'disk' | 'network'>,
+  ) => {
+    const command = [process.execPath, servantOf, role];
+    const boot = () => {
+      const machine = startMachine({ silentMs: 5 * 60_000, command, ...plan });
+      machines.add(machine);
+      return serveBy(machine).catch(async (error: unknown) => {
+        await machine.end();
+        throw error;
+      });
+    };
+    return boot().catch((error: unknown) => {
+      if (!crash.test(String(error))) throw error;
+      return boot();
+    });
   };
   return {
     directory,
     /** The machine in the middle, with a disk. */
-    startBox: (disk: string): Promise<Servant> =>
-      start('box', { disk, cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })) }),
+    startBox: (disk: string): Promise<MachineServant> =>
+      start('box', {
+        disk,
+        cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })),
+      }),
     /** A machine that is cabled to the box alone; its number begins at 1. */
-    startPeer: (peer: number): Promise<Servant> =>
+    startPeer: (peer: number): Promise<MachineServant> =>
       start(String(peer), { cables: [{ own: end('peer', peer), other: end('box', peer) }] }),
+    /** A machine that reaches a network, in which the rest is; by the beginning of a command that runs there. */
+    startNode: (number: number, network: readonly string[]): Promise<MachineServant> =>
+      start(`network-n${number}`, { network }),
   };
 }
 
-async function serveBy(machine: Machine): Promise<Servant> {
+/** How orders and answers go, line by line. */
+type Port = Pick<Machine, 'lines' | 'say' | 'console' | 'end'>;
+
+/** Resolves once what serves orders (`orders.ts`), in a machine or as a process, does what it is asked to. */
+export async function serveBy<One extends Port>(machine: One): Promise<One & Servant> {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const ready = Promise.withResolvers<void>();
   let count = 0;
@@ -72,12 +103,8 @@ async function serveBy(machine: Machine): Promise<Servant> {
   };
   void listen();
   await ready.promise;
-  const { pause, resume, end, console } = machine;
   return {
-    pause,
-    resume,
-    end,
-    console,
+    ...machine,
     async ask<T>(name: string, ...args: readonly unknown[]): Promise<T> {
       if (isOver) throw new Error(`the machine has ended:\n${machine.console()}`);
       const answer = Promise.withResolvers<unknown>();

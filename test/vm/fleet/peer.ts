@@ -13,20 +13,18 @@ import { createLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
-import { readEach, withPatience, writer } from '../guest/agent.ts';
+import { filesWith, readEach, withPatience, writer } from '../guest/agent.ts';
 
 const block = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
 
-/** A node: an agent, and what pods do with volumes. */
+/** A node that is cabled to the box. */
 export async function openPeer(number: number) {
-  // Where no udev runs nothing else loads the module of SCSI disks.
-  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
-  cableTo('eth0', number, 'peer');
-  mkdirSync('/etc/nvme', { recursive: true });
-  const uuid = `00000000-0000-4000-8000-00000000000${number}`;
-  writeFileSync('/etc/nvme/hostnqn', `nqn.2014-08.org.nvmexpress:uuid:${uuid}\n`);
-  writeFileSync('/etc/nvme/hostid', `${uuid}\n`);
-  await startDaemons();
+  await joinBox(number);
+  return openNode(`n${number}`);
+}
+
+/** A node: an agent, and what pods do with volumes. */
+export function openNode(nodeId: string) {
   const directory = mkdtempSync(join(tmpdir(), 'node-'));
   for (const name of ['stage', 'pods']) mkdirSync(`${directory}/${name}`);
   let agent: CsiClient | undefined;
@@ -39,10 +37,10 @@ export async function openPeer(number: number) {
     volume_capability: accessType === 'block' ? block : writer,
   });
   return {
-    /** Starts the agent, which takes only what is signed with these keys; its node id. */
-    async start(keys: string) {
-      writeFileSync(`${directory}/keys`, keys);
-      agent = await startAgent(directory, `n${number}`);
+    /** Starts the agent, which takes only what is signed with these keys where there are such; its node id. */
+    async start(keys?: string) {
+      if (keys !== undefined) writeFileSync(`${directory}/keys`, keys);
+      agent = await startAgent(directory, nodeId);
       return (await ask().NodeGetInfo({})).node_id;
     },
     async bringUp(name: string, attachment: Attachment, accessType = 'mount') {
@@ -73,7 +71,34 @@ export async function openPeer(number: number) {
         await writeFile(`/sys/class/nvme/${name}/ctrl_loss_tmo`, '4');
     },
     connectionsLeft: async () => connectionsLeft(),
+    /** The files of the node in which a word stands, and the processes that have it among their arguments. */
+    whereIs: async (word: string) => [
+      ...execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+        .split('\n')
+        .filter(line => line.includes(word)),
+      ...filesWith(word, directory, '/run', '/etc'),
+    ],
   };
+}
+
+/** Has what it takes to use the box's exports. */
+async function joinBox(number: number): Promise<void> {
+  // Where no udev runs nothing else loads the module of SCSI disks.
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
+  cableTo('eth0', number, 'peer');
+  mkdirSync('/etc/nvme', { recursive: true });
+  const uuid = `00000000-0000-4000-8000-00000000000${number}`;
+  writeFileSync('/etc/nvme/hostnqn', `nqn.2014-08.org.nvmexpress:uuid:${uuid}\n`);
+  writeFileSync('/etc/nvme/hostid', `${uuid}\n`);
+  await startDaemons();
+}
+
+/** Has this machine reach a network, which has the storage; it needs nothing else of that. */
+export function joinNetwork(): void {
+  execFileSync('modprobe', ['virtio_net']);
+  execFileSync('ip', ['address', 'add', '10.0.2.15/24', 'dev', 'eth0']);
+  execFileSync('ip', ['link', 'set', 'eth0', 'up']);
+  execFileSync('ip', ['route', 'add', 'default', 'via', '10.0.2.2']);
 }
 
 /** Pods that write. */
@@ -132,7 +157,7 @@ async function startAgent(directory: string, nodeId: string) {
     'state-dir': `${directory}/state`,
     'kubelet-dir': directory,
     'command-timeout': '110s',
-    'gateway-keys-file': `${directory}/keys`,
+    ...(existsSync(`${directory}/keys`) && { 'gateway-keys-file': `${directory}/keys` }),
   };
   const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const { values } = readSettings(nodeSettings, { argv, env: {} });
@@ -145,7 +170,11 @@ async function startAgent(directory: string, nodeId: string) {
 function connectionsLeft(): readonly string[] {
   const controllers = namesBelow('/sys/class/nvme');
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
-  return [...controllers, ...sessions, ...readdirSync('/sys/block').filter(name => /^(sd|nvme)/.test(name))];
+  return [
+    ...controllers,
+    ...sessions,
+    ...readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name)),
+  ];
 }
 
 function namesBelow(path: string): readonly string[] {

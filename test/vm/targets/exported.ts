@@ -56,7 +56,12 @@ export function makePoolDirectory(t: TestContext, sizeMiB = 1_024): string {
 /** Opens a pool on this machine; it ends with the test. */
 export async function openExportedPool(t: TestContext, protocol: KernelExport, root = makePoolDirectory(t)) {
   loadTarget();
-  const settings = image.settings.parse({ dir: root, capacity: '100Gi', export: kernelExports[protocol] });
+  return openPoolWith(t, kernelExports[protocol], root);
+}
+
+/** Opens a pool in a directory with the settings of an export; it ends with the test. */
+export async function openPoolWith(t: TestContext, exported: object, root: string) {
+  const settings = image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
   const open = async (): Promise<Offered['backend']> =>
     (await image.open(settings, { name: 'pool', log: silentLog })) as Offered['backend'];
   let backend = await open();

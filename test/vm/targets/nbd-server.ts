@@ -40,6 +40,8 @@ export function openNbdServer(t: TestContext) {
     /** Gives an export another size; connections that are there keep theirs. */
     resize: (attachment: AttachmentOf<'nbd'>, sizeBytes: number): void =>
       truncateSync(join(directory, attachment.export), sizeBytes),
+    /** The file of an export. */
+    pathOf: (attachment: AttachmentOf<'nbd'>): string => join(directory, attachment.export),
     async start(): Promise<void> {
       const generic = `[generic]\nlistenaddr = ${address}\nport = ${port}\nallowlist = true\n`;
       writeFileSync(join(directory, 'config'), generic + sections.join(''));

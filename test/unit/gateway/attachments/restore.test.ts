@@ -11,7 +11,8 @@ const cluster = clusters.a;
 test('a pool is told of what is attached or being attached, not of what is being detached or is elsewhere', async t => {
   const [main, other] = [createFaultyBackend(await openMemory()), createFaultyBackend(await openMemory())];
   const { engine, volumes, nodes, attachments } = await makeGateway(t, { pools: { main, other } });
-  await nodes.put(cluster, 'n1', {});
+  const topology = { zone: 'one' };
+  await nodes.put(cluster, 'n1', { topology });
   const attach = async (name: string, pool: string): Promise<unknown> => {
     await volumes.create(cluster, `a.${name}`, volumeSpec(name, { parameters: { pool } }));
     const key = { cluster, volumeId: `a.${name}`, nodeId: 'n1' };
@@ -31,7 +32,7 @@ test('a pool is told of what is attached or being attached, not of what is being
   };
   await restoreAttachments(engine.reader, { name: 'main', backend: { ...main, restore } });
   assert.partialDeepStrictEqual(told, [
-    { volume: { id: 'a.coming' }, access: { nodeId: 'n1', cluster: 'a', capability: mounted } },
+    { volume: { id: 'a.coming' }, access: { nodeId: 'n1', cluster: 'a', capability: mounted, topology } },
     {
       volume: { id: 'a.there', sizeBytes: 2 ** 20 },
       reach: { protocol: 'loop' },

@@ -4,7 +4,7 @@ import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { Export, ExportedAttachment } from '../../../../gateway/export.ts';
 import { exportIscsi } from '../../../../gateway/exports/iscsi.ts';
 import type { ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
-import { createNames } from '../../../../gateway/exports/kernel/names.ts';
+import { createNames } from '../../../../gateway/exports/targets/names.ts';
 import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { createMemoryLog } from '../../../harness/gateway-harness.ts';

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import type { ExportedAttachment } from '../../../gateway/export.ts';
-import { exportIscsi } from '../../../gateway/exports/iscsi.ts';
-import { openConfigTree, type ConfigTree } from '../../../gateway/exports/kernel/configfs.ts';
-import { createNames } from '../../../gateway/exports/kernel/names.ts';
-import { exportNvme } from '../../../gateway/exports/nvme-tcp.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import { newSnapshot, takeSnapshot } from '../../suites/backend-fixtures.ts';
+import type { ExportedAttachment } from '../../../../gateway/export.ts';
+import { exportIscsi } from '../../../../gateway/exports/iscsi.ts';
+import { openConfigTree, type ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
+import { createNames } from '../../../../gateway/exports/targets/names.ts';
+import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
+import { newSnapshot, takeSnapshot } from '../../../suites/backend-fixtures.ts';
 import {
   accessOf,
   kernelExports,
@@ -19,10 +19,10 @@ import {
   openExportedPool,
   targetsLeft,
   type KernelExport,
-} from '../targets/exported.ts';
-import { startDaemons, type Daemons } from '../targets/scsi-target.ts';
-import { undoLast } from '../targets/undo.ts';
-import { MiB, readEach, startGuestNode } from './agent.ts';
+} from '../../targets/exported.ts';
+import { startDaemons, type Daemons } from '../../targets/scsi-target.ts';
+import { undoLast } from '../../targets/undo.ts';
+import { MiB, readEach, startGuestNode } from '../agent.ts';
 
 mkdirSync('/etc/nvme', { recursive: true });
 writeFileSync('/etc/nvme/hostnqn', 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555\n');
@@ -139,23 +139,38 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
     });
 
     test('two hundred attachments are published again, and what nobody recorded is removed', async t => {
-      const { exported, attached } = await openMany(t, protocol, { count: 200 });
-      const startMs = performance.now();
-      await exported.restore?.(recorded(attached));
-      t.diagnostic(`${protocol}: 200 published again in ${(performance.now() - startMs).toFixed(0)} ms`);
+      const changes: (() => unknown)[] = [];
+      const tree = changing(openConfigTree(), change => {
+        changes.push(change);
+        return change();
+      });
+      const { exported, attached } = await openMany(t, protocol, { count: 200, tree });
+      const publish = async () => exported.restore?.(recorded(attached));
+      const tookMs = await measure(publish);
+      const bare = changes.splice(0);
       const made = targetsLeft();
       assert.equal(made.length, 400);
       await exported.restore?.(recorded(attached));
       assert.deepEqual(targetsLeft(), made);
       await exported.restore?.(recorded([]));
       assert.deepEqual(targetsLeft(), []);
+      const bareMs = await measure(async () => {
+        for (const change of bare) await change();
+      });
+      assert.deepEqual(targetsLeft(), made);
+      t.diagnostic(
+        `${protocol}: 200 published again in ${tookMs} ms, of which the kernel takes ${bareMs} ms`,
+      );
     });
 
     test('a gateway that ends at any step of attaching and detaching leaves nothing that the next does not find', async t => {
       const [real, root] = [openConfigTree(), makePoolDirectory(t, 320)];
       for (let last = 1, isDone = false; !isDone; last++) {
         let left = last;
-        const tree = endingAfter(real, () => left-- > 0);
+        const tree = changing(real, change => {
+          if (left-- <= 0) throw new Error('ended');
+          return change();
+        });
         const { exported, next, attached } = await openMany(t, protocol, { tree, root });
         const { volume, access } = attached[0] ?? assert.fail();
         isDone = await exported
@@ -205,15 +220,19 @@ async function openMany(
   return { exported: openOver(tree), next, attached };
 }
 
-/** A tree that changes nothing any more once it may not. */
-function endingAfter(tree: ConfigTree, mayChange: () => boolean): ConfigTree {
+/** A tree whose changes are made by another. */
+function changing(tree: ConfigTree, make: (change: () => unknown) => unknown): ConfigTree {
   const guarded = ['write', 'writeSecret', 'make', 'link', 'writeSlowly', 'unlink', 'remove'] as const;
   const entries = guarded.map(name => [
     name,
-    (...args: readonly [string, string]) => {
-      if (!mayChange()) throw new Error('ended');
-      return tree[name](...args);
-    },
+    (...args: readonly [string, string]) => make(() => tree[name](...args)),
   ]);
   return { ...tree, ...(Object.fromEntries(entries) as Pick<ConfigTree, (typeof guarded)[number]>) };
+}
+
+/** How long work takes, in whole milliseconds. */
+async function measure(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return Math.round(performance.now() - startMs);
 }

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { readNodeId } from '../../src/api/ids.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
+import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';
+import type { Log } from '../../src/lib/log.ts';
+import type { NodeAccess } from '../backend.ts';
+import type { Export, ExportedAttachment, ExportPlugin } from '../export.ts';
+import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
+import { freeTarget, type Disk, type Domain } from './libvirt/xml.ts';
+import { createNames, type Names } from './targets/names.ts';
+import { exportTargets, type TargetDriver } from './targets/targets.ts';
+
+const settings = z.strictObject({
+  protocol: z
+    .literal('libvirt')
+    .describe('nodes are virtual machines of this machine, which disks are plugged into'),
+  uri: z.string().min(1).optional().describe('where libvirt is; without it qemu:///system'),
+  domain: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'what the virtual machine of a node is called, with {node} for its name, {cluster}, and a key of its topology in braces; without it {node}',
+    ),
+  fence: z
+    .literal('power')
+    .optional()
+    .describe(
+      'a virtual machine that does not give a disk back is powered off; without it the volume stays attached',
+    ),
+});
+type Settings = Pick<z.output<typeof settings>, 'domain' | 'fence'>;
+
+/** Volumes as disks of the virtual machines that are the nodes, on the hypervisor that has the files. */
+export const libvirt: ExportPlugin<typeof settings> = {
+  settings,
+  async open({ uri = 'qemu:///system', ...chosen }, { log, poolKey }) {
+    const hypervisor = openHypervisor(uri);
+    return {
+      ...exportLibvirt(chosen, { hypervisor, names: createNames(await poolKey()), log }),
+      async check() {
+        const fault = await hypervisor.fault();
+        return fault === undefined ? [] : [fault];
+      },
+    };
+  },
+};
+
+/** What the export works with; how long a machine may take to give a disk back once it was asked, in milliseconds. */
+export type LibvirtParts = {
+  readonly hypervisor: Hypervisor;
+  readonly names: Names;
+  readonly log: Log;
+  readonly patienceMs?: number;
+};
+
+/** The export over a hypervisor. */
+export function exportLibvirt({ domain: template = '{node}', fence }: Settings, parts: LibvirtParts): Export {
+  const { hypervisor, names, log, patienceMs = 10_000 } = parts;
+  const inTurn = createKeyedQueue();
+  const serialOf = (volume: ExportedAttachment['volume']): string =>
+    names.identityOf(volume).slice(0, serialLength);
+
+  async function findDomain(name: string): Promise<Domain> {
+    const domain = (await hypervisor.domains()).find(one => one.name === name);
+    if (!domain) throw preconditionProblem(`no virtual machine here is called "${name}"`);
+    return domain;
+  }
+
+  async function plug(
+    domainName: string,
+    name: string,
+    { volume, access }: ExportedAttachment,
+  ): Promise<void> {
+    const domain = await findDomain(domainName);
+    const { isRunning, isPersistent, live, next } = domain;
+    const [now, later] = [live, next].map(disks => disks.find(isNamed(name)));
+    // One that is off has it once it starts.
+    if (isPersistent ? later && (now || !isRunning) : now) return;
+    if (!isRunning) throw unavailableProblem(`the virtual machine "${domainName}" does not run`);
+    const target = (now ?? later)?.target ?? freeTarget([...live, ...next]);
+    const disk = {
+      alias: aliasOf(name),
+      target,
+      path: volume.path,
+      serial: serialOf(volume),
+      access: useOf(access),
+    };
+    const said = await hypervisor.plug(domain, disk, { live: !now, next: isPersistent && !later });
+    if (!(await findDomain(domainName)).live.some(isNamed(name)))
+      throw unavailableProblem(
+        `the disk cannot be plugged into the virtual machine "${domainName}": ${said}`,
+      );
+  }
+
+  /** Undefined once neither the machine nor its description has the disk. */
+  async function findHolder({ uuid }: Domain, name: string): Promise<Domain | undefined> {
+    return (await hypervisor.domains()).find(domain => domain.uuid === uuid && hasDisk(domain, name));
+  }
+
+  async function unplug(domain: Domain, name: string): Promise<void> {
+    const alias = aliasOf(name);
+    const said = [
+      // First: whatever becomes of the machine, it does not start with the disk.
+      domain.next.some(isNamed(name)) ? await hypervisor.forget(domain, alias) : '',
+      domain.live.some(isNamed(name)) ? await hypervisor.unplug(domain, alias) : '',
+    ];
+    const look = async (): Promise<true | undefined> =>
+      (await findHolder(domain, name)) === undefined ? true : undefined;
+    if (await poll(look, { everyMs: 200, timeoutMs: patienceMs })) return;
+    const state = await hypervisor.state(domain);
+    if (fence === 'power') {
+      log.warn('a virtual machine that does not give a disk back is powered off', {
+        detail: `"${domain.name}" is ${state}`,
+      });
+      said.push(await hypervisor.powerOff(domain));
+      if ((await findHolder(domain, name)) === undefined) return;
+    }
+    const reason = [`it is ${state}`, ...said.filter(Boolean)].join('; ');
+    throw unavailableProblem(`the virtual machine "${domain.name}" has not given the disk back: ${reason}`);
+  }
+
+  const driver: TargetDriver = {
+    protocol: 'device',
+    noun: 'disk of a virtual machine',
+    prepare: async () => {},
+    list: async () => (await hypervisor.domains()).flatMap(namesIn),
+    make(name, target) {
+      const domainName = domainOf(template, target.access);
+      return inTurn(domainName, () => plug(domainName, name, target));
+    },
+    async remove(name) {
+      const holders = (await hypervisor.domains()).filter(domain => hasDisk(domain, name));
+      for (const domain of holders) await inTurn(domain.name, () => unplug(domain, name));
+    },
+    async resize(name, { sizeBytes }) {
+      for (const domain of await hypervisor.domains())
+        for (const { target } of domain.live.filter(isNamed(name)))
+          await hypervisor.resize(domain, target, sizeBytes);
+    },
+    reach: (_, { volume }) => ({ protocol: 'device', serial: serialOf(volume) }),
+  };
+  return exportTargets(driver, { names, log });
+}
+
+/** What a virtio disk says of itself at the most. */
+const serialLength = 20;
+
+/** An alias that libvirt keeps as it is; it takes no dots. */
+const prefix = 'ua-fairlead-';
+
+function aliasOf(name: string): string {
+  return `${prefix}${name.replaceAll('.', '_')}`;
+}
+
+function isNamed(name: string): (disk: { readonly alias?: string }) => boolean {
+  return ({ alias }) => alias === aliasOf(name);
+}
+
+function hasDisk({ live, next }: Domain, name: string): boolean {
+  return [...live, ...next].some(isNamed(name));
+}
+
+function namesIn({ live, next }: Domain): readonly string[] {
+  return [...live, ...next]
+    .map(({ alias = '' }) => alias)
+    .filter(alias => alias.startsWith(prefix))
+    .map(alias => alias.slice(prefix.length).replaceAll('_', '.'));
+}
+
+function useOf({ readonly, capability: { accessMode } }: NodeAccess): Disk['access'] {
+  if (readonly || accessMode.endsWith('_READER_ONLY')) return 'read-only';
+  return accessMode === 'MULTI_NODE_MULTI_WRITER' ? 'shared' : 'alone';
+}
+
+function domainOf(template: string, { nodeId, cluster = '', topology = {} }: NodeAccess): string {
+  const known: Readonly<Record<string, string>> = { ...topology, node: readNodeId(nodeId).name, cluster };
+  return template.replaceAll(/\{([^{}]+)\}/g, (_, key: string) => {
+    const value = known[key];
+    if (value === undefined) throw preconditionProblem(`node "${nodeId}" has no topology "${key}"`);
+    return value;
+  });
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from './harness/machine.ts';
+
+/** Namespaces of mounts, networks and processes in which a storage system runs that a script started. */
+export type Apart = {
+  /** The script's own directory. */
+  readonly dir: string;
+  /** The beginning of a command that runs where its network, and no other, is, and its programs are. */
+  readonly inside: readonly string[];
+  /** The same for what keeps this machine's own files, such as a virtual machine. */
+  readonly network: readonly string[];
+  /** Runs a file of tests there; fails unless all pass. */
+  runTests(file: string, env?: Readonly<Record<string, string>>): Promise<void>;
+};
+
+const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child'];
+
+/** Whether this machine lets the tests make such namespaces. */
+export function canBeApart(): boolean {
+  return spawnSync('unshare', [...namespaces, 'true']).status === 0;
+}
+
+/** Runs `SCRIPT DIRECTORY PACKAGES` until the test ends; resolves once it has said "ready". Nothing is left of it. */
+export async function startApart(
+  t: Pick<TestContext, 'after'>,
+  script: string,
+  packages: string,
+): Promise<Apart> {
+  const dir = makeTemporaryDirectory();
+  // It ends with this process, too, however that ends.
+  const apart = ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces];
+  const child = spawn('setpriv', [...apart, 'sh', script, dir, packages], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    removeTemporaryDirectory(dir);
+  });
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
+  if (line !== 'ready') throw new Error(`${script} has not started`);
+  const { pid } = child;
+  const network = ['nsenter', `--net=/proc/${pid}/ns/net`];
+  const inside = [...network, `--mount=/proc/${pid}/ns/mnt`, '--'];
+  return {
+    dir,
+    inside,
+    network: [...network, '--'],
+    runTests: (file, env = {}) => runTests([...inside, process.execPath], file, env),
+  };
+}
+
+async function runTests(
+  [program = '', ...args]: readonly string[],
+  file: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env;
+  const child = spawn(program, [...args, '--disable-warning=ExperimentalWarning', file], {
+    env: { ...own, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [status] = await once(child, 'exit');
+  assert.equal(status, 0);
+}

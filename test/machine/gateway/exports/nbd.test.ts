@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import type { NodeAccess } from '../../../../gateway/backend.ts';
+import type { ExportedAttachment } from '../../../../gateway/export.ts';
+import { createNames } from '../../../../gateway/exports/targets/names.ts';
+import { exportNbd, findLacks } from '../../../../gateway/exports/nbd.ts';
+import type { Reach } from '../../../../src/api/attachment.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { packagesOf } from '../../../packages.ts';
+
+const unpacked = join(packagesOf('vm'), 'usr/bin/nbd-server');
+const program = existsSync(unpacked) ? unpacked : 'nbd-server';
+const lacks = 'needs nbd-server, by test/vm/packages.sh or of this machine';
+const skip = spawnSync(program, ['-V']).status === 0 ? false : lacks;
+
+const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
+const accessOf = (nodeId: string): NodeAccess => ({
+  nodeId,
+  cluster: 'a',
+  attachmentId: crypto.randomUUID(),
+  capability,
+  readonly: false,
+});
+
+async function* recorded(...attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
+  yield* attached;
+}
+
+/** A pool's export on an address of its own, so that all its ports are free; its servers end with the test. */
+function open(t: TestContext) {
+  const root = temporaryDirectory(t);
+  const directory = join(root, '.nbd');
+  const address = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  const ports = { from: 10_810, to: 10_909 };
+  const start = (settings: { readonly listen?: string; readonly ports?: typeof ports } = {}) => {
+    const { log, lines } = createMemoryLog();
+    const names = createNames(Buffer.from('one'));
+    const chosen = { protocol: 'nbd' as const, address, ports, ...settings };
+    return { exported: exportNbd(chosen, { program, directory, names, log }), lines };
+  };
+  const running = (): readonly number[] => processesWith(directory);
+  t.after(() => endAll(running()));
+  return {
+    root,
+    directory,
+    address,
+    ...start(),
+    /** The next gateway's, of the same pool. */
+    start,
+    running,
+    configs: (): readonly string[] => readdirSync(directory),
+    volume(id: string) {
+      const path = join(root, `${id}.img`);
+      writeFileSync(path, '');
+      truncateSync(path, 2 ** 20);
+      return { id, nonce: 'own', path, sizeBytes: 2 ** 20 };
+    },
+  };
+}
+
+function processesWith(word: string): readonly number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .filter(name => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(word);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+function endAll(numbers: readonly number[]): void {
+  for (const number of numbers) process.kill(number, 'SIGKILL');
+}
+
+function portOf(reach: Reach): number {
+  assert.equal(reach.protocol, 'nbd');
+  return Number(reach['port']);
+}
+
+/** A client that was greeted. */
+async function greeted(t: TestContext, address: string, port: number): Promise<Socket> {
+  const socket = connect(port, address);
+  t.after(() => socket.destroy());
+  socket.on('error', () => {});
+  await once(socket, 'data');
+  return socket;
+}
+
+type Leave = (at: ReturnType<typeof open>, config: string, listener: readonly number[]) => void;
+
+describe('the export nbd', { skip }, () => {
+  test('an attachment has one server, the same however often it is published, and none once it is withdrawn', async t => {
+    const { exported, address, volume, running, configs, lines } = open(t);
+    const [one, access] = [volume('a.one'), accessOf('n1')];
+    const reach = await exported.publish(one, access);
+    const socket = await greeted(t, address, portOf(reach));
+    const all = running();
+    assert.equal(all.length, 2, 'a server, and one for the client');
+    assert.deepEqual(await exported.publish(one, access), reach);
+    assert.deepEqual(running(), all);
+    assert.equal((await exported.users(one)).length, 1);
+    const closed = once(socket, 'close');
+    for (let count = 0; count < 2; count++) await exported.withdraw(one, 'n1', 'a');
+    await closed;
+    assert.deepEqual([running(), configs(), await exported.users(one)], [[], [], []]);
+    assert.ok(lines.some(line => line.includes('NBD has no authentication')));
+  });
+
+  test('thirty attaches and detaches leave no process, and nothing of another node', async t => {
+    const { exported, volume, running, configs } = open(t);
+    const one = volume('a.one');
+    await exported.publish(one, accessOf('n2'));
+    const before = [running(), configs()];
+    for (let count = 0; count < 30; count++) {
+      await exported.publish(one, accessOf('n1'));
+      await exported.withdraw(one, 'n1', 'a');
+    }
+    assert.deepEqual([running(), configs()], before);
+  });
+
+  test('after a reboot what is attached is served by its port, and one whose port is taken keeps no other from its nodes', async t => {
+    const { exported, address, volume, running, start } = open(t);
+    const attached = ['n1', 'n2', 'n3'].map(node => ({
+      volume: volume(`a.${node}`),
+      access: accessOf(node),
+    }));
+    const publish = () => Promise.all(attached.map(one => exported.publish(one.volume, one.access)));
+    const reaches = await publish();
+    assert.equal(new Set(reaches.map(portOf)).size, 3);
+    endAll(running());
+    const [first] = reaches;
+    await using other = createServer();
+    await once(other.listen(portOf(first ?? assert.fail()), address), 'listening');
+    const next = start();
+    await next.exported.restore(recorded(...attached));
+    assert.equal(next.lines.filter(line => /cannot be exported.*a\.n1/.test(line)).length, 1);
+    assert.equal(running().length, 2);
+    await other[Symbol.asyncDispose]();
+    await next.exported.restore(recorded(...attached));
+    assert.deepEqual(await publish(), reaches);
+    assert.equal(running().length, 3);
+    await next.exported.restore(recorded());
+    assert.deepEqual(running(), []);
+  });
+
+  test('a port of another program is left to it, and without a free one nothing is attached', async t => {
+    const { address, volume, running, configs, start } = open(t);
+    await using other = createServer();
+    await once(other.listen(10_810, address), 'listening');
+    const { exported } = start({ ports: { from: 10_810, to: 10_811 } });
+    const reach = await exported.publish(volume('a.one'), accessOf('n1'));
+    assert.equal(portOf(reach), 10_811);
+    const two = volume('a.two');
+    await assert.rejects(exported.publish(two, accessOf('n1')), { code: 'UNAVAILABLE', detail: /give the/ });
+    await exported.withdraw(two, 'n1', 'a');
+    assert.deepEqual([running().length, configs().length], [1, 2]);
+  });
+
+  test('a server that takes no more connections, or listens elsewhere, is started again by its port', async t => {
+    const { exported, address, volume, running, start } = open(t);
+    const [one, access] = [volume('a.one'), accessOf('n1')];
+    const reach = await exported.publish(one, access);
+    const listener = running();
+    await greeted(t, address, portOf(reach));
+    endAll(listener);
+    assert.deepEqual(await exported.publish(one, access), reach);
+    await greeted(t, address, portOf(reach));
+    const moved = start({ listen: '127.0.0.1' });
+    assert.deepEqual(await moved.exported.publish(one, access), reach);
+    await greeted(t, '127.0.0.1', portOf(reach));
+  });
+
+  /** What a gateway, or its machine, leaves that ends in the middle of publishing or withdrawing. */
+  const ends: Readonly<Record<string, Leave>> = {
+    'before the configuration is written': (at, config) => {
+      endAll(at.running());
+      writeFileSync(config, '');
+    },
+    'before the server runs': at => endAll(at.running()),
+    'before the server is known to listen': () => {},
+    'before the connections are ended': (...[, , listener]) => endAll(listener),
+  };
+  for (const [when, leave] of Object.entries(ends))
+    test(`a gateway that ends ${when} leaves nothing that the next does not find`, async t => {
+      for (const next of ['publish', 'withdraw', 'restore'] as const) {
+        const at = open(t);
+        const [volume, access] = [at.volume('a.one'), accessOf('n1')];
+        const reach = await at.exported.publish(volume, access);
+        const listener = at.running();
+        if (when === 'before the connections are ended') await greeted(t, at.address, portOf(reach));
+        leave(
+          at,
+          join(at.directory, at.configs().find(name => !name.endsWith('.pid')) ?? assert.fail()),
+          listener,
+        );
+        const { exported } = at.start();
+        if (next === 'publish') assert.deepEqual(await exported.publish(volume, access), reach);
+        if (next === 'restore') await exported.restore(recorded());
+        else await exported.withdraw(volume, 'n1', 'a');
+        assert.deepEqual([at.running(), at.configs()], [[], []], next);
+      }
+    });
+});
+
+test('nbd-server that is missing, and a directory that it cannot take, are told', async t => {
+  const missing = join(temporaryDirectory(t), 'nbd-server');
+  assert.deepEqual(await findLacks(missing, '/srv'), ['nbd-server is not installed']);
+  mkdirSync(missing);
+  assert.equal((await findLacks(process.execPath, '/srv/a\\b')).length, 1);
+});

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { NodeAccess } from '../../../../gateway/backend.ts';
+import type { Export, ExportedAttachment } from '../../../../gateway/export.ts';
+import { exportLibvirt, libvirt } from '../../../../gateway/exports/libvirt.ts';
+import { openHypervisor, type Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
+import { freeTarget } from '../../../../gateway/exports/libvirt/xml.ts';
+import { createNames } from '../../../../gateway/exports/targets/names.ts';
+import { createMemoryLog } from '../../../harness/gateway-harness.ts';
+import { createVirsh } from './virsh.ts';
+
+const volume = { id: 'a.one', nonce: 'first', path: "/srv/it's <a>.img", sizeBytes: 2 ** 20 };
+const other = { ...volume, id: 'a.two', path: '/srv/a.two.img' };
+const accessOf = (nodeId: string, access: Partial<NodeAccess> = {}): NodeAccess => ({
+  nodeId,
+  cluster: 'a',
+  attachmentId: crypto.randomUUID(),
+  capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+  readonly: false,
+  ...access,
+});
+
+const modeOf = (accessMode: NodeAccess['capability']['accessMode']) => ({
+  capability: { accessType: 'block' as const, accessMode },
+});
+
+type Opening = {
+  readonly fake?: ReturnType<typeof createVirsh>;
+  readonly virsh?: Virsh;
+  readonly poolKey?: string;
+  readonly settings?: Parameters<typeof exportLibvirt>[0];
+};
+
+function open({ fake = createVirsh(), virsh = fake.virsh, poolKey = 'one', settings = {} }: Opening = {}) {
+  const { log, lines } = createMemoryLog();
+  const hypervisor = openHypervisor('qemu:///system', virsh);
+  const names = createNames(Buffer.from(poolKey));
+  const exported = exportLibvirt(settings, { hypervisor, names, log, patienceMs: 0 });
+  return { fake, lines, exported: exported as Required<Omit<Export, 'check' | 'close'>> };
+}
+
+async function* recorded(...attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
+  yield* attached;
+}
+
+const descriptionOf = (disks: readonly string[]): string => disks[0] ?? assert.fail('it has no disk');
+
+describe('the export libvirt', () => {
+  test('a disk is in its machine and in what that has at its next start, the same however often it is published', async () => {
+    const { fake, exported } = open();
+    const [domain, stranger] = [fake.add('n1'), fake.add('n2')];
+    const access = accessOf('n1');
+    const reach = await exported.publish(volume, access);
+    assert.equal(reach.protocol === 'device' && reach.serial?.length, 20);
+    assert.deepEqual(domain.live, domain.next);
+    assert.deepEqual(await exported.publish(volume, access), reach);
+    assert.equal(domain.live.length, 1);
+    assert.match(
+      descriptionOf(domain.live),
+      /<source file='\/srv\/it&apos;s &lt;a&gt;.img'\/><target dev='vdb'/,
+    );
+    assert.equal((await exported.users(volume)).length, 1);
+    for (let count = 0; count < 2; count++) await exported.withdraw(volume, 'n1', 'a');
+    for (const { live, next } of [domain, stranger]) assert.deepEqual([live, next], [[], []]);
+  });
+
+  test('a machine is found by the name of its node, without its key, or as the settings say', async () => {
+    const key = 'k'.repeat(43);
+    const topology = { 'example.com/vm': 'five' };
+    const rows = [
+      ['{node}', 'n1'],
+      ['{cluster}-{node}', 'a-n1'],
+      ['vm-{example.com/vm}', 'vm-five'],
+    ] as const;
+    for (const [domain, name] of rows) {
+      const { fake, exported } = open({ settings: { domain } });
+      const { live } = fake.add(name);
+      await exported.publish(volume, accessOf(`n1~${key}`, { topology }));
+      assert.equal(live.length, 1, domain);
+    }
+    const { exported } = open({ settings: { domain: '{rack}' } });
+    await assert.rejects(exported.publish(volume, accessOf('n1')), {
+      code: 'FAILED_PRECONDITION',
+      detail: /"rack"/,
+    });
+  });
+
+  test('no disk is plugged into a machine that is unknown or off, or without its file', async () => {
+    const { fake, exported } = open();
+    await assert.rejects(exported.publish(volume, accessOf('n1')), { code: 'FAILED_PRECONDITION' });
+    fake.add('n1', { isRunning: false });
+    await assert.rejects(exported.publish(volume, accessOf('n1')), {
+      code: 'UNAVAILABLE',
+      detail: /does not run/,
+    });
+    fake.add('n2');
+    const missing = { ...volume, path: '/missing' };
+    await assert.rejects(exported.publish(missing, accessOf('n2')), {
+      code: 'UNAVAILABLE',
+      detail: /it failed/,
+    });
+  });
+
+  test('a reader cannot write, and those who write together go past their caches', async () => {
+    const { fake, exported } = open();
+    const publish = async (name: string, access: Partial<NodeAccess>): Promise<string> => {
+      const domain = fake.add(name);
+      await exported.publish(volume, accessOf(name, access));
+      return descriptionOf(domain.live);
+    };
+    assert.match(await publish('n1', { readonly: true }), /<readonly\/>/);
+    assert.match(await publish('n2', modeOf('MULTI_NODE_READER_ONLY')), /<readonly\/>/);
+    assert.match(await publish('n3', modeOf('MULTI_NODE_MULTI_WRITER')), /cache='none'.*<shareable\/>/);
+    assert.doesNotMatch(await publish('n4', {}), /readonly|shareable|cache/);
+  });
+
+  test('a transient machine has its disk until it ends', async () => {
+    const { fake, exported } = open();
+    const domain = fake.add('n1', { isPersistent: false });
+    const access = accessOf('n1');
+    for (let count = 0; count < 2; count++) await exported.publish(volume, access);
+    assert.deepEqual([domain.live.length, domain.next.length], [1, 0]);
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual(domain.live, []);
+  });
+
+  test('what is withdrawn is that node of that cluster, that volume, in that pool', async () => {
+    const { fake, exported } = open();
+    const { exported: neighbour } = open({ fake, poolKey: 'two' });
+    const domain = fake.add('n1');
+    await exported.publish(other, accessOf('n1'));
+    await exported.publish(volume, accessOf('n1', { cluster: 'b' }));
+    await neighbour.publish(volume, accessOf('n1'));
+    const before = [...domain.live];
+    await exported.publish(volume, accessOf('n1'));
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual(domain.live, before);
+    assert.deepEqual(domain.next, before);
+  });
+
+  test('a machine that stands still keeps its disk: that is no detach, and its next start is without it', async () => {
+    const { fake, exported } = open();
+    const domain = fake.add('n1', { isStill: true });
+    await exported.publish(volume, accessOf('n1'));
+    await assert.rejects(exported.withdraw(volume, 'n1', 'a'), {
+      code: 'UNAVAILABLE',
+      detail: 'the virtual machine "n1" has not given the disk back: it is paused (user)',
+    });
+    assert.deepEqual([domain.live.length, domain.next.length], [1, 0]);
+    assert.ok(!fake.ran.some(line => line.startsWith('destroy')));
+    domain.isStill = false;
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual(domain.live, []);
+  });
+
+  test('it is powered off only where the pool says so, and only then', async () => {
+    const { fake, exported, lines } = open({ settings: { fence: 'power' } });
+    const domain = fake.add('n1');
+    await exported.publish(volume, accessOf('n1'));
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.ok(domain.isRunning);
+    domain.isStill = true;
+    await exported.publish(volume, accessOf('n1'));
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.equal(domain.isRunning, false);
+    assert.ok(lines.some(line => line.includes('powered off')));
+  });
+
+  test('a start plugs in what is recorded, and takes out what is not, but for another pool', async () => {
+    const { fake, exported, lines } = open();
+    const { exported: neighbour } = open({ fake, poolKey: 'two' });
+    const domain = fake.add('n1');
+    const access = accessOf('n1');
+    await exported.publish(volume, access);
+    const wanted = new Set(domain.live);
+    await exported.publish(other, accessOf('n1'));
+    await neighbour.publish(volume, accessOf('n1'));
+    domain.live = domain.live.filter(disk => !wanted.has(disk));
+    const lost = { volume, access: accessOf('n9') };
+    await exported.restore(recorded(lost, { volume, access }));
+    assert.equal((await exported.users(volume)).length, 1);
+    assert.equal((await exported.users(other)).length, 0);
+    assert.equal((await neighbour.users(volume)).length, 1);
+    assert.deepEqual(domain.live.toSorted(), domain.next.toSorted());
+    assert.ok(lines.some(line => line.includes('cannot be exported') && line.includes('n9')));
+    // One that is off has its disks once it starts.
+    [domain.isRunning, domain.live] = [false, []];
+    await exported.restore(recorded({ volume, access }));
+    assert.equal(domain.next.filter(disk => wanted.has(disk)).length, 1);
+  });
+
+  test('a machine that keeps at a start what nobody recorded keeps no other from its disks', async () => {
+    const { fake, exported, lines } = open();
+    fake.add('n1', { isStill: true });
+    const domain = fake.add('n2');
+    await exported.publish(other, accessOf('n1'));
+    await exported.publish(other, accessOf('n2'));
+    await exported.restore(recorded({ volume, access: accessOf('n2') }));
+    assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
+    assert.equal((await exported.users(volume)).length, 1);
+    assert.ok(lines.some(line => line.includes('cannot be removed') && line.includes('n1')));
+  });
+
+  test('two hundred disks in twenty machines are found in place by a few readings', async () => {
+    let commands = 0;
+    const { fake, exported } = open({ fake: createVirsh({ step: () => commands++ }) });
+    const attached = Array.from({ length: 200 }, (_, index) => ({
+      volume: { ...volume, id: `a.${index}` },
+      access: accessOf(`n${index % 20}`),
+    }));
+    for (let node = 0; node < 20; node++) fake.add(`n${node}`);
+    await exported.restore(recorded(...attached));
+    assert.ok(fake.domains.every(({ live, next }) => live.length === 10 && next.length === 10));
+    commands = 0;
+    await exported.restore(recorded(...attached));
+    assert.ok(commands < 60, `${commands} commands`);
+  });
+
+  test('a volume that grows is shown with its size to its machine', async () => {
+    const { fake, exported } = open();
+    fake.add('n1');
+    await exported.publish(volume, accessOf('n1'));
+    await exported.resize({ ...other, sizeBytes: 2 ** 22 });
+    await exported.resize({ ...volume, sizeBytes: 2 ** 21 });
+    assert.deepEqual(
+      fake.ran.filter(line => line.endsWith('B')),
+      ['vdb 2097152B'],
+    );
+  });
+
+  test('what cannot be read whole says nothing of what is gone', async () => {
+    const { fake, exported } = open();
+    fake.add('n1');
+    await exported.publish(volume, accessOf('n1'));
+    const failing =
+      (change: (stdout: string) => string, status = 0): Virsh =>
+      async args => {
+        const answer = await fake.virsh(args);
+        return { ...answer, status, stdout: change(answer.stdout) };
+      };
+    const ways: readonly Virsh[] = [
+      failing(() => '', 1),
+      failing(text => text.replace(/<\/domain>\s*(Persistent.*\s*)?$/, '')),
+      failing(text => text.replaceAll(/<uuid>.*<\/uuid>/g, '')),
+      failing(text => text.replace(/Persistent.*/, '')),
+      failing(text => (text.includes('<') ? text.replace(/^.* n1$/m, '') : text)),
+    ];
+    for (const virsh of ways)
+      await assert.rejects(open({ fake, virsh }).exported.withdraw(volume, 'n1', 'a'), {
+        code: 'UNAVAILABLE',
+      });
+    assert.equal(fake.domains[0]?.live.length, 1);
+  });
+
+  test('a gateway that ends at any command of publishing and withdrawing leaves nothing that the next does not find', async () => {
+    const access = accessOf('n1');
+    let steps = 0;
+    for (let isDone = false; !isDone; steps++) {
+      let left = steps;
+      const fake = createVirsh({
+        step: () => {
+          if (left-- <= 0) throw new Error('ended');
+        },
+      });
+      const domain = fake.add('n1');
+      const live = open({ fake }).exported;
+      isDone = await live
+        .publish(volume, access)
+        .then(() => live.withdraw(volume, 'n1', 'a'))
+        .then(
+          () => true,
+          () => false,
+        );
+      left = Infinity;
+      const next = open({ fake }).exported;
+      if (steps % 2 === 0) await next.publish(volume, access);
+      if (steps % 3 === 0) await next.withdraw(volume, 'n1', 'a');
+      else await next.restore(recorded());
+      assert.deepEqual([...domain.live, ...domain.next], [], `after ${steps} steps`);
+    }
+    assert.ok(steps > 8, `${steps} steps`);
+  });
+});
+
+test('disks are counted as the kernel counts them', () => {
+  const disks = Array.from({ length: 26 + 26 * 26 }, (): { target: string } => ({ target: '' }));
+  for (const disk of disks) disk.target = freeTarget(disks);
+  assert.deepEqual(
+    [0, 25, 26, 51, 52, 701].map(index => disks[index]?.target),
+    ['vda', 'vdz', 'vdaa', 'vdaz', 'vdba', 'vdzz'],
+  );
+  assert.equal(freeTarget(disks), 'vdaaa');
+});
+
+test('a machine without a hypervisor that answers is told so', async () => {
+  const context = { root: '/srv', log: createMemoryLog().log, poolKey: async () => new Uint8Array(32) };
+  const settings = libvirt.settings.parse({
+    protocol: 'libvirt',
+    uri: 'qemu+unix:///system?socket=/nowhere',
+  });
+  const lacks = (await (await libvirt.open(settings, context)).check?.()) ?? [];
+  assert.match(lacks.join(), /virsh is not installed|no hypervisor answers at qemu\+unix:\/\/\/system/);
+});

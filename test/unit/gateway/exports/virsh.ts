@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import type { Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
+
+/** A virtual machine; what it has of disks are their descriptions. */
+export type FakeDomain = {
+  readonly uuid: string;
+  readonly name: string;
+  isRunning: boolean;
+  readonly isPersistent: boolean;
+  /** It answers nobody who asks for a disk. */
+  isStill: boolean;
+  live: string[];
+  next: string[];
+};
+
+/** How virsh answers, as far as the export depends on it; `step` is called before each command. */
+export function createVirsh({ step = (): void => {} } = {}) {
+  const domains: FakeDomain[] = [];
+  const ran: string[] = [];
+  const find = (uuid = ''): FakeDomain | undefined => domains.find(domain => domain.uuid === uuid);
+
+  /** What a command of reading prints; undefined when it fails. */
+  function print(line: string): string | undefined {
+    const [command = '', ...words] = line.split(' ');
+    if (command === 'list') return `${domains.map(({ uuid, name }) => `${uuid} ${name}`).join('\n')}\n\n`;
+    const domain = find(words.at(-1));
+    if (domain && command === 'dominfo') return `Persistent:     ${domain.isPersistent ? 'yes' : 'no'}\n\n`;
+    return domain && describe(domain, words.includes('--inactive'));
+  }
+
+  function change([command = '', ...words]: readonly string[]): string | undefined {
+    const [flags, [uuid = '', ...operands]] = [
+      words.slice(0, words.indexOf('--')),
+      words.slice(words.indexOf('--') + 1),
+    ];
+    const domain = find(uuid);
+    if (!domain) return undefined;
+    ran.push(`${command} ${flags.join(' ')} ${domain.name}`.replaceAll('  ', ' '));
+    const scopes = [
+      ...(flags.includes('--live') ? ['live' as const] : []),
+      ...(flags.includes('--config') ? ['next' as const] : []),
+    ];
+    if (command === 'attach-device') return plug(domain, scopes, readFileSync(operands[0] ?? '', 'utf8'));
+    if (command === 'detach-device-alias') return unplug(domain, scopes, operands[0] ?? '');
+    if (command === 'domstate') return domain.isRunning ? 'paused (user)\n' : 'shut off (destroyed)\n';
+    if (command === 'destroy') [domain.isRunning, domain.live] = [false, []];
+    else ran.push(operands.join(' '));
+    return '';
+  }
+
+  const virsh: Virsh = async ([, , , ...args]) => {
+    step();
+    const lines = args[0]?.startsWith('list') ? args[0]?.split('; ') : undefined;
+    const outputs = lines ? lines.map(print) : [change(args)];
+    // A batch goes on after what failed.
+    const isDone = outputs.at(-1) !== undefined;
+    return {
+      status: isDone ? 0 : 1,
+      stdout: outputs.join(''),
+      stderr: isDone ? '' : 'error: it failed\n',
+      timedOut: false,
+    };
+  };
+  return {
+    virsh,
+    domains,
+    /** What was changed or asked, as `COMMAND FLAGS DOMAIN`, and what is behind those of resizing. */
+    ran,
+    add(name: string, domain: Partial<FakeDomain> = {}): FakeDomain {
+      const uuid = crypto.randomUUID();
+      const added = {
+        uuid,
+        name,
+        isRunning: true,
+        isPersistent: true,
+        isStill: false,
+        live: [],
+        next: [],
+        ...domain,
+      };
+      domains.push(added);
+      return added;
+    },
+  };
+}
+
+type Scopes = readonly ('live' | 'next')[];
+
+function plug(domain: FakeDomain, scopes: Scopes, description: string): string | undefined {
+  const [, target = ''] = /<target dev='(\w+)'/.exec(description) ?? [];
+  const [, source = ''] = /<source file='([^']*)'/.exec(description) ?? [];
+  const isTaken = scopes.some(scope => domain[scope].some(other => other.includes(`'${target}'`)));
+  if (isTaken || source.includes('missing') || (scopes.includes('next') && !domain.isPersistent))
+    return undefined;
+  for (const scope of scopes) domain[scope].push(description);
+  return '';
+}
+
+function unplug(domain: FakeDomain, scopes: Scopes, alias: string): string | undefined {
+  if (!scopes.every(scope => domain[scope].some(disk => disk.includes(alias)))) return undefined;
+  for (const scope of scopes)
+    if (scope === 'next' || !domain.isStill)
+      domain[scope] = domain[scope].filter(disk => !disk.includes(alias));
+  return '';
+}
+
+/** In the form of libvirt, which a machine of a kind of its own has in its description, too. */
+function describe({ uuid, name, isRunning, isPersistent, live, next }: FakeDomain, isNext: boolean): string {
+  const isLive = isRunning && !(isNext && isPersistent);
+  return `<domain type='kvm'${isLive && !isNext ? " id='1'" : ''}>
+  <name>${name.replaceAll('&', '&amp;')}</name>
+  <uuid>${uuid}</uuid>
+  <description>a &lt;disk type='file'></description>
+  <devices>
+    <emulator>/usr/bin/qemu-system-x86_64</emulator>
+    <disk type='file' device='disk'>
+      <target dev='vda' bus='virtio'/>
+    </disk>
+    ${(isLive ? live : next).join('\n    ')}
+    <controller type='pci' index='0' model='pcie-root'/>
+  </devices>
+</domain>
+
+`;
+}

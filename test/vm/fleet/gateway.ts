@@ -1,0 +1,78 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { gatewaySettings } from '../../../gateway/config.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { createClient } from '../../../src/api/client.ts';
+import type { Capability } from '../../../src/api/storage.ts';
+import type { VolumeSpec } from '../../../src/api/volume.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { createSigner } from '../../harness/gateway-harness.ts';
+
+/** The pools of a gateway's configuration, by their names. */
+export type Pools = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** A gateway in this process, with all that it keeps in a directory, and what the cluster "c" asks of it. */
+export async function openGateway(root: string, pools: Pools) {
+  const { client, url, startedMs } = await start(root, pools);
+  return {
+    /** How long the gateway took until it served. */
+    startedMs: async () => startedMs,
+    /** What the gateway's signatures are verified with. */
+    keys: async () => (await fetch(`${url}/.well-known/jwks.json`)).text(),
+    putNode: (nodeId: string) => client.putNode({ nodeId, body: {} }, call()),
+    create: (name: string, pool: string, spec: object) =>
+      client.createVolume({ volumeId: `c.${name}`, body: specOf(name, pool, spec) }, call()),
+    delete: (name: string) => client.deleteVolume({ volumeId: `c.${name}` }, call()),
+    expand: (name: string, requiredBytes: number) =>
+      client.expandVolume({ volumeId: `c.${name}`, body: { requiredBytes } }, call()),
+    snapshot: (name: string, volume: string) =>
+      client.createSnapshot({ snapshotId: `c.${name}`, body: { name, volumeId: `c.${volume}` } }, call()),
+    deleteSnapshot: (name: string) => client.deleteSnapshot({ snapshotId: `c.${name}` }, call()),
+    /** How the node is told of it. */
+    async attach(name: string, nodeId: string, accessType: 'mount' | 'block') {
+      const body = { capability: capabilityFor(accessType), readonly: false };
+      return (await client.attachVolume({ ...keyOf(name, nodeId), body }, call())).attachment;
+    },
+    detach: (name: string, nodeId: string) => client.detachVolume(keyOf(name, nodeId), call()),
+  };
+}
+
+async function start(root: string, pools: Pools) {
+  const signer = await createSigner('c');
+  mkdirSync(root, { recursive: true });
+  writeFileSync(`${root}/c.jwks.json`, JSON.stringify({ keys: [signer.publicJwk] }));
+  const clusters = { c: { keys: 'c.jwks.json' } };
+  writeFileSync(`${root}/gateway.yaml`, JSON.stringify({ pools, clusters }));
+  const flags = [
+    '--listen',
+    '127.0.0.1:0',
+    '--store',
+    `${root}/store.sqlite`,
+    '--config',
+    `${root}/gateway.yaml`,
+  ];
+  const { values } = readSettings(gatewaySettings, { argv: flags, env: {} });
+  if (!values) throw new Error('the settings have faults');
+  const startMs = performance.now();
+  const { ready } = await startGateway(values, createLog('gateway', 'warn'));
+  const url = ready['gateway'] ?? '';
+  const client = createClient({ url, token: () => signer.sign() });
+  return { client, url, startedMs: performance.now() - startMs };
+}
+
+function capabilityFor(accessType: 'mount' | 'block'): Capability {
+  return { accessType, accessMode: 'SINGLE_NODE_WRITER' };
+}
+
+function specOf(name: string, pool: string, spec: object): VolumeSpec {
+  const capabilities = [capabilityFor('mount'), capabilityFor('block')];
+  return { name, capabilities, parameters: { pool }, ...spec } as VolumeSpec;
+}
+
+function keyOf(name: string, nodeId: string) {
+  return { volumeId: `c.${name}`, nodeId };
+}
+
+function call() {
+  return { deadlineMs: Date.now() + 120_000 };
+}
