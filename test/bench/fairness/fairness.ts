@@ -49,6 +49,7 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
     const turn = await beside(noise, () => measureTurns(gateway.child, () => measure(calm)));
     const rows = [
       ['longest turn of the event loop', turn.longestMs, turnAlone.longestMs, '≤ 5 ms'],
+      ['longest without a full collection', turn.plainMs, turnAlone.plainMs, undefined],
       ['longest of 99 in 100', turn.usualMs, turnAlone.usualMs, undefined],
     ] as const;
     for (const [what, value, floor, target] of rows)
@@ -77,6 +78,7 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
     'lists of 1000 volumes': { url, method: 'GET', token },
     'topologies of 16384 terms': { ...put, url: `${url}/${noisy}.where`, body: JSON.stringify(where) },
     'bodies of 4 MiB': { ...put, url: `${url}/${noisy}.x`, body: longBody() },
+    'bodies of 4 MiB in chunks': { ...put, url: `${url}/${noisy}.x`, body: longBody(), isChunked: true },
     'bodies of 2 MB without a token': {
       ...put,
       url: `${url}/${noisy}.x`,

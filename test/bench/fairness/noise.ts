@@ -6,10 +6,12 @@ export type Noise = {
   readonly method: string;
   readonly token: string;
   readonly body?: string;
+  /** Sends the body in chunks, without saying how long it is. */
+  readonly isChunked?: true;
 };
 
 const concurrency = 10;
-const { url, method, token, body } = workerData as Noise;
+const { url, method, token, body, isChunked } = workerData as Noise;
 let sent = 0;
 
 await Promise.all(
@@ -19,7 +21,10 @@ await Promise.all(
       await fetch(url.replace('#', number), {
         method,
         headers: { authorization: `Bearer ${token}` },
-        ...(body !== undefined && { body: body.replace('#', number) }),
+        ...(body !== undefined && {
+          body: isChunked ? new Blob([body]).stream() : body.replace('#', number),
+        }),
+        ...(isChunked && { duplex: 'half' }),
       })
         .then(answer => answer.arrayBuffer())
         .catch(() => {});

@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { cli } from '../../harness/dev.ts';
 import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-harness.ts';
-import { startPostgres } from '../../harness/postgres.ts';
+import { startPostgres, type PostgresServer } from '../../harness/postgres.ts';
 import { countRoundTrips } from '../../harness/stores/round-trips.ts';
 import type { Bench, Figure } from '../figure.ts';
-import { readCpuMs, startFloor } from '../processes.ts';
+import { gatewayFlags, readCpuMs, startFloor } from '../processes.ts';
 import { inDirectory } from '../setting.ts';
-import { forEach } from '../volume.ts';
+import { forEach, type Range } from '../volume.ts';
+import { createCollector, type SentCreate } from './sent.ts';
 
 const concurrency = 8;
 const warmUp = 1_000;
@@ -29,24 +30,31 @@ async function measurePostgres(dir: string): Promise<readonly Figure[]> {
   const signer = await createSigner('a');
   try {
     const urlFile = await server.createDatabase();
+    const { trips, sent } = await countOne(dir, { server, signer, urlFile });
     const floor = await startFloor('bare-pg.ts', await server.createDatabase());
     const bare = `http://127.0.0.1:${(floor.ready as { readonly port: number }).port}`;
-    const floorMs = await measureCpu(bare, { pid: floor.child.pid ?? 0, signer });
+    const inserts = await measureCpu(floor.child, range => create(bare, { ...range, signer }));
     floor.child.disconnect();
+    const byPg = await measureSent('sent-by-pg.ts', urlFile, sent);
+    const alone = await measureSent('sent-alone.ts', urlFile, sent);
     const gateway = await startGateway(dir, { store: `postgres:${urlFile}`, signer });
-    const value = await measureCpu(gateway.url, { pid: gateway.child.pid ?? 0, signer });
+    const value = await measureCpu(gateway.child, range => create(gateway.url, { ...range, signer }));
     await gateway.end();
-    const way = await countRoundTrips(server.directory, await server.createDatabase());
-    const seen = await startGateway(dir, { store: `postgres:${way.urlFile}`, signer });
-    way.take();
-    await create(seen.url, { from: 0, to: counted, concurrency: 1, signer });
-    const trips = way.take();
-    await seen.end();
-    way.close();
-    const at = `CreateVolume on PostgreSQL at concurrency ${concurrency}`;
-    const name = 'a bare Hono route with two durable inserts';
+    const unit = 'ms CPU';
+    const [what, target] = [`CreateVolume on PostgreSQL at concurrency ${concurrency}`, '≤ 0.5 ms'];
+    const floors = {
+      'its statements, sent by bare pg': byPg,
+      'its statements as bytes, the answers not read': alone,
+      'a bare Hono route with two durable inserts': inserts,
+    };
     return [
-      { name: at, value, unit: 'ms CPU', floor: { name, value: floorMs }, target: '≤ 0.5 ms' },
+      ...Object.entries(floors).map(([name, floorMs]): Figure => ({
+        name: what,
+        value,
+        unit,
+        floor: { name, value: floorMs },
+        target,
+      })),
       { name: 'round trips of its longest transaction', value: Math.max(...trips), unit: '×', target: '≤ 4' },
     ];
   } finally {
@@ -54,12 +62,39 @@ async function measurePostgres(dir: string): Promise<readonly Figure[]> {
   }
 }
 
-type Work = {
-  readonly from: number;
-  readonly to: number;
-  readonly concurrency: number;
-  readonly signer: Signer;
-};
+type Setting = { readonly server: PostgresServer; readonly signer: Signer; readonly urlFile: string };
+
+/** How often one create's transactions wait for the server, and a file with what is sent. */
+async function countOne(dir: string, { server, signer, urlFile }: Setting) {
+  const collector = createCollector();
+  const way = await countRoundTrips(server.directory, urlFile, collector.collect);
+  const gateway = await startGateway(dir, { store: `postgres:${way.urlFile}`, signer });
+  // The first ones are sent with the texts of their statements, and the gateway looks around after its start.
+  for (let from = -counted; from < 0; from++) {
+    way.take();
+    collector.take();
+    await create(gateway.url, { from, to: from + 1, concurrency: 1, signer });
+  }
+  const [trips, one] = [way.take(), { volume: 'pvc--1', pieces: collector.take() } satisfies SentCreate];
+  await gateway.end();
+  way.close();
+  const sent = join(dir, 'sent.json');
+  writeFileSync(sent, JSON.stringify(one));
+  return { trips, sent };
+}
+
+/** CPU time of one create's statements by a program of floors/. */
+async function measureSent(floor: string, urlFile: string, sent: string): Promise<number> {
+  const { child } = await startFloor(floor, urlFile, sent, gatewayFlags);
+  const ms = await measureCpu(child, async range => {
+    child.send(range);
+    await once(child, 'message');
+  });
+  child.disconnect();
+  return ms;
+}
+
+type Work = Range & { readonly signer: Signer };
 
 async function create(url: string, { signer, ...range }: Work): Promise<void> {
   const pool = new Pool(url, { connections: range.concurrency });
@@ -75,13 +110,10 @@ async function create(url: string, { signer, ...range }: Work): Promise<void> {
 }
 
 /** CPU time of one create in the process, after a warm-up. */
-async function measureCpu(
-  url: string,
-  { pid, signer }: { readonly pid: number; readonly signer: Signer },
-): Promise<number> {
-  await create(url, { from: 0, to: warmUp, concurrency, signer });
+async function measureCpu({ pid = 0 }: ChildProcess, run: (range: Range) => Promise<void>): Promise<number> {
+  await run({ from: 0, to: warmUp, concurrency });
   const beforeMs = readCpuMs([pid]);
-  await create(url, { from: warmUp, to: warmUp + creates, concurrency, signer });
+  await run({ from: warmUp, to: warmUp + creates, concurrency });
   return (readCpuMs([pid]) - beforeMs) / creates;
 }
 
