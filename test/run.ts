@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { findTests, fullTests, prepare, usualTests } from './tiers.ts';
 
 const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
@@ -13,14 +13,15 @@ const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
 
 npm test runs the tiers unit, machine and conformance, or what is named: a tier, a folder, a file. Kill loops and model
 runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same again.
-npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, and the storage systems. What is
-named runs at full length.
+npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, the storage systems, and the
+database cluster. What is named runs at full length.
 
   unit         in this process alone: no root, no tools but Helm for the chart, which is fetched
   machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
   conformance  csi-sanity and the stock sidecars: root, and Go
   vm           Debian kernels under QEMU, which are fetched and not installed
   storage      Ceph, which is fetched and not installed: root
+  database     PostgreSQL under Patroni, which is fetched and not installed: root
   kubernetes   clusters of Kubernetes with Fairlead in them: root, and what npm run test:kubernetes builds first
 
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.
@@ -89,7 +90,10 @@ function runTests(files: readonly string[]): void {
     process.exitCode = 1;
     if (details.type === 'suite') return;
     totals.failed++;
-    notes.push(`failed: ${name} (${relative('.', file ?? '')})`);
+    const failed = `failed: ${name} (${relative('.', file ?? '')})`;
+    notes.push(failed);
+    // The reporter tells why at the very end only, which a run that is cut off never reaches.
+    process.stdout.write(`${failed}: ${inspect(details.error.cause ?? details.error)}\n`);
   });
   stream.compose(new spec()).pipe(process.stdout);
   process.once('beforeExit', () => {

@@ -11,7 +11,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
   database: ['deploy/install-tools.sh', 'test/database/packages.sh'],
-  storage: ['deploy/install-tools.sh', 'test/storage/packages.sh'],
+  storage: ['deploy/install-tools.sh', 'test/storage/packages.sh', 'test/vm/packages.sh'],
 };
 
 /** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 
 /** Why tests that mount cannot run here, or false when they can. */
@@ -39,11 +39,24 @@ export function removeTemporaryDirectory(dir: string): void {
   rmSync(dir, { recursive: true, force: true });
 }
 
-function detachLoopDevices(dir: string): void {
+/**
+ * Detaches the loop devices of a directory; those in use go with their last user. One that is to go so already is left to that:
+ * another test's file may have its name at any moment.
+ */
+export function detachLoopDevices(dir: string): void {
   for (const device of loopDevicesOf(dir)) {
+    if (isGoing(device)) continue;
     const { status, stderr } = spawnSync('losetup', ['--detach', device], { encoding: 'utf8' });
     // One that was only marked before may go meanwhile.
     if (status !== 0 && loopDevicesOf(dir).includes(device)) throw new Error(stderr);
+  }
+}
+
+function isGoing(device: string): boolean {
+  try {
+    return readFileSync(`/sys/block/${basename(device)}/loop/autoclear`, 'utf8') === '1\n';
+  } catch {
+    return true;
   }
 }
 
