@@ -53,7 +53,11 @@ export const describeCommands: Commands = Object.fromEntries(
   Object.entries(relations).map(([name, relate]) => {
     const kind = kinds[name as KindName];
     const described = { name, kind, relate: relate as (entry: Entry) => Related };
-    const command = { doc: `a ${kind.one} with all that belongs to it`, settings, operands: ['name'] };
+    const command = {
+      doc: `${kind.one === 'attachment' ? 'an' : 'a'} ${kind.one} with all that belongs to it`,
+      settings,
+      operands: ['name'],
+    };
     const run = (connection: Connection, values: SettingsOf<typeof settings>): Promise<number> =>
       describe(connection, described, values);
     return [kind.one, { ...gatewayCommand(command, run), alias: name }];
