@@ -60,7 +60,7 @@ const nouns = new Set(
   `src gateway node-agent
    lib linux tracing api csi controller kubernetes dev cli output verify requirements checks kit model reports
    http vendor volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
-   backends exports stores connectors filesystems carriers schemas
+   backends exports stores connectors filesystems carriers schemas shares
    format host state plugin`.split(/\s+/),
 );
 
@@ -139,10 +139,11 @@ test('every plug-in is registered and has a test', () => {
   }
 });
 
-/** Who may touch files by itself: the machine, and what touches only the agent's own descriptors. */
+/** Who may touch files by itself: the machine, what touches only the agent's own descriptors, and a program that runs commands. */
 const fileUsers = new Set([
   'node-agent/host/linux.ts',
   'node-agent/host/opened.ts',
+  'node-agent/connectors/cephfs/with-key.ts',
   'node-agent/plugin/observability.ts',
 ]);
 
