@@ -25,7 +25,8 @@ database cluster. What is named runs at full length.
   kubernetes   clusters of Kubernetes with Fairlead in them: root, and what npm run test:kubernetes builds first
 
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.
-The last line tells how many tests passed, failed and were skipped; the exit status is 0 only when none failed.
+At the end the ten files are named that took longest. The last line tells how many tests passed, failed and were
+skipped; the exit status is 0 only when none failed.
 `;
 
 const { values, positionals } = parseArgs({
@@ -68,6 +69,7 @@ function runTests(files: readonly string[]): void {
   process.stdout.write(`TEST_SEED=${seed}\n`);
   const totals = { passed: 0, failed: 0, skipped: 0 };
   const notes: string[] = [];
+  const seconds = new Map<string, number>();
   const stream = run({
     files: [...files],
     concurrency: Math.max(2, availableParallelism()),
@@ -95,12 +97,21 @@ function runTests(files: readonly string[]): void {
     // The reporter tells why at the very end only, which a run that is cut off never reaches.
     process.stdout.write(`${failed}: ${inspect(details.error.cause ?? details.error)}\n`);
   });
+  stream.on('test:summary', ({ file, duration_ms: ms }) => {
+    if (file !== undefined) seconds.set(relative('.', file), ms / 1_000);
+  });
   stream.compose(new spec()).pipe(process.stdout);
   process.once('beforeExit', () => {
     if (totals.passed + totals.failed === 0) process.exitCode = 1;
-    for (const line of notes) process.stdout.write(`${line}\n`);
+    for (const line of [...notes, ...slowest(seconds)]) process.stdout.write(`${line}\n`);
     process.stdout.write(`TEST_SEED=${seed}\n${lastLine(addUp(totals))}\n`);
   });
+}
+
+/** Lines that tell which files took longest. */
+function slowest(seconds: ReadonlyMap<string, number>): readonly string[] {
+  const longestFirst = [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, 10);
+  return ['slowest:', ...longestFirst.map(([file, taken]) => `${taken.toFixed(1).padStart(7)} s  ${file}`)];
 }
 
 type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
