@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -16,8 +7,9 @@ import { unavailableProblem } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import { exec } from '../../src/lib/exec.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { codeOf, commandProblem } from '../backends/local/files.ts';
+import { commandProblem } from '../backends/local/files.ts';
 import type { Export, ExportedAttachment, ExportPlugin } from '../export.ts';
+import { endProcesses, isListening, isOf, readText } from './nbd/processes.ts';
 import { createNames, type Names } from './targets/names.ts';
 import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
@@ -157,12 +149,8 @@ function openServers(
   }
 
   async function end(name: string): Promise<void> {
-    const isGone = () => {
-      const left = processesOf(configOf(name));
-      for (const pid of left) kill(pid);
-      return left.length === 0 || undefined;
-    };
-    if (!(await poll(isGone, patience))) throw unavailableProblem(`nbd-server "${name}" does not end`);
+    if (!(await endProcesses(configOf(name), patience)))
+      throw unavailableProblem(`nbd-server "${name}" does not end`);
   }
 
   /** Under its known port: that is where nodes look for it. */
@@ -198,52 +186,9 @@ function openServers(
   };
 }
 
-/** The server of a configuration, and the process of each of its connections. */
-function processesOf(config: string): readonly number[] {
-  const numbers = readdirSync('/proc').filter(name => /^\d+$/.test(name));
-  return numbers.map(Number).filter(pid => isOf(pid, config));
-}
-
-function isOf(pid: number, config: string): boolean {
-  return readText(`/proc/${pid}/cmdline`)?.split('\0').includes(config) ?? false;
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (codeOf(error) !== 'ESRCH') throw error;
-  }
-}
-
-/** True while the process has a socket that takes connections (proc(5): state 0A, and the socket's number). */
-function isListening(pid: number): boolean {
-  const tables = ['tcp', 'tcp6'].map(name => readText(`/proc/net/${name}`)).join('');
-  const listening = new Set(
-    Array.from(tables.matchAll(/ 0A (?:\S+ +){5}(\d+)/g), ([, inode]) => `socket:[${inode}]`),
-  );
-  const directory = `/proc/${pid}/fd`;
-  const links = orGone(() => readdirSync(directory).map(name => readlinkSync(join(directory, name))));
-  return links?.some(link => listening.has(link)) ?? false;
-}
-
 function writeDurably(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600, flush: true });
   const directory = openSync(join(path, '..'), 'r');
   fsyncSync(directory);
   closeSync(directory);
-}
-
-function readText(path: string): string | undefined {
-  return orGone(() => readFileSync(path, 'utf8'));
-}
-
-/** Undefined for what is not there, or is gone while it is read. */
-function orGone<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes(codeOf(error))) return undefined;
-    throw error;
-  }
 }

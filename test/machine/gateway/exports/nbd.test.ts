@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
@@ -13,9 +13,11 @@ import { exportNbd, findLacks } from '../../../../gateway/exports/nbd.ts';
 import type { Reach } from '../../../../src/api/attachment.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { packagesOf } from '../../../packages.ts';
+import type { Plan } from './killed-nbd.ts';
 
 const unpacked = join(packagesOf('vm'), 'usr/bin/nbd-server');
 const program = existsSync(unpacked) ? unpacked : 'nbd-server';
+const killed = join(import.meta.dirname, 'killed-nbd.ts');
 const lacks = 'needs nbd-server, by test/vm/packages.sh or of this machine';
 const skip = spawnSync(program, ['-V']).status === 0 ? false : lacks;
 
@@ -86,6 +88,18 @@ function portOf(reach: Reach): number {
   return Number(reach['port']);
 }
 
+/** Another program's server by a port, once those that were killed have left it. */
+async function takePort(port: number, address: string): Promise<Server> {
+  for (;;)
+    try {
+      const server = createServer();
+      await once(server.listen(port, address), 'listening');
+      return server;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+}
+
 /** A client that was greeted. */
 async function greeted(t: TestContext, address: string, port: number): Promise<Socket> {
   const socket = connect(port, address);
@@ -138,8 +152,7 @@ describe('the export nbd', { skip }, () => {
     assert.equal(new Set(reaches.map(portOf)).size, 3);
     endAll(running());
     const [first] = reaches;
-    await using other = createServer();
-    await once(other.listen(portOf(first ?? assert.fail()), address), 'listening');
+    await using other = await takePort(portOf(first ?? assert.fail()), address);
     const next = start();
     await next.exported.restore(recorded(...attached));
     assert.equal(next.lines.filter(line => /cannot be exported.*a\.n1/.test(line)).length, 1);
@@ -177,6 +190,30 @@ describe('the export nbd', { skip }, () => {
     const moved = start({ listen: '127.0.0.1' });
     assert.deepEqual(await moved.exported.publish(one, access), reach);
     await greeted(t, '127.0.0.1', portOf(reach));
+  });
+
+  test('a gateway that is killed at any step leaves nothing that the next does not find', async t => {
+    const { root, directory, address, volume: make, start, running, configs } = open(t);
+    const [volume, access] = [make('a.one'), accessOf('n1')];
+    const settings = { protocol: 'nbd' as const, address, ports: { from: 10_810, to: 10_909 } };
+    let left = 0;
+    for (let isPast = false; !isPast; left++) {
+      const plan: Plan = { left, settings, parts: { program, directory }, poolKey: 'one', volume, access };
+      const { status, signal, stderr } = spawnSync(
+        process.execPath,
+        ['--disable-warning=ExperimentalWarning', killed, JSON.stringify(plan)],
+        { encoding: 'utf8' },
+      );
+      isPast = status === 0;
+      assert.ok(isPast || signal === 'SIGKILL', `step ${left}: ${status} ${stderr}`);
+      const { exported } = start();
+      if (left % 3 === 0) await exported.publish(volume, access);
+      if (left % 2 === 0) await exported.withdraw(volume, 'n1', 'a');
+      else await exported.restore(recorded());
+      assert.deepEqual([running(), configs()], [[], []], `step ${left}`);
+    }
+    assert.deepEqual(readdirSync(root).toSorted(), ['.nbd', 'a.one.img']);
+    t.diagnostic(`${left - 1} steps`);
   });
 
   /** What a gateway, or its machine, leaves that ends in the middle of publishing or withdrawing. */

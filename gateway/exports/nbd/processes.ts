@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { codeOf } from '../../backends/local/files.ts';
+
+/** True while a process runs that has a configuration among its arguments. */
+export function isOf(pid: number, config: string): boolean {
+  return readText(`/proc/${pid}/cmdline`)?.split('\0').includes(config) ?? false;
+}
+
+/** Kills the server of a configuration, and the process of each of its connections; true once none of them can write any more. */
+export async function endProcesses(
+  config: string,
+  patience: { readonly everyMs: number; readonly timeoutMs: number },
+): Promise<boolean> {
+  const killed = new Set<number>();
+  const areGone = (): true | undefined => {
+    const numbers = readdirSync('/proc').filter(name => /^\d+$/.test(name));
+    for (const pid of numbers.map(Number).filter(one => isOf(one, config))) {
+      kill(pid);
+      killed.add(pid);
+    }
+    return [...killed].every(hasEnded) || undefined;
+  };
+  return (await poll(areGone, patience)) ?? false;
+}
+
+/** A process loses its arguments before its last thread has done its last write, and before its port is free. */
+function hasEnded(pid: number): boolean {
+  const directory = `/proc/${pid}/task`;
+  const threads = orGone(() => readdirSync(directory)) ?? [];
+  const states = threads.map(thread => readText(`${directory}/${thread}/stat`));
+  return states.every(text => text === undefined || /^.*\) [ZX] /s.test(text));
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error;
+  }
+}
+
+/** True while the process has a socket that takes connections (proc(5): state 0A, and the socket's number). */
+export function isListening(pid: number): boolean {
+  const tables = ['tcp', 'tcp6'].map(name => readText(`/proc/net/${name}`)).join('');
+  const listening = new Set(
+    Array.from(tables.matchAll(/ 0A (?:\S+ +){5}(\d+)/g), ([, inode]) => `socket:[${inode}]`),
+  );
+  const directory = `/proc/${pid}/fd`;
+  const links = orGone(() => readdirSync(directory).map(name => readlinkSync(join(directory, name))));
+  return links?.some(link => listening.has(link)) ?? false;
+}
+
+/** What a file holds; undefined when it is not there. */
+export function readText(path: string): string | undefined {
+  return orGone(() => readFileSync(path, 'utf8'));
+}
+
+/** Undefined for what is not there, or is gone while it is read. */
+function orGone<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
