@@ -137,7 +137,7 @@ function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): read
     network.length > 0
       ? ['-netdev', 'user,id=net', '-device', 'virtio-net-pci,netdev=net,romfile=']
       : ['-nic', 'none'],
-    ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '2', '-m', '2G'],
+    ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '1', '-m', '2G'],
     ['-kernel', image, '-initrd', initrd],
     ['-append', [...always, ...parameters, '--', ...words].join(' ')],
     ['-chardev', `file,id=console,path=${log}`, '-serial', 'chardev:console'],
