@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import { findTests, fullTests, prepare, usualTests } from './tiers.ts';
+import { findTests, fullTests, prepare, slotsFor, usualTests } from './tiers.ts';
 
 const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
        npm run test:full [-- [--only NAME] TIER|FOLDER|FILE …]
@@ -72,7 +71,7 @@ function runTests(files: readonly string[]): void {
   const seconds = new Map<string, number>();
   const stream = run({
     files: [...files],
-    concurrency: Math.max(2, availableParallelism()),
+    concurrency: slotsFor(files),
     // For what hangs: a machine that is busy with other things may be ten times as slow as it can be.
     timeout: 60 * 60_000,
     // node:ffi is one, and each file would say so.

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { filesLoadedBy } from './imports.ts';
 
@@ -33,10 +34,24 @@ export function fullTests(): readonly string[] {
   return [...findTests(['vm', 'storage', 'database']), ...sampled];
 }
 
+/**
+ * How many of these run at a time. Most wait half of their time, for processes, leases and retries, and two of them keep a
+ * processor busy; guests compute all the time.
+ */
+export function slotsFor(files: readonly string[]): number {
+  const processors = Math.max(2, availableParallelism());
+  const hasGuests = files.some(file => ['vm', 'storage', 'kubernetes'].includes(tierOf(file)));
+  return hasGuests ? processors + 1 : 2 * processors;
+}
+
 /** Fetches what these tests need and nothing else. */
 export function prepare(files: readonly string[]): void {
-  const scripts = files.flatMap(file => tiers[file.split('/')[1] ?? ''] ?? []);
+  const scripts = files.flatMap(file => tiers[tierOf(file)] ?? []);
   for (const script of new Set(scripts)) execFileSync(script, { stdio: 'inherit' });
+}
+
+function tierOf(file: string): string {
+  return file.split('/')[1] ?? '';
 }
 
 function findNamed(name: string): readonly string[] {
