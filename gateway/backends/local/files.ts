@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, open, readFile, rename, statfs, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { clusterOf } from '../../../src/api/ids.ts';
 import { invalidProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { identityOf } from '../../../src/lib/directories.ts';
@@ -65,6 +65,16 @@ export async function syncDirectory(path: string, mode?: number): Promise<void> 
 }
 
 /**
+ * Gives a file this content, for its owner alone, and returns once that is durable: after any crash it is the old one or the new
+ * one, beside which half of a `.new` may be left.
+ */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+  await syncDirectory(dirname(path));
+}
+
+/**
  * What it gives throws UNAVAILABLE once the directory was moved or mounted over: what is missing at the path then is not
  * known to be gone.
  */
@@ -81,11 +91,7 @@ export function createOwnerMark(root: string): OwnerMark {
   const path = join(root, '.owner');
   return {
     read: () => readFile(path, 'utf8').catch(ignore('ENOENT')),
-    async write(mark) {
-      await writeFile(`${path}.new`, mark, { mode: 0o600, flush: true });
-      await rename(`${path}.new`, path);
-      await syncDirectory(root);
-    },
+    write: mark => replaceFile(path, mark),
   };
 }
 

@@ -3,9 +3,17 @@ import { join } from 'node:path';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { codeOf } from '../../backends/local/files.ts';
 
-/** True while a process runs that has a configuration among its arguments. */
+/**
+ * True while a thread runs of a process that has a configuration among its arguments. They are not shown of one whose first thread
+ * has ended, as after a kill that another one outlives in the middle of a write, but of that other.
+ */
 export function isOf(pid: number, config: string): boolean {
-  return readText(`/proc/${pid}/cmdline`)?.split('\0').includes(config) ?? false;
+  const isIn = (line = ''): boolean => line.split('\0').includes(config);
+  const line = readText(`/proc/${pid}/cmdline`);
+  if (line !== '') return isIn(line);
+  const tasks = `/proc/${pid}/task`;
+  const threads = orGone(() => readdirSync(tasks)) ?? [];
+  return threads.some(thread => isIn(readText(`${tasks}/${thread}/cmdline`)));
 }
 
 /** Kills the server of a configuration, and the process of each of its connections; true once none of them can write any more. */

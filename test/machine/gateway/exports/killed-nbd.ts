@@ -2,7 +2,6 @@
 // started a program, which goes on: killed-nbd.ts PLAN. Publishes, withdraws, and ends.
 
 import childProcess from 'node:child_process';
-import fs from 'node:fs';
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
@@ -47,8 +46,7 @@ function watch(owner: object, names: readonly string[]): void {
   }
 }
 
-watch(fs, ['writeFileSync', 'fsyncSync']);
-watch(promises, ['rm']);
+watch(promises, ['writeFile', 'rename', 'rm']);
 watch(childProcess, ['spawn']);
 watch(process, ['kill']);
 syncBuiltinESMExports();

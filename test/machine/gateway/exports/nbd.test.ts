@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { ExportedAttachment } from '../../../../gateway/export.ts';
 import { createNames } from '../../../../gateway/exports/targets/names.ts';
-import { exportNbd, findLacks } from '../../../../gateway/exports/nbd.ts';
+import { exportNbd } from '../../../../gateway/exports/nbd.ts';
+import { isOf } from '../../../../gateway/exports/nbd/processes.ts';
+import { findLacks } from '../../../../gateway/exports/nbd/servers.ts';
 import type { Reach } from '../../../../src/api/attachment.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { packagesOf } from '../../../packages.ts';
 import type { Plan } from './killed-nbd.ts';
@@ -40,13 +52,16 @@ function open(t: TestContext) {
   const directory = join(root, '.nbd');
   const address = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
   const ports = { from: 10_810, to: 10_909 };
-  const start = (settings: { readonly listen?: string; readonly ports?: typeof ports } = {}) => {
+  const start = (
+    settings: { readonly listen?: string; readonly ports?: typeof ports } = {},
+    command = program,
+  ) => {
     const { log, lines } = createMemoryLog();
     const names = createNames(Buffer.from('one'));
     const chosen = { protocol: 'nbd' as const, address, ports, ...settings };
-    return { exported: exportNbd(chosen, { program, directory, names, log }), lines };
+    return { exported: exportNbd(chosen, { program: command, directory, names, log }), lines };
   };
-  const running = (): readonly number[] => processesWith(directory);
+  const running = (): readonly number[] => processesBelow(directory);
   t.after(() => endAll(running()));
   return {
     root,
@@ -66,12 +81,12 @@ function open(t: TestContext) {
   };
 }
 
-function processesWith(word: string): readonly number[] {
+function processesBelow(directory: string): readonly number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .filter(name => {
       try {
-        return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(word);
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(directory);
       } catch {
         return false;
       }
@@ -192,6 +207,51 @@ describe('the export nbd', { skip }, () => {
     await greeted(t, '127.0.0.1', portOf(reach));
   });
 
+  test('a port that no node was told is given up where another program has it meanwhile', async t => {
+    const { address, volume, running, start } = open(t);
+    const [one, access] = [volume('a.one'), accessOf('n1')];
+    // As a gateway leaves it that ends before the server runs.
+    await assert.rejects(start({}, 'false').exported.publish(one, access), { code: 'UNAVAILABLE' });
+    await using other = createServer();
+    await once(other.listen(10_810, address), 'listening');
+    const { exported } = start();
+    const reach = await exported.publish(one, access);
+    assert.equal(portOf(reach), 10_811);
+    endAll(running());
+    for (const server of [other, await takePort(10_811, address)]) await server[Symbol.asyncDispose]();
+    assert.deepEqual(await exported.publish(one, access), reach, 'the port that nodes know');
+  });
+
+  test('an address that this machine has not is said so at the first port', async t => {
+    const { root, volume, configs, start } = open(t);
+    const { exported } = start({ listen: '192.0.2.1' });
+    const lack = 'no interface of this machine has the address 192.0.2.1';
+    await assert.rejects(exported.publish(volume('a.one'), accessOf('n1')), {
+      code: 'UNAVAILABLE',
+      detail: `nbd-server does not listen on port 10810: ${lack}`,
+    });
+    assert.deepEqual(await findLacks(program, { root, listen: '192.0.2.1' }), [lack]);
+    await exported.withdraw(volume('a.one'), 'n1', 'a');
+    assert.deepEqual(configs(), []);
+  });
+
+  test('a configuration is replaced as a whole, and what a crash left of a new one goes with it', async t => {
+    const { directory, volume, configs, start, exported } = open(t);
+    const [one, access] = [volume('a.one'), accessOf('n1')];
+    await exported.publish(one, access);
+    const [name = ''] = configs();
+    const before = openSync(join(directory, name), 'r');
+    t.after(() => closeSync(before));
+    const text = readFileSync(before, 'utf8');
+    const moved = start({ listen: '127.0.0.1' });
+    await moved.exported.publish(one, access);
+    assert.equal(readFileSync(`/proc/self/fd/${before}`, 'utf8'), text, 'nobody writes into it');
+    for (const left of [`${name}.new`, `${name.slice(0, -1)}0.new`])
+      writeFileSync(join(directory, left), '[gen');
+    await moved.exported.restore(recorded());
+    assert.deepEqual(configs(), []);
+  });
+
   test('a gateway that is killed at any step leaves nothing that the next does not find', async t => {
     const { root, directory, address, volume: make, start, running, configs } = open(t);
     const [volume, access] = [make('a.one'), accessOf('n1')];
@@ -250,7 +310,33 @@ describe('the export nbd', { skip }, () => {
 
 test('nbd-server that is missing, and a directory that it cannot take, are told', async t => {
   const missing = join(temporaryDirectory(t), 'nbd-server');
-  assert.deepEqual(await findLacks(missing, '/srv'), ['nbd-server is not installed']);
+  const listen = '127.0.0.1';
+  assert.deepEqual(await findLacks(missing, { root: '/srv', listen }), ['nbd-server is not installed']);
   mkdirSync(missing);
-  assert.equal((await findLacks(process.execPath, '/srv/a\\b')).length, 1);
+  assert.equal((await findLacks(process.execPath, { root: '/srv/a\\b', listen })).length, 1);
 });
+
+const python = spawnSync('python3', ['--version']).status === 0;
+
+test(
+  'a process whose first thread has ended counts for as long as another one runs',
+  { skip: python ? false : 'needs python3' },
+  async t => {
+    const word = crypto.randomUUID();
+    const script = [
+      'import ctypes, threading, time',
+      'threading.Thread(target=time.sleep, args=(600,)).start()',
+      'ctypes.CDLL(None).pthread_exit(None)',
+    ].join('\n');
+    const child = spawn('python3', ['-c', script, word], { stdio: 'ignore' });
+    const { pid = 0 } = child;
+    t.after(() => child.kill('SIGKILL'));
+    const hasEnded = () => /^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')) || undefined;
+    assert.ok(await poll(hasEnded, { everyMs: 20, timeoutMs: 60_000 }));
+    assert.equal(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '');
+    assert.ok(isOf(pid, word));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.ok(!isOf(pid, word));
+  },
+);
