@@ -53,10 +53,10 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
   const passwordOf = (name: string, purpose: string): string =>
     names.secretOf(name, purpose).toString('hex').slice(0, 32);
 
-  function makeGroup(name: string, readonly: boolean): void {
+  async function makeGroup(name: string, readonly: boolean): Promise<void> {
     const group = groupOf(name);
     for (const path of [fabric, homeOf(name), group, unitOf(name)]) tree.make(path);
-    tree.link(storeOf(name), `${unitOf(name)}/store`);
+    await tree.link(storeOf(name), `${unitOf(name)}/store`);
     // Whoever has the password is the node: nobody else was given it, whatever name it has among initiators.
     const attributes = {
       authentication: '1',
@@ -88,10 +88,10 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
         .map(entry => entry.slice(prefix.length)),
       ...tree.list(shelf),
     ],
-    make(name, { volume, access }) {
+    async make(name, { volume, access }) {
       tree.make(shelf);
       makeStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });
-      makeGroup(name, access.readonly);
+      await makeGroup(name, access.readonly);
     },
     async remove(name) {
       const [unit, group] = [unitOf(name), groupOf(name)];

@@ -53,7 +53,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
   let isDemanding = false;
   const keyOf = (name: string, purpose: string): string => toKey(names.secretOf(name, purpose));
 
-  function makeHost(name: string): void {
+  async function makeHost(name: string): Promise<void> {
     const host = hostOf(name);
     tree.make(host);
     if (isDemanding) {
@@ -61,7 +61,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
       tree.writeSecret(`${host}/dhchap_ctrl_key`, keyOf(name, 'controller'));
     }
     setAttribute(tree, `${subsystemOf(name)}/attr_allow_any_host`, '0');
-    tree.link(host, `${subsystemOf(name)}/allowed_hosts/${prefix}${name}`);
+    await tree.link(host, `${subsystemOf(name)}/allowed_hosts/${prefix}${name}`);
   }
 
   const driver: TargetDriver = {
@@ -80,13 +80,13 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
         .flatMap(kind => tree.list(`${nvmet}/${kind}`))
         .filter(entry => entry.startsWith(prefix))
         .map(entry => entry.slice(prefix.length)),
-    make(name, { volume }) {
+    async make(name, { volume }) {
       tree.make(subsystemOf(name));
-      makeHost(name);
+      await makeHost(name);
       tree.make(spaceOf(name));
       enableSpace(tree, spaceOf(name), { path: volume.path, uuid: toUuid(names.identityOf(volume)) });
       for (const address of listen)
-        tree.link(subsystemOf(name), `${findPort(tree, address)}/subsystems/${prefix}${name}`);
+        await tree.link(subsystemOf(name), `${findPort(tree, address)}/subsystems/${prefix}${name}`);
     },
     async remove(name) {
       const space = spaceOf(name);

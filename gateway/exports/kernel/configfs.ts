@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { rmdir, unlink, writeFile } from 'node:fs/promises';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { codeOf } from '../../backends/local/files.ts';
 
 /**
  * The kernel's configfs, in which targets are directories, attributes files, and uses links. What is there already, or is
- * gone already, is fine. What may wait for a node that does not answer is promised: it happens in a thread.
+ * gone already, is fine. What may wait, for a node that does not answer or for what all processors do (RCU), is promised: it
+ * happens in a thread, and beside others.
  */
 export interface ConfigTree {
   /** The names in a directory; none where it is missing. */
@@ -15,7 +16,7 @@ export interface ConfigTree {
   /** Writes what nobody but root may read. */
   writeSecret(path: string, value: string): void;
   make(path: string): void;
-  link(target: string, path: string): void;
+  link(target: string, path: string): Promise<void>;
   writeSlowly(path: string, value: string): Promise<void>;
   unlink(path: string): Promise<void>;
   remove(path: string): Promise<void>;
@@ -35,7 +36,7 @@ export function openConfigTree(): ConfigTree {
       writeFileSync(path, value);
     },
     make: path => ignoring(['EEXIST'], () => mkdirSync(path)),
-    link: (target, path) => ignoring(['EEXIST'], () => symlinkSync(target, path)),
+    link: (target, path) => symlink(target, path).catch(unless('EEXIST')),
     writeSlowly: (path, value) => writeFile(path, value),
     unlink: path => unlink(path).catch(unless('ENOENT')),
     remove: path => rmdir(path).catch(unless('ENOENT')),

@@ -23,7 +23,7 @@ export interface TargetDriver extends Pick<Export, 'protocol'> {
   reach(name: string, target: ExportedAttachment): Reach;
 }
 
-/** How many targets are made at a time at a start, where that takes programs. */
+/** How many targets are made at a time at a start, where that takes programs, or waits. */
 const mostAtOnce = 8;
 
 /** The export of a pool by targets of one kind; `prepare` runs before the first of them is made, removed or counted. */

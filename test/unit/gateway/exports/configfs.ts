@@ -109,7 +109,7 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
       entries.set(path, { kind: 'directory', isDefault: false });
       fill(path);
     },
-    link(target, path) {
+    async link(target, path) {
       step();
       requireParent(path);
       if (!entries.has(target)) fail('ENOENT', target);
