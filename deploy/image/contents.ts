@@ -1,3 +1,5 @@
+import { startFlags, startVariables } from '../../src/lib/start.ts';
+
 /** Debian packages, and which of their programs the image has; the libraries that these need come along. */
 export const programs: Readonly<Record<string, readonly string[]>> = {
   mount: ['mount', 'umount', 'losetup'],
@@ -59,12 +61,22 @@ export const sbomPath = 'usr/share/sbom/fairlead.cdx.json';
 /** Directories that are there, mostly to be mounted over. */
 export const directories = ['dev', 'proc', 'run', 'sys', 'tmp', 'usr/lib64', 'var/lib/fairlead'];
 
+const starts = Object.entries(startFlags).map(
+  ([program, flags]) => `${program}) own='${flags.join(' ')}' ;;`,
+);
+
 /** Files that are written, by their path in the image. */
 export const written: Readonly<Record<string, string>> = {
   'etc/passwd': `root:x:0:0:root:/:/bin/sh\nfairlead:x:${user}:${user}::/var/lib/fairlead:/bin/sh\n`,
   'etc/group': `root:x:0:\nfairlead:x:${user}:\n`,
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
-  'usr/local/bin/fairlead': `#!/bin/sh\nexec ${nodeCommand.join(' ')} /${home}/src/fairlead.mjs "$@"\n`,
+  'usr/local/bin/fairlead': `#!/bin/sh
+case "$1" in
+${starts.join('\n')}
+*) own= ;;
+esac
+exec ${nodeCommand.join(' ')} $own /${home}/src/fairlead.mjs "$@"
+`,
 };
 
 /** Links, by their path in the image. */
@@ -77,10 +89,13 @@ export const links: Readonly<Record<string, string>> = {
   'etc/mtab': '../proc/self/mounts',
 };
 
+/** As `NAME=VALUE`. */
+const variables = Object.entries(startVariables).map(([name, value]) => `${name}=${value}`);
+
 /** What a runtime is told; deploy/image/Dockerfile says the same. */
 export const runtime = {
   User: `${user}:${user}`,
-  Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin'],
+  Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin', ...variables],
   Entrypoint: ['fairlead'],
 } as const;
 

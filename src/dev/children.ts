@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { startFlags, startVariables } from '../lib/start.ts';
 
 /** A program's settings, as flags; one that is undefined is not given. */
 export type ChildSettings = Readonly<Record<string, string | undefined>>;
@@ -26,7 +27,8 @@ export function startChild(program: string, settings: ChildSettings): Child {
   );
   const variables = Object.entries(process.env).filter(([name]) => !/^(FAIRLEAD_|CSI_)/.test(name));
   const child = fork(cli, [program, ...argv], {
-    env: Object.fromEntries(variables),
+    env: { ...Object.fromEntries(variables), ...startVariables },
+    execArgv: [...process.execArgv, ...(startFlags[program] ?? [])],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     detached: true,
   });
