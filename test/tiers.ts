@@ -18,6 +18,17 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
 /** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */
 const usual = ['conformance', 'machine', 'unit'];
 
+/** What takes minutes at full length, the longest first. */
+const minutesLong = [
+  'test/machine/vendors/kit.test.ts',
+  'test/machine/node-agent/kill.test.ts',
+  'test/machine/gateway/stores/postgres-kills.test.ts',
+  'test/machine/gateway/replicas/kills.test.ts',
+  'test/machine/node-agent/restart.test.ts',
+  'test/machine/gateway/stores/postgres-services.test.ts',
+  'test/machine/gateway/stores/postgres-retries.test.ts',
+];
+
 /** Test files that are asked for, by tier, folder or file; throws when a name matches none. */
 export function findTests(names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap(findNamed))];
@@ -31,7 +42,12 @@ export function usualTests(): readonly string[] {
 /** What takes longer at full length, virtual machines, storage systems, database clusters: all that `npm test` leaves out but Kubernetes. */
 export function fullTests(): readonly string[] {
   const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
-  return [...findTests(['vm', 'storage', 'database']), ...sampled];
+  const others = [...new Set([...findTests(minutesLong), ...sampled])];
+  // Guests compute and the others mostly wait: two of those beside one of these, until only short ones are left.
+  const mixed = findTests(['vm', 'storage', 'database']).flatMap((guest, index) =>
+    [guest].concat(index % 2 === 0 ? [] : others.splice(0, 1)),
+  );
+  return [...mixed, ...others];
 }
 
 /**
