@@ -14,6 +14,7 @@ import {
 } from 'fast-check';
 import type { Backend } from '../../../../gateway/backend.ts';
 import type { Snapshot } from '../../../../src/api/snapshot.ts';
+import { pause } from '../../../../src/lib/concurrency.ts';
 import { clusters } from '../../../harness/gateway-harness.ts';
 import { seed } from '../../../harness/sample.ts';
 import { storeIn } from '../../../harness/stores/store-in.ts';
@@ -24,7 +25,8 @@ import { openWorld, type World } from './world.ts';
 
 const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay } = process.env;
 const slots = 8;
-const mostRounds = 10;
+/** How long what is open may take once nothing goes wrong any more. */
+const patienceMs = 10_000;
 const contentBytes = slots * slotBytes;
 
 type Play = {
@@ -82,7 +84,7 @@ async function finish(model: Model, world: World): Promise<void> {
   const gateway = world.gateway(0);
   await gateway.recovery.sweep();
   // On a busy machine a gateway may stand still for as long as its claims hold, and then leaves the storage alone.
-  for (let rounds = 0; model.open.size > 0 && rounds < mostRounds; rounds++)
+  for (const endMs = Date.now() + patienceMs; model.open.size > 0 && Date.now() < endMs; await pause(5))
     for (const operation of model.open.values()) await askOnce(operation, model, { world, at: 0 });
   assert.deepEqual([...model.open.values()], []);
   assert.equal(await gateway.recovery.sweep(), 0);
