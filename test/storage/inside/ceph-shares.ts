@@ -12,7 +12,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { isProblem } from '../../harness/gateway-problems.ts';
 import { makeVolume, newSnapshot, newVolume, takeSnapshot } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
-import { users } from './cluster.ts';
+import { ask, users } from './cluster.ts';
 import {
   contentIn,
   everything,
@@ -98,6 +98,23 @@ for (const isPaused of [false, true])
     assert.ok(data().equals(held));
     await backend.detach(volume, 'n1');
   });
+
+test('a client is known by the name that it proved, whatever it says of itself', async t => {
+  const backend = await openShares(t);
+  const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
+  const [own, { user: claims }] = [await attach(t, volume), await attach(t, other, 'n2')];
+  const client = await mount(t, { ...own, claims });
+  assert.ok(client);
+  type Said = { readonly client_metadata: { readonly entity_id?: string } };
+  const said = ask<readonly Said[]>('ceph tell mds.files:0 session ls');
+  assert.ok(said.some(({ client_metadata: { entity_id: id } }) => id === claims));
+  await backend.detach(other, 'n2');
+  const args = ['if=/dev/zero', `of=${join(client.directory, 'data')}`, 'bs=4k', 'count=1', 'oflag=sync'];
+  const write = () => spawnSync('dd', args, { stdio: 'ignore', timeout: 60_000 }).status;
+  assert.equal(write(), 0);
+  await backend.detach(volume, 'n1');
+  assert.notEqual(write(), 0);
+});
 
 test('a copy stays in the cluster of what it was made from', async t => {
   const backend = await openShares(t);

@@ -16,8 +16,13 @@ const { pool: _, ...login } = settings;
 const waiting = { everyMs: 100, timeoutMs: 60_000 };
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What of the cluster's filesystem is mounted, by whom. */
-export type Login = { readonly user: string; readonly keyring: string; readonly path: string };
+/** What of the cluster's filesystem is mounted, by whom, and who that says to be. */
+export type Login = {
+  readonly user: string;
+  readonly keyring: string;
+  readonly path: string;
+  readonly claims?: string;
+};
 
 /** A client of the filesystem, apart from the kernel's: the directory where it is mounted, and its process. */
 export type Client = { readonly directory: string; readonly process: ChildProcess };
@@ -25,11 +30,12 @@ export type Client = { readonly directory: string; readonly process: ChildProces
 /** Mounts a part of the filesystem; undefined when the cluster does not let it. It ends with the test. */
 export async function mount(
   t: Pick<TestContext, 'after'>,
-  { user, keyring, path }: Login,
+  { user, keyring, path, claims = user }: Login,
 ): Promise<Client | undefined> {
   const directory = mkdtempSync(join(tmpdir(), 'files-'));
   const who = ['--id', user, '--keyring', keyring, '--client_fs', 'files', '--client_mountpoint', path];
-  const process = spawn('ceph-fuse', ['-f', ...who, '--client_mount_timeout', '15', directory], {
+  const says = ['--client_metadata', `entity_id=${claims}`, '--client_mount_timeout', '15'];
+  const process = spawn('ceph-fuse', ['-f', ...who, ...says, directory], {
     stdio: 'ignore',
   });
   const ended = once(process, 'exit');

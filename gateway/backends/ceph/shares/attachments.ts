@@ -70,23 +70,14 @@ async function evict(filesystem: Filesystem, user: string): Promise<void> {
   const ranks = await filesystem.ranks();
   let left: readonly string[] = [];
   const look = async (): Promise<true | undefined> => {
-    const sessions = await filesystem.sessions(ranks);
-    const own = sessions.filter(({ client_metadata: { entity_id: id } }) => id === user);
+    const own = await filesystem.sessionsOf(user, ranks);
     left = own.map(({ entity: { addr } }) => `${addr.addr}/${addr.nonce}`);
     const shut = async (): Promise<void> => {
       for (const address of left)
         await filesystem.ceph(['osd', 'blocklist', 'add', address, String(blocklistSeconds)]);
     };
     await shut();
-    // By the name that was proved, whatever a client says of itself.
-    for (const rank of ranks)
-      await filesystem.ceph([
-        'tell',
-        `mds.${filesystem.name}:${rank}`,
-        'client',
-        'evict',
-        `auth_name=${user}`,
-      ]);
+    for (const rank of ranks) await filesystem.evict(user, rank);
     // A server that evicts shuts out as well, for a shorter time.
     await shut();
     return left.length === 0 || undefined;

@@ -24,10 +24,9 @@ export type SubvolumeInfo =
       readonly pool_namespace: string;
     };
 
-/** A client of one of the filesystem's servers: who it says that it is, from where, and what it has mounted. */
+/** A client of one of the filesystem's servers: from where it is. */
 export type Session = {
   readonly entity: { readonly addr: { readonly addr: string; readonly nonce: number } };
-  readonly client_metadata: { readonly entity_id?: string; readonly root?: string };
 };
 
 type Server = { readonly rank: number; readonly state: string };
@@ -86,13 +85,18 @@ export function openFilesystem(name: string, commands: Commands) {
         throw unavailableProblem(`not all servers of filesystem "${name}" are active`);
       return mdsmap.in;
     },
-    async sessions(ranks: readonly number[]): Promise<readonly Session[]> {
+    /** The clients that have proved to be a user, whatever they say of themselves. */
+    async sessionsOf(user: string, ranks: readonly number[]): Promise<readonly Session[]> {
       const all: Session[] = [];
-      for (const rank of ranks)
-        all.push(
-          ...((await askCeph<readonly Session[]>('tell', `mds.${name}:${rank}`, 'session', 'ls')) ?? []),
-        );
+      for (const rank of ranks) {
+        const line = ['tell', `mds.${name}:${rank}`, 'client', 'ls', `auth_name=${user}`];
+        all.push(...((await askCeph<readonly Session[]>(...line)) ?? []));
+      }
       return all;
+    },
+    /** Has a server end the sessions of those clients. */
+    async evict(user: string, rank: number): Promise<void> {
+      await ceph(['tell', `mds.${name}:${rank}`, 'client', 'evict', `auth_name=${user}`]);
     },
     async makeGroup(group: string): Promise<void> {
       await ceph(['fs', 'subvolumegroup', 'create', name, group]);

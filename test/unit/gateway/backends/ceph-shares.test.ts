@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KnownVolume } from '../../../../gateway/backend.ts';
+import { userOf } from '../../../../gateway/backends/ceph/users.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { key, monitors, openWithCommands, type Answers } from './ceph-commands.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
@@ -19,7 +20,7 @@ const usual: Answers = {
   'fs ls': [{ name: 'files', data_pools: ['files.data'] }],
   'fs subvolume info': info,
   'fs get files': server,
-  'tell mds.files:0 session ls': [],
+  'tell mds.files:0 client ls': [],
   'auth get-or-create-key': { key },
 };
 const volume: KnownVolume = { id: 'a.v', nonce: 'own', sizeBytes: 2 ** 20, parameters: {} };
@@ -82,11 +83,22 @@ test('detaching evicts the user by every server, and the user goes last', async 
     [
       'auth caps client.fairlead.USER mon allow r',
       'fs get files --format json',
-      'tell mds.files:0 session ls --format json',
+      'tell mds.files:0 client ls auth_name=fairlead.USER --format json',
       'tell mds.files:0 client evict auth_name=fairlead.USER',
       'auth rm client.fairlead.USER',
     ],
   );
+});
+
+test('a client that only says that it is the user keeps nobody from being detached, and is let be', async t => {
+  const entity = { addr: { addr: '192.0.2.9:0', nonce: 7 } };
+  const sessions = {
+    'tell mds.files:0 client ls auth_name=': [],
+    'tell mds.files:0 client ls': [{ entity, client_metadata: { entity_id: userOf('a.v.own', access) } }],
+  };
+  const { backend, readLines } = await openWithCommands(t, { ...sessions, ...usual, ...sessions }, settings);
+  await backend.detach(volume, 'n1');
+  assert.doesNotMatch(readLines().join('\n'), /blocklist/);
 });
 
 test('while a server does not serve, nobody is detached', async t => {
