@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from './harness/machine.ts';
+import { apartFromOthers, makeTemporaryDirectory, removeTemporaryDirectory } from './harness/machine.ts';
 
 /** Namespaces of mounts, networks and processes in which a storage system runs that a script started. */
 export type Apart = {
@@ -17,11 +17,11 @@ export type Apart = {
   runTests(file: string, env?: Readonly<Record<string, string>>): Promise<void>;
 };
 
-const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child'];
+const namespaces = ['--net', '--pid', '--fork', '--kill-child'];
 
 /** Whether this machine lets the tests make such namespaces. */
 export function canBeApart(): boolean {
-  return spawnSync('unshare', [...namespaces, 'true']).status === 0;
+  return spawnSync('unshare', ['--mount', ...namespaces, 'true']).status === 0;
 }
 
 /** Runs `SCRIPT DIRECTORY PACKAGES` until the test ends; resolves once it has said "ready". Nothing is left of it. */
@@ -32,7 +32,7 @@ export async function startApart(
 ): Promise<Apart> {
   const dir = makeTemporaryDirectory();
   // It ends with this process, too, however that ends.
-  const apart = ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces];
+  const apart = ['--pdeathsig', 'KILL', '--', ...apartFromOthers(dir, namespaces)];
   const child = spawn('setpriv', [...apart, 'sh', script, dir, packages], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

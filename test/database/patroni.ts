@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
 import { poll } from '../../src/lib/concurrency.ts';
-import { freePort, makeTemporaryDirectory, noRoot } from '../harness/machine.ts';
+import { apartFromOthers, freePort, makeTemporaryDirectory, noRoot } from '../harness/machine.ts';
 import { noPostgres, postgresPrograms } from '../harness/postgres.ts';
 import { packagesOf } from '../packages.ts';
 
@@ -21,8 +21,8 @@ const unprivileged = [
   '--',
 ];
 /** All of a node's processes die with its first, at once, as those of a machine do. */
-const apart = ['setpriv', '--pdeathsig=SIGKILL', '--', 'unshare'];
-const namespaces = ['--mount', '--pid', '--mount-proc', '--fork', '--kill-child'];
+const mortal = ['setpriv', '--pdeathsig=SIGKILL', '--'];
+const namespaces = ['--pid', '--mount-proc', '--fork', '--kill-child'];
 const root = packagesOf('database');
 const python = { PYTHONPATH: join(root, 'usr/lib/python3/dist-packages'), PYTHONDONTWRITEBYTECODE: '1' };
 
@@ -42,7 +42,7 @@ export type Patroni = {
 export function whyNoPatroni(): string | false {
   if (noRoot || noPostgres) return noRoot || noPostgres;
   if (!existsSync(root)) return 'needs the packages of Patroni: run test/database/packages.sh';
-  if (spawnSync('unshare', [...namespaces, 'true']).status !== 0)
+  if (spawnSync('unshare', ['--mount', ...namespaces, 'true']).status !== 0)
     return 'needs namespaces of mounts and processes';
   const [setpriv = '', ...rest] = [...unprivileged, '/usr/bin/python3', '-c', 'import patroni, psycopg2'];
   return spawnSync(setpriv, rest, { env: { ...process.env, ...python } }).status === 0
@@ -64,7 +64,7 @@ export async function startPatroni(t: TestContext): Promise<Patroni> {
   });
 
   function run(name: string, command: readonly string[]): void {
-    const argv = [...apart, ...namespaces, ...unprivileged, ...command];
+    const argv = [...mortal, ...apartFromOthers(directory, namespaces), ...unprivileged, ...command];
     const log: string[] = [];
     const child = spawn(argv[0] ?? '', argv.slice(1), {
       cwd: directory,

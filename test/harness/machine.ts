@@ -94,9 +94,14 @@ others | while read -r path; do mount --make-private "$path"; done
 others | while read -r path; do umount --lazy -- "$path"; done
 exec "$@"`;
 
-/** The beginning of a command in a mount namespace of its own, with what the test has mounted whose directory `dir` is in. */
-export function apartFromOthers(dir: string): readonly string[] {
-  return ['unshare', '--mount', '--propagation', 'unchanged', 'sh', '-c', forgetOthers, dir];
+const asMounted = ['--propagation', 'unchanged'];
+
+/**
+ * The beginning of a command in a mount namespace of its own, with what the test has mounted whose directory `dir` is in; `how`
+ * are what else `unshare` is told.
+ */
+export function apartFromOthers(dir: string, how: readonly string[] = asMounted): readonly string[] {
+  return ['unshare', '--mount', ...how, 'sh', '-c', forgetOthers, dir];
 }
 
 /** What tests themselves mounted, which no agent has to take away. */

@@ -5,7 +5,12 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
+import {
+  apartFromOthers,
+  makeTemporaryDirectory,
+  noRoot,
+  removeTemporaryDirectory,
+} from '../harness/machine.ts';
 import { packagesOf } from '../packages.ts';
 
 /** A Ceph of one machine, with its dashboard, a pool `rbd`, and an NBD server that exports its images. */
@@ -22,13 +27,13 @@ export type Ceph = {
 
 const script = fileURLToPath(new URL('ceph.sh', import.meta.url));
 const mortal = ['setpriv', '--pdeathsig', 'KILL', '--'];
-const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child'];
+const namespaces = ['--net', '--pid', '--fork', '--kill-child'];
 
 /** Why there can be no Ceph here, or false. */
 export function whyNoCeph(): string | false {
   if (noRoot) return noRoot;
   if (!existsSync(packagesOf('storage'))) return 'needs the packages of Ceph: run test/storage/packages.sh';
-  const { status } = spawnSync('unshare', [...namespaces, 'true']);
+  const { status } = spawnSync('unshare', ['--mount', ...namespaces, 'true']);
   return status === 0 ? false : 'needs namespaces of mounts, networks and processes';
 }
 
@@ -36,7 +41,7 @@ export function whyNoCeph(): string | false {
 export async function startCeph(t: Pick<TestContext, 'after'>): Promise<Ceph> {
   const dir = makeTemporaryDirectory();
   // It ends with this process, too, however that ends.
-  const [program = '', ...args] = [...mortal, 'unshare', ...namespaces, 'sh', script];
+  const [program = '', ...args] = [...mortal, ...apartFromOthers(dir, namespaces), 'sh', script];
   const child = spawn(program, [...args, dir, packagesOf('storage')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
