@@ -6,7 +6,7 @@ import type { Log } from '../../src/lib/log.ts';
 import type { NodeAccess } from '../backend.ts';
 import type { Export, ExportedAttachment, ExportPlugin } from '../export.ts';
 import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
-import { freeTarget, type Disk, type Domain } from './libvirt/xml.ts';
+import { freeTarget, type Disk, type Domain, type PluggedDisk } from './libvirt/xml.ts';
 import { createNames, type Names } from './targets/names.ts';
 import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
@@ -93,12 +93,32 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
       );
   }
 
-  /** Undefined once neither the machine nor its description has the disk. */
+  /**
+   * UNAVAILABLE, with nothing changed, while the machine would have the disk again by going on from what was kept of it, which
+   * is its owner's: the disk stays in its description as well, so that it is found.
+   */
+  async function requireNothingKept(domain: Domain, name: string): Promise<void> {
+    const { name: machine, saved } = domain;
+    if (saved === 'unreadable')
+      throw unavailableProblem(`what the virtual machine "${machine}" was saved with cannot be read`);
+    if (saved.some(isNamed(name)))
+      throw unavailableProblem(
+        `the virtual machine "${machine}" was saved with the disk: start it, or drop what was saved with "virsh managedsave-remove ${machine}"`,
+      );
+    const snapshots = await hypervisor.snapshotsWith(domain, aliasOf(name));
+    if (snapshots.length > 0)
+      throw unavailableProblem(
+        `the virtual machine "${machine}" has the disk in its snapshots "${snapshots.join('", "')}": delete them with "virsh snapshot-delete ${machine}"`,
+      );
+  }
+
+  /** Undefined once neither the machine, nor its description, nor what it was saved with has the disk. */
   async function findHolder({ uuid }: Domain, name: string): Promise<Domain | undefined> {
     return (await hypervisor.domains()).find(domain => domain.uuid === uuid && hasDisk(domain, name));
   }
 
   async function unplug(domain: Domain, name: string): Promise<void> {
+    await requireNothingKept(domain, name);
     const alias = aliasOf(name);
     const said = [
       // First: whatever becomes of the machine, it does not start with the disk.
@@ -157,19 +177,23 @@ function isNamed(name: string): (disk: { readonly alias?: string }) => boolean {
   return ({ alias }) => alias === aliasOf(name);
 }
 
-function hasDisk({ live, next }: Domain, name: string): boolean {
-  return [...live, ...next].some(isNamed(name));
+function disksOf({ live, next, saved }: Domain): readonly PluggedDisk[] {
+  return [...live, ...next, ...(saved === 'unreadable' ? [] : saved)];
 }
 
-function namesIn({ live, next }: Domain): readonly string[] {
-  return [...live, ...next]
+function hasDisk(domain: Domain, name: string): boolean {
+  return disksOf(domain).some(isNamed(name));
+}
+
+function namesIn(domain: Domain): readonly string[] {
+  return disksOf(domain)
     .map(({ alias = '' }) => alias)
     .filter(alias => alias.startsWith(prefix))
     .map(alias => alias.slice(prefix.length).replaceAll('_', '.'));
 }
 
 function useOf({ readonly, capability: { accessMode } }: NodeAccess): Disk['access'] {
-  if (readonly || accessMode.endsWith('_READER_ONLY')) return 'read-only';
+  if (readonly) return 'read-only';
   return accessMode === 'MULTI_NODE_MULTI_WRITER' ? 'shared' : 'alone';
 }
 

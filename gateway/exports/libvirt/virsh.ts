@@ -17,6 +17,8 @@ export interface Hypervisor {
   forget(domain: Domain, alias: string): Promise<string>;
   /** Asks the domain to give a disk back, which it may do later. */
   unplug(domain: Domain, alias: string): Promise<string>;
+  /** The names of the domain's snapshots in which it has a disk; UNAVAILABLE when they cannot be read. */
+  snapshotsWith(domain: Domain, alias: string): Promise<readonly string[]>;
   /** Shows the domain a disk's size; UNAVAILABLE when that fails. */
   resize(domain: Domain, target: string, sizeBytes: number): Promise<void>;
   /** Whether the domain runs, is paused or has crashed, and why. */
@@ -50,23 +52,16 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
   async function readDomains(): Promise<readonly Domain[] | undefined> {
     const asked = known;
     const answer = await run([listing, ...asked.flatMap(readingsOf)].join('; '));
-    const descriptions = answer.stdout.match(description) ?? [];
-    const rest = answer.stdout.replaceAll(description, '');
+    const descriptions: string[] = [];
+    const rest = answer.stdout.replaceAll(description, text => `<${descriptions.push(text) - 1}>`);
     known = [...rest.matchAll(/^([0-9a-f-]{36}) ./gm)].map(([, uuid = '']) => uuid).toSorted();
     // The status is that of the last command: of the list where nothing else was asked for.
     if (asked.length === 0 && answer.status !== 0) throw unansweredProblem(uri, answer);
-    if (known.join() !== asked.join()) return undefined;
-    const lasting = [...rest.matchAll(/^Persistent: +(yes|no)$/gm)].map(([, word]) => word === 'yes');
+    const answers = rest.match(/^<[^]*?^Managed save: .*$/gm) ?? [];
+    if (known.join() !== asked.join() || answers.length !== asked.length) return undefined;
+    const found = answers.flatMap((text, index) => parseAnswers(asked[index] ?? '', text, descriptions));
     // What is missing or cut off says nothing of what is in it.
-    const isWhole =
-      lasting.length === asked.length &&
-      descriptions.length === 2 * asked.length &&
-      descriptions.every((text, index) => text.includes(`<uuid>${asked[Math.floor(index / 2)]}</uuid>`));
-    if (!isWhole) return undefined;
-    return lasting.map((isPersistent, index) => {
-      const [live = '', next = ''] = descriptions.slice(2 * index);
-      return parseDomain({ live, next, isPersistent });
-    });
+    return found.length === asked.length ? found : undefined;
   }
 
   async function readWhole(): Promise<readonly Domain[]> {
@@ -117,6 +112,20 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
           `the virtual machine "${name}" is not shown the new size: ${reasonOf(resized)}`,
         );
     },
+    async snapshotsWith({ uuid, name }, alias) {
+      const require = (answer: ExecResult): string => {
+        if (answer.status === 0) return answer.stdout;
+        const reason = reasonOf(answer);
+        throw unavailableProblem(`the snapshots of the virtual machine "${name}" cannot be read: ${reason}`);
+      };
+      const names = require(await run('snapshot-list', '--name', '--', uuid))
+        .split('\n')
+        .filter(Boolean);
+      const found: string[] = [];
+      for (const one of names)
+        if (require(await run('snapshot-dumpxml', '--', uuid, one)).includes(`'${alias}'`)) found.push(one);
+      return found;
+    },
     state: async ({ uuid }) => (await run('domstate', '--reason', '--', uuid)).stdout.trim(),
     powerOff: ({ uuid }) => change('destroy', '--', uuid),
   };
@@ -130,9 +139,25 @@ export function runVirsh(args: readonly string[]): Promise<ExecResult> {
 const listing = 'list --all --uuid --name';
 const description = /^<domain [^]*?^<\/domain>/gm;
 
-/** What is read of a machine: as it runs, as it starts next, and whether it is there when it does not run. */
+/** What is read of a machine: as it runs, as it starts next, as it was saved, and whether it is there when it does not run. */
 function readingsOf(uuid: string): readonly string[] {
-  return [`dumpxml ${uuid}`, `dumpxml --inactive ${uuid}`, `dominfo ${uuid}`];
+  const commands = ['dumpxml', 'dumpxml --inactive', 'managedsave-dumpxml', 'dominfo'];
+  return commands.map(command => `${command} ${uuid}`);
+}
+
+/** The machine by its answers, in which its descriptions are numbers; nothing where they are not whole, or changed meanwhile. */
+function parseAnswers(uuid: string, text: string, descriptions: readonly string[]): readonly Domain[] {
+  const [live, next, saved, ...others] = Array.from(
+    text.matchAll(/^<(\d+)>/gm),
+    ([, index]) => descriptions[Number(index)],
+  );
+  const [, lasting] = /^Persistent: +(yes|no)$/m.exec(text) ?? [];
+  const [, wasSaved] = /^Managed save: +(yes|no|unknown)$/m.exec(text) ?? [];
+  const isOf = (one = ''): boolean => one.includes(`<uuid>${uuid}</uuid>`);
+  const isWhole = isOf(live) && isOf(next) && others.length === 0 && lasting && wasSaved;
+  if (!live || !next || !isWhole || (wasSaved === 'no' && saved !== undefined)) return [];
+  const isPersistent = lasting === 'yes';
+  return [parseDomain({ live, next, saved: wasSaved === 'no' ? '' : saved, isPersistent })];
 }
 
 function flagsOf({ live, next }: Where): readonly string[] {

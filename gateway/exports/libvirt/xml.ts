@@ -9,6 +9,8 @@ export type Domain = {
   readonly live: readonly PluggedDisk[];
   /** The disks that it has at its next start. */
   readonly next: readonly PluggedDisk[];
+  /** The disks that it has once it goes on from where it was saved, instead of those; none where it was not. */
+  readonly saved: readonly PluggedDisk[] | 'unreadable';
 };
 
 /** A disk by its name in the machine, such as `vdb`, and by the alias that whoever plugged it in chose. */
@@ -21,11 +23,16 @@ export type Disk = Required<PluggedDisk> & {
   readonly access: 'read-only' | 'alone' | 'shared';
 };
 
-/** Both descriptions of a domain, as `virsh dumpxml` gives them. */
-type Descriptions = { readonly live: string; readonly next: string; readonly isPersistent: boolean };
+/** The descriptions of a domain, as `virsh` gives them; `saved` is undefined where it was saved and that cannot be read. */
+type Descriptions = {
+  readonly live: string;
+  readonly next: string;
+  readonly saved: string | undefined;
+  readonly isPersistent: boolean;
+};
 
 /** Reads what libvirt itself wrote: its own form, and nothing else. */
-export function parseDomain({ live, next, isPersistent }: Descriptions): Domain {
+export function parseDomain({ live, next, saved, isPersistent }: Descriptions): Domain {
   const isRunning = /^<domain [^>]*\bid='/.test(live);
   return {
     uuid: textOf(live, 'uuid'),
@@ -34,6 +41,7 @@ export function parseDomain({ live, next, isPersistent }: Descriptions): Domain 
     isPersistent,
     live: isRunning ? parseDisks(live) : [],
     next: isPersistent ? parseDisks(next) : [],
+    saved: saved === undefined ? 'unreadable' : parseDisks(saved),
   };
 }
 

@@ -109,9 +109,60 @@ describe('the export libvirt', () => {
       return descriptionOf(domain.live);
     };
     assert.match(await publish('n1', { readonly: true }), /<readonly\/>/);
-    assert.match(await publish('n2', modeOf('MULTI_NODE_READER_ONLY')), /<readonly\/>/);
+    const reader = { readonly: true, ...modeOf('MULTI_NODE_READER_ONLY') };
+    assert.match(await publish('n2', reader), /<readonly\/>/);
     assert.match(await publish('n3', modeOf('MULTI_NODE_MULTI_WRITER')), /cache='none'.*<shareable\/>/);
     assert.doesNotMatch(await publish('n4', {}), /readonly|shareable|cache/);
+  });
+
+  test('a machine that was saved with a disk keeps it until it goes on or that is dropped, which is for its owner', async () => {
+    const { fake, exported } = open({ settings: { fence: 'power' } });
+    const domain = fake.add('n1');
+    await exported.publish(volume, accessOf('n1'));
+    const disks = [...domain.live];
+    Object.assign(domain, { isRunning: false, live: [], saved: disks });
+    const refused = async (detail: RegExp): Promise<void> => {
+      await assert.rejects(exported.withdraw(volume, 'n1', 'a'), { code: 'UNAVAILABLE', detail });
+      assert.deepEqual(domain.next, disks);
+    };
+    await refused(/"n1" was saved with the disk: start it, or .*"virsh managedsave-remove n1"/);
+    domain.saved = 'unreadable';
+    await refused(/"n1" was saved with cannot be read/);
+    // Others are not kept from theirs.
+    fake.add('n2');
+    await exported.publish(other, accessOf('n2'));
+    await exported.withdraw(other, 'n2', 'a');
+    // What was saved with the disk counts, though the description has it no more.
+    Object.assign(domain, { saved: disks, next: [] });
+    assert.equal((await exported.users(volume)).length, 1);
+    await assert.rejects(exported.withdraw(volume, 'n1', 'a'), { code: 'UNAVAILABLE' });
+    Object.assign(domain, { isRunning: true, live: disks, saved: undefined });
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual([domain.live, domain.next], [[], []]);
+  });
+
+  test('a machine that was saved without the disk gives it back', async () => {
+    const { fake, exported } = open();
+    const domain = fake.add('n1');
+    await exported.publish(volume, accessOf('n1'));
+    Object.assign(domain, { isRunning: false, live: [], saved: [] });
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual(domain.next, []);
+  });
+
+  test('a snapshot to which a machine could be reverted with the disk is named', async () => {
+    const { fake, exported } = open();
+    const domain = fake.add('n1');
+    await exported.publish(volume, accessOf('n1'));
+    domain.snapshots = { before: [], 'with it': [...domain.live] };
+    await assert.rejects(exported.withdraw(volume, 'n1', 'a'), {
+      code: 'UNAVAILABLE',
+      detail: /"n1" has the disk in its snapshots "with it": delete/,
+    });
+    assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
+    domain.snapshots = {};
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual([domain.live, domain.next], [[], []]);
   });
 
   test('a transient machine has its disk until it ends', async () => {
@@ -240,9 +291,10 @@ describe('the export libvirt', () => {
       };
     const ways: readonly Virsh[] = [
       failing(() => '', 1),
-      failing(text => text.replace(/<\/domain>\s*(Persistent.*\s*)?$/, '')),
+      failing(text => text.replace(/<\/domain>[^<]*$/, '')),
       failing(text => text.replaceAll(/<uuid>.*<\/uuid>/g, '')),
       failing(text => text.replace(/Persistent.*/, '')),
+      failing(text => text.replace(/Managed save.*/, '')),
       failing(text => (text.includes('<') ? text.replace(/^.* n1$/m, '') : text)),
     ];
     for (const virsh of ways)

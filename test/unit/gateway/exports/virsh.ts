@@ -11,6 +11,9 @@ export type FakeDomain = {
   isStill: boolean;
   live: string[];
   next: string[];
+  /** As it was saved; without a word of what is in it where that cannot be read. */
+  saved?: readonly string[] | 'unreadable';
+  snapshots: Readonly<Record<string, readonly string[]>>;
 };
 
 /** How virsh answers, as far as the export depends on it; `step` is called before each command. */
@@ -24,8 +27,13 @@ export function createVirsh({ step = (): void => {} } = {}) {
     const [command = '', ...words] = line.split(' ');
     if (command === 'list') return `${domains.map(({ uuid, name }) => `${uuid} ${name}`).join('\n')}\n\n`;
     const domain = find(words.at(-1));
-    if (domain && command === 'dominfo') return `Persistent:     ${domain.isPersistent ? 'yes' : 'no'}\n\n`;
-    return domain && describe(domain, words.includes('--inactive'));
+    if (!domain) return undefined;
+    const { isPersistent, saved } = domain;
+    if (command === 'dominfo')
+      return `Persistent:     ${isPersistent ? 'yes' : 'no'}\nAutostart:      disable\nManaged save:   ${saved ? 'yes' : 'no'}\n\n`;
+    if (command === 'managedsave-dumpxml')
+      return Array.isArray(saved) ? describe({ ...domain, next: saved }, true) : undefined;
+    return describe(domain, words.includes('--inactive'));
   }
 
   function change([command = '', ...words]: readonly string[]): string | undefined {
@@ -35,6 +43,7 @@ export function createVirsh({ step = (): void => {} } = {}) {
     ];
     const domain = find(uuid);
     if (!domain) return undefined;
+    if (command.startsWith('snapshot-')) return printSnapshots(domain, operands[0]);
     ran.push(`${command} ${flags.join(' ')} ${domain.name}`.replaceAll('  ', ' '));
     const scopes = [
       ...(flags.includes('--live') ? ['live' as const] : []),
@@ -76,12 +85,17 @@ export function createVirsh({ step = (): void => {} } = {}) {
         isStill: false,
         live: [],
         next: [],
+        snapshots: {},
         ...domain,
       };
       domains.push(added);
       return added;
     },
   };
+}
+
+function printSnapshots({ snapshots }: FakeDomain, name?: string): string | undefined {
+  return name === undefined ? `${Object.keys(snapshots).join('\n')}\n\n` : snapshots[name]?.join('\n');
 }
 
 type Scopes = readonly ('live' | 'next')[];
@@ -105,7 +119,17 @@ function unplug(domain: FakeDomain, scopes: Scopes, alias: string): string | und
 }
 
 /** In the form of libvirt, which a machine of a kind of its own has in its description, too. */
-function describe({ uuid, name, isRunning, isPersistent, live, next }: FakeDomain, isNext: boolean): string {
+function describe(
+  {
+    uuid,
+    name,
+    isRunning,
+    isPersistent,
+    live,
+    next,
+  }: Omit<FakeDomain, 'next'> & { readonly next: readonly string[] },
+  isNext: boolean,
+): string {
   const isLive = isRunning && !(isNext && isPersistent);
   return `<domain type='kvm'${isLive && !isNext ? " id='1'" : ''}>
   <name>${name.replaceAll('&', '&amp;')}</name>
