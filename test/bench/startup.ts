@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultDriverName } from '../../src/csi/identity.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
@@ -72,9 +72,13 @@ function startAgent(dir: string, registry: string): ChildProcess {
   return spawn(process.execPath, [cli, 'node', ...argv], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** As kubelet does it: asks who it is, and says that it is registered; throws when that does not come to be. */
+/**
+ * As kubelet does it: once the socket is there it asks who it is, and says that it is registered; throws when that does not
+ * come to be. Each client that asked before would connect once more, and the agent keep the memory that hundreds of these take.
+ */
 async function register(socket: string): Promise<void> {
-  const look = async (): Promise<true> => {
+  const look = async (): Promise<true | undefined> => {
+    if (!existsSync(socket)) return undefined;
     await askInfo(socket);
     await notify(socket, { plugin_registered: true, error: '' });
     return true;
