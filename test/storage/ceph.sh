@@ -42,6 +42,9 @@ mon data = $dir/mon
 mon allow pool size one = true
 mon data avail crit = 1
 mon data avail warn = 1
+# A change is committed at once, instead of a second after the last one.
+paxos propose interval = 0.01
+paxos min wait = 0.01
 [mgr]
 mgr data = $dir
 [mds]
