@@ -17,7 +17,7 @@ if (skip) test('any statement may fail with 40001', { skip });
 else {
   const server = sharePostgres();
   const seen = hinderStatements(chance);
-  useStores(async () => `postgres:${await (await server()).createDatabase()}`);
+  useStores(async () => `postgres:${await (await server()).createSchema()}`);
   testStore(async t => {
     const urlFile = await (await server()).createDatabase();
     return {

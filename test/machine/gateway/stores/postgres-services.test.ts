@@ -5,11 +5,11 @@ import { isFull, sample } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
 import { faultTests, otherTests, servicesDirectory } from './services-tests.ts';
 
-/** The services' own tests, with a database for each store that they make. */
+/** The services' own tests, with a schema for each store that they make. */
 if (noPostgres) test('the services keep their promises on PostgreSQL', { skip: noPostgres });
 else {
   const server = sharePostgres();
-  useStores(async () => `postgres:${await (await server()).createDatabase()}`);
+  useStores(async () => `postgres:${await (await server()).createSchema()}`);
   if (!isFull) process.env['MODEL_RUNS'] ??= '6';
   for (const file of [...faultTests, ...sample('files', otherTests, 2)])
     await import(join(servicesDirectory, file));
