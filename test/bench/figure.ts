@@ -4,7 +4,7 @@ import { toTable } from '../../src/cli/admin.ts';
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | 'ms CPU' | 'MB' | '×';
+  readonly unit: 'ms' | 'ms CPU' | 'MB' | 'MB/s' | '×';
   /** What the same machine does at best, and what that is. */
   readonly floor?: Floor | undefined;
   /** What we want to reach, as text. */

@@ -6,6 +6,7 @@ import { cloneBench } from './clone.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
+import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
 import { getBench } from './get/get.ts';
 import { hopBench } from './hop/hop.ts';
@@ -29,6 +30,7 @@ const benches: readonly Bench[] = [
   cloneBench,
   scaleBench,
   sealingBench,
+  exportsBench,
 ];
 
 const usage = `Usage: npm run bench [-- --only NAME] [--json FILE]

@@ -95,7 +95,7 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
 }
 
 /** A bench on this machine. */
-export function openRealBench(t: TestContext): Bench {
+export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
   const directory = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(directory));
   for (const name of ['stage', 'pods', 'state']) mkdirSync(`${directory}/${name}`);

@@ -3,7 +3,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeSettings } from '../../../node-agent/config.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
@@ -15,6 +14,7 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
 import { openRealBench } from '../../harness/node-agent-bench.ts';
+import type { Ending } from '../targets/undo.ts';
 
 export const MiB = 2 ** 20;
 
@@ -36,7 +36,7 @@ export type GuestNode = Awaited<ReturnType<typeof startGuestNode>>;
 export const local = { 'kubelet-dir': '/', 'local-roots': tmpdir() } as const;
 
 /** Starts a node agent with directories of its own; it ends with the test. */
-export async function startGuestNode(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
+export async function startGuestNode(t: Ending, settings: Readonly<Record<string, string>> = {}) {
   const bench = openRealBench(t);
   const { directory } = bench;
   const endpoint = `unix://${directory}/csi.sock`;

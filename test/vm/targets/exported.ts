@@ -11,14 +11,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
 import { image } from '../../../gateway/backends/image.ts';
 import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type Offered } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
-import { undoLast } from './undo.ts';
+import { undoLast, type Ending } from './undo.ts';
 
 /** A pool of images with an export. */
 export type ExportedPool = Awaited<ReturnType<typeof openExportedPool>>;
@@ -37,7 +36,7 @@ export const kernelExports = {
 export type KernelExport = keyof typeof kernelExports;
 
 /** A directory on an xfs of its own, which shares blocks; it ends with the test. */
-export function makePoolDirectory(t: TestContext, sizeMiB = 1_024): string {
+export function makePoolDirectory(t: Ending, sizeMiB = 1_024): string {
   const directory = mkdtempSync(join(tmpdir(), 'pool-'));
   const [disk, root] = [join(directory, 'disk'), join(directory, 'root')];
   writeFileSync(disk, '');
@@ -54,13 +53,13 @@ export function makePoolDirectory(t: TestContext, sizeMiB = 1_024): string {
 }
 
 /** Opens a pool on this machine; it ends with the test. */
-export async function openExportedPool(t: TestContext, protocol: KernelExport, root = makePoolDirectory(t)) {
+export async function openExportedPool(t: Ending, protocol: KernelExport, root = makePoolDirectory(t)) {
   loadTarget();
   return openPoolWith(t, kernelExports[protocol], root);
 }
 
 /** Opens a pool in a directory with the settings of an export; it ends with the test. */
-export async function openPoolWith(t: TestContext, exported: object, root: string) {
+export async function openPoolWith(t: Ending, exported: object, root: string) {
   const settings = image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
   const open = async (): Promise<Offered['backend']> =>
     (await image.open(settings, { name: 'pool', log: silentLog })) as Offered['backend'];

@@ -1,9 +1,12 @@
 import type { TestContext } from 'node:test';
 
-const works = new WeakMap<TestContext, (() => unknown)[]>();
+/** What tells when it is over: a test, or what is like one. */
+export type Ending = Pick<TestContext, 'after'>;
+
+const works = new WeakMap<Ending, (() => unknown)[]>();
 
 /** Has work done at the end of a test: what was asked for last comes first. */
-export function undoLast(t: TestContext, work: () => unknown): void {
+export function undoLast(t: Ending, work: () => unknown): void {
   const known = works.get(t);
   if (known) known.push(work);
   else {

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import type { Attachment } from '../../../src/api/attachment.ts';
+import type { KernelExport } from '../../vm/targets/exported.ts';
+
+const serial = 'b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0';
+const uuid = 'b0b0b0b0-b0b0-40b0-80b0-b0b0b0b0b0b0';
+const nqn = 'nqn.2014-08.org.example:by-hand';
+const iqn = 'iqn.2003-01.org.example:by-hand';
+
+/** Beside a port that the export has, and without what only its login knows. */
+const scripts: Readonly<Record<KernelExport, string>> = {
+  'nvme-tcp': `
+    cd /sys/kernel/config/nvmet
+    mkdir subsystems/${nqn} subsystems/${nqn}/namespaces/1 ports/1
+    echo 1 > subsystems/${nqn}/attr_allow_any_host
+    cd subsystems/${nqn}/namespaces/1
+    printf %s "$0" > device_path; echo ${uuid} > device_uuid; echo 1 > enable
+    cd /sys/kernel/config/nvmet/ports/1
+    echo ipv4 > addr_adrfam; echo tcp > addr_trtype; echo 127.0.0.1 > addr_traddr; echo 4421 > addr_trsvcid
+    ln -s ../../subsystems/${nqn} subsystems/${nqn}`,
+  iscsi: `
+    store=/sys/kernel/config/target/core/fileio_1/by-hand
+    group=/sys/kernel/config/target/iscsi/${iqn}/tpgt_1
+    mkdir -p "$store"
+    printf %s "fd_dev_name=$0,fd_dev_size=$1,fd_buffered_io=1" > "$store/control"
+    echo 1 > "$store/enable"; echo ${serial} > "$store/wwn/vpd_unit_serial"
+    mkdir -p "$group/lun/lun_0"
+    ln -s "$store" "$group/lun/lun_0/store"
+    cd "$group/attrib"
+    echo 0 > authentication; echo 1 > generate_node_acls; echo 1 > cache_dynamic_acls; echo 0 > demo_mode_write_protect
+    mkdir "$group/np/127.0.0.1:3261"
+    echo 1 > "$group/enable"`,
+};
+
+/** Sets a target of the kernel up over a file as its documentation tells, and says how it is reached. */
+export function makeTargetByHand(protocol: KernelExport, path: string, sizeBytes: number): Attachment {
+  execFileSync('sh', ['-ec', scripts[protocol], path, String(sizeBytes)]);
+  const wwid = protocol === 'iscsi' ? `naa.6001405${serial.slice(0, 25)}` : `uuid.${uuid}`;
+  const all = { attachmentId: 'by-hand', sizeBytes, readonly: false, mayFormat: false, wwid };
+  if (protocol === 'iscsi') return { ...all, protocol, portals: ['127.0.0.1:3261'], target: iqn, lun: 0 };
+  const node = { hostNqn: `${nqn}-node`, hostId: uuid };
+  return { ...all, ...node, protocol, addresses: ['127.0.0.1:4421'], subsystem: nqn };
+}

@@ -1,0 +1,111 @@
+import { execFileSync } from 'node:child_process';
+import { openSync, writeSync } from 'node:fs';
+import { openConfigTree } from '../../../gateway/exports/kernel/configfs.ts';
+import { findPort } from '../../vm/fleet/port.ts';
+import { loadTarget } from '../../vm/targets/configfs.ts';
+import {
+  accessOf,
+  kernelExports,
+  makePoolDirectory,
+  openExportedPool,
+  type KernelExport,
+} from '../../vm/targets/exported.ts';
+import { changing, openMany, recorded } from '../../vm/targets/many.ts';
+import { startDaemons } from '../../vm/targets/scsi-target.ts';
+import type { Ending } from '../../vm/targets/undo.ts';
+import { timeInTurns, type Figure } from '../figure.ts';
+import { measureIo } from './io.ts';
+
+// Runs in the virtual machine, and says each figure as a line of JSON.
+
+const port = openSync(findPort('outcomes'), 'w');
+const say = (line: Figure | 'end'): number => writeSync(port, `${JSON.stringify(line)}\n`);
+/** The machine ends with all that was made in it. */
+const machine: Ending = { after: () => {} };
+const many = 200;
+const [rounds, startRounds] = [30, 3];
+
+loadTarget('nvmet', 'nvmet_tcp', 'target_core_file', 'iscsi_target_mod');
+// Nothing loads it by itself where no udev runs.
+execFileSync('modprobe', ['sd_mod']);
+await startDaemons();
+for (const protocol of Object.keys(kernelExports) as readonly KernelExport[]) {
+  for (const figure of await measureAttach(protocol)) say(figure);
+  say(await measureStart(protocol));
+}
+for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
+  for (const figure of await measureIo(machine, protocol)) say(figure);
+say('end');
+process.exit();
+
+/** A backend attaches and detaches one volume by turns with the changes alone that its export makes to configfs. */
+async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]> {
+  const pool = await openExportedPool(machine, protocol);
+  const volume = await pool.makeVolume('c.one', 1);
+  // What is made once, such as a port, is there then.
+  await pool.attach(volume, accessOf('n1'));
+  await pool.backend.detach(volume, 'n1', 'c');
+  const raw = recordChanges(protocol, 1);
+  const attaching = await raw.changesOf(() => raw.publishAll());
+  const detaching = await raw.changesOf(() => raw.withdrawAll());
+  const times = await timeInTurns(rounds, {
+    attach: () => pool.attach(volume, accessOf('n1')),
+    detach: () => pool.backend.detach(volume, 'n1', 'c'),
+    attachRaw: () => makeAll(attaching),
+    detachRaw: () => makeAll(detaching),
+  });
+  const figureOf = (name: 'attach' | 'detach', floor: number): Figure => ({
+    name: `${name} over ${protocol}`,
+    value: times[name],
+    unit: 'ms',
+    floor: { name: 'the same changes in configfs', value: floor },
+    target: '≤ 50 ms over it',
+  });
+  return [figureOf('attach', times.attachRaw), figureOf('detach', times.detachRaw)];
+}
+
+async function measureStart(protocol: KernelExport): Promise<Figure> {
+  const raw = recordChanges(protocol, many);
+  const changes = await raw.changesOf(() => raw.publishAll());
+  await raw.withdrawAll();
+  const times = await timeInTurns(startRounds, {
+    value: async () => raw.publishAll(),
+    clear: () => raw.withdrawAll(),
+    floor: () => makeAll(changes),
+    clearAgain: () => raw.withdrawAll(),
+  });
+  const floor = { name: 'the same changes in configfs, one after another', value: times.floor };
+  const name = `${many} attachments published at a start over ${protocol}`;
+  return { name, value: times.value, unit: 'ms', floor, target: '≤ 3000 ms' };
+}
+
+type Change = () => unknown;
+
+/** An export whose changes to configfs are kept while it is asked for. */
+function recordChanges(protocol: KernelExport, count: number) {
+  let kept: Change[] | undefined;
+  const tree = changing(openConfigTree(), change => {
+    kept?.push(change);
+    return change();
+  });
+  const { exported, attached } = openMany(machine, protocol, {
+    count,
+    tree,
+    root: makePoolDirectory(machine, 320),
+  });
+  return {
+    publishAll: async () => exported.restore?.(recorded(attached)),
+    withdrawAll: async () => exported.restore?.(recorded([])),
+    async changesOf(work: () => Promise<unknown>): Promise<readonly Change[]> {
+      const changes: Change[] = [];
+      kept = changes;
+      await work();
+      kept = undefined;
+      return changes;
+    },
+  };
+}
+
+async function makeAll(changes: readonly Change[]): Promise<void> {
+  for (const change of changes) await change();
+}

@@ -1,0 +1,50 @@
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Export, ExportedAttachment } from '../../../gateway/export.ts';
+import { exportIscsi } from '../../../gateway/exports/iscsi.ts';
+import { openConfigTree, type ConfigTree } from '../../../gateway/exports/kernel/configfs.ts';
+import { createNames } from '../../../gateway/exports/targets/names.ts';
+import { exportNvme } from '../../../gateway/exports/nvme-tcp.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { accessOf, kernelExports, makePoolDirectory, type KernelExport } from './exported.ts';
+import { undoLast, type Ending } from './undo.ts';
+
+type Many = { readonly count?: number; readonly tree?: ConfigTree; readonly root?: string };
+
+/** An export over a tree of the caller's, the next gateway's over the kernel's own, and volumes of 1 MiB for nodes of their own. */
+export function openMany(
+  t: Ending,
+  protocol: KernelExport,
+  { count = 1, tree = openConfigTree(), root = makePoolDirectory(t, 320) }: Many = {},
+) {
+  const sizeBytes = 2 ** 20;
+  const attached = Array.from({ length: count }, (_, index): ExportedAttachment => {
+    const path = join(root, `c.${index}.img`);
+    writeFileSync(path, '');
+    truncateSync(path, sizeBytes);
+    return { volume: { id: `c.${index}`, nonce: 'own', path, sizeBytes }, access: accessOf(`n${index}`) };
+  });
+  const parts = { names: createNames(Buffer.from(root)), log: silentLog, load: async () => {} };
+  const openOver = (one: ConfigTree): Export =>
+    protocol === 'iscsi'
+      ? exportIscsi(kernelExports.iscsi, { ...parts, tree: one })
+      : exportNvme(kernelExports['nvme-tcp'], { ...parts, tree: one });
+  const next = openOver(openConfigTree());
+  undoLast(t, () => next.restore?.(recorded([])));
+  return { exported: openOver(tree), next, attached };
+}
+
+/** Attachments as a gateway reads them from its records. */
+export async function* recorded(attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
+  yield* attached;
+}
+
+/** A tree whose changes are made by another. */
+export function changing(tree: ConfigTree, make: (change: () => unknown) => unknown): ConfigTree {
+  const guarded = ['write', 'writeSecret', 'make', 'link', 'writeSlowly', 'unlink', 'remove'] as const;
+  const entries = guarded.map(name => [
+    name,
+    (...args: readonly [string, string]) => make(() => tree[name](...args)),
+  ]);
+  return { ...tree, ...(Object.fromEntries(entries) as Pick<ConfigTree, (typeof guarded)[number]>) };
+}
