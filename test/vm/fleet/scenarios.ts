@@ -18,8 +18,7 @@ export async function moveBetweenNodes({ box, nodes: [one, two], ids }: Stage, p
   await box.ask('create', name, pool, { requiredBytes: 64 * MiB });
   const attachment = await box.ask<Attachment>('attach', name, ids[0], 'mount');
   assert.ok(attachment.signature);
-  // The kernel has no authentication for NVMe over TCP: of such an attachment nothing is secret.
-  assert.equal(attachment.sealed !== undefined, pool !== 'nvme-tcp');
+  assert.equal(attachment.sealed !== undefined, pool === 'iscsi' || pool === 'ceph');
   await one.ask('bringUp', name, attachment);
   await one.ask('writeFile', name);
   await until(async () => (await writtenOf(one, name)) > 10);
@@ -51,6 +50,20 @@ export async function moveBetweenNodes({ box, nodes: [one, two], ids }: Stage, p
   await box.ask('detach', `${name}-restored`, ids[1]);
   assert.deepEqual(await box.ask('left'), []);
   for (const node of [one, two]) assert.deepEqual(await node.ask('connectionsLeft'), []);
+}
+
+/** What a pod deletes and trims, the volume's file has no more. */
+export async function freeBlocks({ box, nodes: [node], ids: [id] }: Stage, pool: string): Promise<void> {
+  const name = `trimmed-${pool}`;
+  await box.ask('create', name, pool, { requiredBytes: 64 * MiB });
+  await node.ask('bringUp', name, await box.ask('attach', name, id, 'mount'));
+  const path = await node.ask<string>('pathOf', name);
+  await node.ask('run', 'sh', ['-ec', 'head -c 20M /dev/urandom > "$0/bytes"; sync', path]);
+  const full = await box.ask<number>('allocated', name, pool);
+  await node.ask('run', 'sh', ['-ec', 'rm "$0/bytes"; sync; fstrim "$0"', path]);
+  assert.ok((await box.ask<number>('allocated', name, pool)) < full - 15 * MiB);
+  await node.ask('takeDown', name);
+  await box.ask('detach', name, id);
 }
 
 type Cut = { readonly pool: string; readonly isPaused?: boolean };

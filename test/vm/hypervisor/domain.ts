@@ -20,6 +20,13 @@ export function virsh(...args: readonly string[]): string {
   return execFileSync('virsh', ['--quiet', '--connect', 'qemu:///system', ...args], { encoding: 'utf8' });
 }
 
+/** The disks of the export's making that machines have now or at their next start. */
+export function disksOf(names: readonly string[]): readonly string[] {
+  const descriptions = names.flatMap(name => [virsh('dumpxml', name), virsh('dumpxml', '--inactive', name)]);
+  const aliases = descriptions.flatMap(text => text.match(/<alias name='ua-fairlead[^']*'/g) ?? []);
+  return [...new Set(aliases)];
+}
+
 /** Defines a virtual machine that is a node of its name; its disks and its state are libvirt's. */
 export function defineDomain(directory: string, name: string): void {
   const kernel = findKernel();
@@ -30,7 +37,7 @@ export function defineDomain(directory: string, name: string): void {
     word => `"${word}"`,
   );
   const command = [...parameters, '--', ...words].join(' ');
-  const description = `<domain type='qemu'><name>${name}</name><memory unit='MiB'>1536</memory><vcpu>2</vcpu>
+  const description = `<domain type='qemu'><name>${name}</name><memory unit='MiB'>1536</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type><kernel>${kernel.image}</kernel><initrd>${initrd}</initrd><cmdline>${command}</cmdline></os>
 <features><acpi/></features><cpu mode='custom' match='exact' check='none'><model>Nehalem</model><feature policy='require' name='rdrand'/></cpu>
 <on_reboot>destroy</on_reboot><on_crash>destroy</on_crash><devices><emulator>/usr/bin/qemu-system-x86_64</emulator>

@@ -1,98 +1,49 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { after, before, describe, test, type TestContext } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
-import { exportLibvirt } from '../../../gateway/exports/libvirt.ts';
-import { openHypervisor, runVirsh, type Virsh } from '../../../gateway/exports/libvirt/virsh.ts';
-import { createNames } from '../../../gateway/exports/targets/names.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import type { MachineServant } from '../fleet/fleet.ts';
-import { accessOf, median, openPoolWith } from '../targets/exported.ts';
-import { defineDomain, startDomain, virsh } from './domain.ts';
+import { seed } from '../../harness/sample.ts';
+import type { Servant } from '../fleet/fleet.ts';
+import { freeBlocks, moveBetweenNodes, until, writtenOf, type Stage } from '../fleet/scenarios.ts';
+import { median } from '../targets/exported.ts';
+import { virsh } from './domain.ts';
+import {
+  directory,
+  disksLeft,
+  endMachines,
+  newDirectory,
+  nodeOf,
+  open,
+  startMachine,
+  startMachines,
+} from './machines.ts';
+import { createMortalGateway, moments } from './mortal-gateway.ts';
 
-const directory = process.env['HYPERVISOR_DIR'] ?? assert.fail('there is no HYPERVISOR_DIR');
 const MiB = 2 ** 20;
-const key = Buffer.from('key');
-const names = ['n1', 'n2'] as const;
 
-/** The virtual machines that are the nodes, and the ids that their agents chose. */
-const nodes = new Map<string, { servant: MachineServant; id: string }>();
+before(startMachines);
+after(endMachines);
 
-before(async () => {
-  for (const name of names) defineDomain(directory, name);
-  await Promise.all(names.map(boot));
-});
-
-// What is connected keeps this process from its end.
-after(() => Promise.all([...nodes.values()].map(({ servant }) => servant.end())));
-
-async function boot(name: string): Promise<void> {
-  const servant = await startDomain(directory, name);
-  nodes.set(name, { servant, id: await servant.ask<string>('start') });
+/** Asks again while a gateway goes on with what the one before it had begun. */
+async function untilIdle(ask: () => Promise<unknown>): Promise<void> {
+  for (;;)
+    try {
+      await ask();
+      return;
+    } catch (error) {
+      if ((error as { readonly code?: string }).code !== 'ABORTED') throw error;
+      await sleep(100);
+    }
 }
-
-function nodeOf(name: string) {
-  const { servant, id } = nodes.get(name) ?? assert.fail(name);
-  return { servant, id, access: (type?: 'mount' | 'block') => accessOf(id, type) };
-}
-
-/** The disks of our making that machines have now or at their next start. */
-function disksLeft(): readonly string[] {
-  const descriptions = names.flatMap(name => [virsh('dumpxml', name), virsh('dumpxml', '--inactive', name)]);
-  return descriptions.flatMap(text => text.match(/<alias name='ua-fairlead[^']*'/g) ?? []);
-}
-
-async function open(t: TestContext, more: object = {}) {
-  const root = `${directory}/pool/${crypto.randomUUID()}`;
-  mkdirSync(root);
-  const pool = await openPoolWith(t, { protocol: 'libvirt', ...more }, root);
-  return {
-    pool,
-    attach: async (volume: KnownVolume, access: NodeAccess) => (await pool.attach(volume, access)).attachment,
-  };
-}
-
-async function* nothing(): AsyncGenerator<never> {}
-
-/** The export of a gateway that ends after some commands. */
-function openUntil(commands: number) {
-  let left = commands;
-  const run: Virsh = async args => {
-    if (left-- <= 0) throw new Error('ended');
-    return runVirsh(args);
-  };
-  const hypervisor = openHypervisor('qemu:///system', run);
-  return exportLibvirt({}, { hypervisor, names: createNames(key), log: silentLog });
-}
-
-const labelOf = (volume: KnownVolume): string => volume.id.slice('c.'.length);
 
 describe('exported to the virtual machines of libvirt', () => {
-  test('a volume is written, grows while it is used, and is read by another machine', async t => {
-    const { pool, attach } = await open(t);
-    const [one, two] = names.map(nodeOf) as [ReturnType<typeof nodeOf>, ReturnType<typeof nodeOf>];
-    const volume = await pool.makeVolume('c.moves', 64);
-    const name = labelOf(volume);
-    await one.servant.ask('bringUp', name, await attach(volume, one.access()));
-    await pool.backend.expand(volume, { requiredBytes: 128 * MiB, limitBytes: 0 });
-    await one.servant.ask('expand', name, 128 * MiB);
-    const path = await one.servant.ask<string>('pathOf', name);
-    await one.servant.ask('run', 'sh', ['-ec', 'head -c 20M /dev/urandom > "$0/bytes"; sync', path]);
-    const sum = await one.servant.ask('run', 'sh', ['-ec', 'cd "$0"; sha256sum bytes', path]);
-    await one.servant.ask('takeDown', name);
-    for (let count = 0; count < 2; count++) await pool.backend.detach(volume, one.id, 'c');
-    assert.deepEqual(disksLeft(), []);
-    assert.deepEqual(await one.servant.ask('connectionsLeft'), []);
-    const grown = { ...volume, sizeBytes: 128 * MiB };
-    await two.servant.ask('bringUp', name, await attach(grown, two.access()));
-    const there = await two.servant.ask<string>('pathOf', name);
-    assert.equal(await two.servant.ask('run', 'sh', ['-ec', 'cd "$0"; sha256sum bytes', there]), sum);
-    await two.servant.ask('takeDown', name);
-    await assert.rejects(pool.backend.delete(volume), { code: 'FAILED_PRECONDITION' });
-    await pool.backend.detach(volume, two.id, 'c');
-    await pool.backend.delete(volume);
-    assert.deepEqual(disksLeft(), []);
+  test('what one machine wrote, the other reads after it grew, a snapshot taken meanwhile is restored, and what is trimmed is freed', async t => {
+    const box = await createMortalGateway(`${directory}/moves`, newDirectory()).start();
+    t.after(() => box.end());
+    const [one, two] = [nodeOf('n1'), nodeOf('n2')];
+    for (const { id } of [one, two]) await box.ask('putNode', id);
+    const stage: Stage = { box, nodes: [one.servant, two.servant], ids: [one.id, two.id] };
+    await moveBetweenNodes(stage, 'libvirt');
+    await freeBlocks(stage, 'libvirt');
   });
 
   test('a machine that writes without pause sees an error, and nothing of it lands after the answer', async t => {
@@ -129,7 +80,7 @@ describe('exported to the virtual machines of libvirt', () => {
 
   test('what two machines write to one raw volume, each reads', async t => {
     const { pool, attach } = await open(t);
-    const [one, two] = names.map(nodeOf) as [ReturnType<typeof nodeOf>, ReturnType<typeof nodeOf>];
+    const [one, two] = [nodeOf('n1'), nodeOf('n2')];
     const volume = await pool.makeVolume('c.shared', 1);
     const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
     for (const { servant, access } of [one, two])
@@ -147,27 +98,41 @@ describe('exported to the virtual machines of libvirt', () => {
     assert.deepEqual(disksLeft(), []);
   });
 
-  test('a gateway that ends at any command leaves nothing that the next does not find', async t => {
-    const path = `${directory}/pool/steps.img`;
-    writeFileSync(path, Buffer.alloc(MiB));
-    const { id, access } = nodeOf('n1');
-    const volume = { id: 'c.steps', nonce: 'n', path, sizeBytes: MiB };
-    let steps = 0;
-    for (let isDone = false; !isDone; steps++) {
-      const [ending, next, asked] = [openUntil(steps), openUntil(Infinity), access()];
-      isDone = await ending
-        .publish(volume, asked)
-        .then(() => ending.withdraw(volume, id, 'c'))
-        .then(
-          () => true,
-          () => false,
-        );
-      if (steps % 2 === 0) await next.publish(volume, asked);
-      if (steps % 3 === 0) await next.withdraw(volume, id, 'c');
-      else await next.restore?.(nothing());
-      assert.deepEqual(disksLeft(), [], `after ${steps} commands`);
+  test('a gateway that is killed at any command leaves nothing that the next does not find, and no pod sees it', async t => {
+    const gateway = createMortalGateway(`${directory}/killed`, newDirectory());
+    let box: Servant = await gateway.start();
+    t.after(() => box.end());
+    const { servant, id } = nodeOf('n1');
+    await box.ask('putNode', id);
+    for (const name of ['live', 'steps'])
+      await box.ask('create', name, 'libvirt', { requiredBytes: 16 * MiB });
+    await servant.ask('bringUp', 'live', await box.ask('attach', 'live', id, 'mount'));
+    await servant.ask('writeFile', 'live');
+    const live = disksLeft();
+    assert.equal(live.length, 1);
+    for (let step = 1, isPast = false; !isPast; step++) {
+      gateway.arm(step, moments[(step + seed) % moments.length] ?? 'before');
+      const fault = await box
+        .ask('attach', 'steps', id, 'block')
+        .then(() => box.ask('detach', 'steps', id))
+        .then(() => undefined, String);
+      isPast = !(await gateway.isKilled());
+      assert.equal(fault === undefined, isPast, `command ${step}: ${fault}`);
+      if (isPast) t.diagnostic(`${step - 1} commands`);
+      else {
+        await box.end();
+        box = await gateway.start();
+        if (step % 2 === 0) await untilIdle(() => box.ask('attach', 'steps', id, 'block'));
+        await untilIdle(() => box.ask('detach', 'steps', id));
+      }
+      assert.deepEqual(disksLeft(), live, `killed at command ${step}`);
     }
-    t.diagnostic(`${steps} commands`);
+    const written = await writtenOf(servant, 'live');
+    await until(async () => (await writtenOf(servant, 'live')) > written + 5);
+    await servant.ask('stopWriting', 'live');
+    await servant.ask('takeDown', 'live');
+    await box.ask('detach', 'live', id);
+    assert.deepEqual(disksLeft(), []);
   });
 
   test('thirty attaches and detaches leave nothing', async t => {
@@ -190,14 +155,28 @@ describe('exported to the virtual machines of libvirt', () => {
     );
   });
 
-  test('a machine that does not give its disk back is powered off where the pool says so, and starts without it', async t => {
-    const { pool, attach } = await open(t, { fence: 'power' });
+  test('a machine that does not give its disk back is powered off where the pool says so, and starts with its other disk alone', async t => {
+    const [fenced, plain] = [await open(t, { fence: 'power' }), await open(t)];
     const { servant, id, access } = nodeOf('n2');
-    const volume = await pool.makeVolume('c.powered', 1);
-    await attach(volume, access());
+    const volume = await fenced.pool.makeVolume('c.powered', 1);
+    const other = await plain.pool.makeVolume('c.other', 32);
+    const attachment = await plain.attach(other, access());
+    await servant.ask('bringUp', 'other', attachment);
+    const path = await servant.ask<string>('pathOf', 'other');
+    await servant.ask('run', 'sh', ['-ec', 'echo durable > "$0/file"; sync', path]);
+    await fenced.attach(volume, access());
     await servant.pause();
-    await pool.backend.detach(volume, id, 'c');
+    await fenced.pool.backend.detach(volume, id, 'c');
     assert.equal(virsh('domstate', 'n2').trim(), 'shut off');
-    assert.deepEqual(disksLeft(), []);
+    assert.equal(disksLeft().length, 1);
+    await startMachine('n2');
+    const again = nodeOf('n2').servant;
+    assert.deepEqual(await again.ask('connectionsLeft'), ['vda']);
+    await again.ask('bringUp', 'other', attachment);
+    const file = `${await again.ask<string>('pathOf', 'other')}/file`;
+    assert.equal(await again.ask('run', 'cat', [file]), 'durable\n');
+    await again.ask('takeDown', 'other');
+    await plain.pool.backend.detach(other, id, 'c');
+    assert.deepEqual([disksLeft(), await again.ask('connectionsLeft')], [[], []]);
   });
 });

@@ -3,8 +3,15 @@
 # Says "ready" on standard output, and runs until it is killed, and its virtual machines with it.
 set -eu
 dir=$1
+# Of volumes that are written snapshots are taken where files share blocks.
+truncate --size=2G "$dir/disk"
+mkfs.xfs -q "$dir/disk"
+device=$(losetup --find --show "$dir/disk")
 mount -t tmpfs -o mode=755 tmpfs "$dir"
 mkdir "$dir/etc" "$dir/work" "$dir/pool" "$dir/machines"
+mount "$device" "$dir/pool"
+# It goes with what is mounted.
+losetup --detach "$device"
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$dir/etc,workdir=$dir/work" /etc
 mount -t proc proc /proc

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Servant } from '../fleet/fleet.ts';
+import { startServant } from '../fleet/process.ts';
+
+const box = fileURLToPath(new URL('box.ts', import.meta.url));
+
+/** The processes of libvirt's namespace are shown here, which are not the gateway's own. */
+const withOwnProcesses = ['unshare', '--mount', 'sh', '-c', 'mount -t proc proc /proc && exec "$@"', 'sh'];
+
+/** When a gateway is killed that runs a command of libvirt's: before it is begun, or while it works. */
+export const moments = ['before', 'meanwhile'] as const;
+
+/** A gateway in a directory of its own over a pool, that can be killed at any command. */
+export function createMortalGateway(directory: string, pool: string) {
+  mkdirSync(directory, { recursive: true });
+  const [counter, plan, ended] = ['counter', 'plan', 'ended'].map(name => `${directory}/${name}`) as [
+    string,
+    string,
+    string,
+  ];
+  const virsh = execFileSync('which', ['virsh'], { encoding: 'utf8' }).trim();
+  writeFileSync(
+    `${directory}/virsh`,
+    `#!/bin/sh
+[ -f ${plan} ] || exec ${virsh} "$@"
+step=$(($(cat ${counter}) + 1))
+echo $step >${counter}
+read -r fatal when <${plan}
+[ $step = "$fatal" ] || exec ${virsh} "$@"
+rm ${plan}
+kill -KILL $PPID
+[ $when = before ] || ${virsh} "$@" >${directory}/said 2>&1
+touch ${ended}
+`,
+  );
+  chmodSync(`${directory}/virsh`, 0o755);
+  const env = { PATH: `${directory}:${process.env['PATH']}` };
+  return {
+    start: (): Promise<Servant> => startServant(withOwnProcesses, [box, `${directory}/gateway`, pool], env),
+    /** Has the gateway be killed at a command, of those that it runs from now on. */
+    arm(step: number, moment: (typeof moments)[number]): void {
+      rmSync(ended, { force: true });
+      writeFileSync(counter, '0\n');
+      writeFileSync(plan, `${step} ${moment}\n`);
+    },
+    /** True when the gateway was killed, and the command that it ran is over; false when it had run fewer. */
+    async isKilled(): Promise<boolean> {
+      if (existsSync(plan)) {
+        rmSync(plan);
+        return false;
+      }
+      while (!existsSync(ended)) await sleep(20);
+      return true;
+    },
+  };
+}
