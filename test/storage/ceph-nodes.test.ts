@@ -72,16 +72,17 @@ async function startBox(t: TestContext, { inside, env }: Ceph): Promise<Servant>
 }
 
 async function hide({ box, nodes: [node], ids: [id] }: Stage): Promise<void> {
-  await node.ask('bringUp', 'fenced', await box.ask('attach', 'fenced', id, 'block'), 'block');
+  await node.ask('bringUp', 'fenced-ceph', await box.ask('attach', 'fenced-ceph', id, 'block'), 'block');
   const keys = await box.ask<readonly string[]>('secrets');
   assert.equal(keys.length, 1);
   assert.deepEqual(await node.ask('whereIs', keys[0]), []);
-  await node.ask('takeDown', 'fenced');
-  await box.ask('detach', 'fenced', id);
+  await node.ask('takeDown', 'fenced-ceph');
+  await box.ask('detach', 'fenced-ceph', id);
 }
 
 async function clear({ box }: Stage): Promise<void> {
-  for (const name of ['fenced', 'paused', 'moves-ceph-restored', 'moves-ceph']) await box.ask('delete', name);
+  for (const name of ['fenced-ceph', 'paused-ceph', 'moves-ceph-restored', 'moves-ceph'])
+    await box.ask('delete', name);
   await box.ask('deleteSnapshot', 'moves-ceph-snapshot');
   await box.ask('requireNothingLeft');
 }

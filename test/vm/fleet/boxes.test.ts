@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { whyNoMachine } from '../packages.ts';
 import { openFleet, type Servant } from './fleet.ts';
-import { cutOff, moveBetweenNodes, until, writtenOf, type Stage } from './scenarios.ts';
+import { cutOff, freeBlocks, moveBetweenNodes, until, writtenOf, type Stage } from './scenarios.ts';
 
 const MiB = 2 ** 20;
 const skip = whyNoMachine();
@@ -19,17 +19,19 @@ test('a box that exports its images to two nodes', skip === undefined ? {} : { s
   const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
   for (const id of ids) await box.ask('putNode', id);
   const stage: Stage = { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
-  await t.test('of a node that writes and is cut off nothing lands after the answer', () =>
+  await t.test('nvme-tcp: of a node that writes and is cut off nothing lands after the answer', () =>
     cutOff(stage, { pool: 'nvme-tcp' }),
   );
-  await t.test('nor of one that stood still meanwhile, and goes on', () =>
-    cutOff(stage, { pool: 'nvme-tcp', isPaused: true }),
-  );
-  for (const pool of ['nvme-tcp', 'iscsi'])
+  for (const pool of ['nvme-tcp', 'iscsi', 'nbd']) {
+    await t.test(`${pool}: nor of one that stood still meanwhile, and goes on`, () =>
+      cutOff(stage, { pool, isPaused: true }),
+    );
     await t.test(
       `${pool}: what one node wrote, the other reads, and a snapshot taken meanwhile is restored`,
       () => moveBetweenNodes(stage, pool),
     );
+    await t.test(`${pool}: what a pod deletes and trims is freed`, () => freeBlocks(stage, pool));
+  }
   await t.test(
     'a box that lost its power serves its nodes again: what was durable is there, and no pod sees an error',
     () => losePower(t, stage, { restart: () => fleet.startBox(disk) }),
@@ -42,12 +44,22 @@ async function losePower(
   { restart }: { readonly restart: () => Promise<Servant> },
 ): Promise<void> {
   const { box, nodes, ids } = stage;
-  const pods = nodes.map((node, index) => ({ node, id: ids[index], name: `live-${index}` }));
-  for (const { node, id, name } of pods) {
-    await box.ask('create', name, 'nvme-tcp', { requiredBytes: 64 * MiB });
+  const [one, two] = [
+    { node: nodes[0], id: ids[0] },
+    { node: nodes[1], id: ids[1] },
+  ];
+  const pods = [
+    { ...one, pool: 'nvme-tcp', name: 'first' },
+    { ...one, pool: 'nbd', name: 'second' },
+    { ...two, pool: 'nvme-tcp', name: 'third' },
+    { ...two, pool: 'iscsi', name: 'fourth' },
+  ];
+  for (const { node, id, name, pool } of pods) {
+    await box.ask('create', name, pool, { requiredBytes: 64 * MiB });
     await node.ask('bringUp', name, await box.ask('attach', name, id, 'mount'));
     await node.ask('writeFile', name);
   }
+  await two.node.ask('waitForTargets', 3_600);
   for (const { node, name } of pods) await until(async () => (await writtenOf(node, name)) > 20);
   await box.end();
   const durable = new Map<string, number>();

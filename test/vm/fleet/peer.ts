@@ -69,6 +69,12 @@ export function openNode(nodeId: string) {
     async giveUpSoon() {
       for (const name of namesBelow('/sys/class/nvme'))
         await writeFile(`/sys/class/nvme/${name}/ctrl_loss_tmo`, '4');
+      for (const name of nbdDevices()) execFileSync('nbd-client', ['-d', `/dev/${name}`]);
+    },
+    /** How long I/O waits for an iSCSI target that is lost from then on; two minutes are few where processors are emulated. */
+    async waitForTargets(seconds: number) {
+      for (const name of namesBelow('/sys/class/iscsi_session'))
+        await writeFile(`/sys/class/iscsi_session/${name}/recovery_tmo`, String(seconds));
     },
     connectionsLeft: async () => connectionsLeft(),
     /** The files of the node in which a word stands, and the processes that have it among their arguments. */
@@ -84,7 +90,7 @@ export function openNode(nodeId: string) {
 /** Has what it takes to use the box's exports. */
 async function joinBox(number: number): Promise<void> {
   // Where no udev runs nothing else loads the module of SCSI disks.
-  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'nbd', 'sd_mod']);
   cableTo('eth0', number, 'peer');
   mkdirSync('/etc/nvme', { recursive: true });
   const uuid = `00000000-0000-4000-8000-00000000000${number}`;
@@ -170,11 +176,15 @@ async function startAgent(directory: string, nodeId: string) {
 function connectionsLeft(): readonly string[] {
   const controllers = namesBelow('/sys/class/nvme');
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
-  return [
-    ...controllers,
-    ...sessions,
-    ...readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name)),
-  ];
+  const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
+  return [...controllers, ...sessions, ...disks, ...nbdDevices()];
+}
+
+/** Those that have a connection: the others are always there. */
+function nbdDevices(): readonly string[] {
+  return readdirSync('/sys/block').filter(
+    name => name.startsWith('nbd') && existsSync(`/sys/block/${name}/pid`),
+  );
 }
 
 function namesBelow(path: string): readonly string[] {

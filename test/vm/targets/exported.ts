@@ -119,6 +119,16 @@ export function targetsLeft(): readonly string[] {
   return [...names, ...stores];
 }
 
+/** The nbd-servers of a pool that run, with their connections, and what is recorded of them. */
+export function serversLeft(root: string): readonly string[] {
+  const directory = join(root, '.nbd');
+  if (!existsSync(directory)) return [];
+  const running = readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name) && existsSync(`/proc/${name}/cmdline`))
+    .filter(name => readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(directory));
+  return [...running, ...readdirSync(directory)];
+}
+
 /** What a file holds, as it is read through the cache. */
 export function hashFile(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');

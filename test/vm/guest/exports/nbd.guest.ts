@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { AttachedVolume, KnownVolume } from '../../../../gateway/backend.ts';
 import { untilAvailable } from '../../../harness/csi-serving.ts';
-import { accessOf, hashFile, makePoolDirectory, openPoolWith } from '../../targets/exported.ts';
+import { accessOf, hashFile, makePoolDirectory, openPoolWith, serversLeft } from '../../targets/exported.ts';
 import { openNbdServer } from '../../targets/nbd-server.ts';
 import { MiB, startGuestNode, untilSeen } from '../agent.ts';
 
@@ -29,15 +27,6 @@ async function open(t: TestContext) {
       return { access, attachment, fields };
     },
   };
-}
-
-/** The servers that run, with their connections, and what is recorded of them. */
-function serversLeft(root: string): readonly string[] {
-  const directory = join(root, '.nbd');
-  const running = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name) && existsSync(`/proc/${name}/cmdline`))
-    .filter(name => readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(directory));
-  return [...running, ...readdirSync(directory)];
 }
 
 test('a volume over an nbd-server of its own is written by one node, grows, is read by the next, and leaves nothing', async t => {
