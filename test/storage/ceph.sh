@@ -54,6 +54,8 @@ admin socket = $dir/mds.asok
 mds cache memory limit = 67108864
 [osd]
 osd data = $dir/osd
+# Of who stands still the cluster knows after so many seconds, of 30.
+osd client watch timeout = 10
 bluestore block size = 5368709120
 bluestore cache autotune = false
 bluestore cache size = 67108864

@@ -3,10 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { TestContext } from 'node:test';
-import type { Backend } from '../../../gateway/backend.ts';
-import { backends } from '../../../gateway/backends/index.ts';
-import { openPlugin } from '../../harness/open-plugin.ts';
+import { clusterOf } from '../../../src/api/ids.ts';
 import type { Content } from '../../suites/backend-fixtures.ts';
 
 const conf = process.env['CEPH_CONF'] ?? assert.fail('there is no CEPH_CONF');
@@ -35,10 +32,12 @@ export function ask<T>(line: string): T {
 
 /** The images of all clusters, as Ceph's commands name them, but for what holds notes. */
 export function images(): readonly string[] {
-  return namespaces().flatMap(space => {
-    const names = ask<readonly string[]>(`rbd ls rbd/${space}`).filter(name => name !== 'notes');
-    return names.map(name => `rbd/${space}/${name}`);
-  });
+  return namespaces().flatMap(imagesIn);
+}
+
+function imagesIn(space: string): readonly string[] {
+  const names = ask<readonly string[]>(`rbd ls rbd/${space}`).filter(name => name !== 'notes');
+  return names.map(name => `rbd/${space}/${name}`);
 }
 
 function namespaces(): readonly string[] {
@@ -48,8 +47,9 @@ function namespaces(): readonly string[] {
 /** The one image of a volume. */
 export function imageOf(volumeId: string): string {
   const start = `rbd/fairlead.${volumeId.replace('.', '/')}.`;
-  const [image, ...others] = images().filter(name => name.startsWith(start));
-  assert.ok(image !== undefined && others.length === 0, `${volumeId}: ${images().join()}`);
+  const all = imagesIn(`fairlead.${clusterOf(volumeId)}`);
+  const [image, ...others] = all.filter(name => name.startsWith(start));
+  assert.ok(image !== undefined && others.length === 0, `${volumeId}: ${all.join()}`);
   return image;
 }
 
@@ -96,23 +96,15 @@ export function contentOf(spec: string): Buffer {
   return stdout;
 }
 
-/** Opens the backend on the pool; what a test leaves is deleted, and then nothing of it is there. */
-export async function openCeph(t: Pick<TestContext, 'after'>): Promise<Backend> {
-  const backend = await openPlugin(backends.ceph, settings);
-  t.after(async () => {
-    for (const [list, remove] of [
-      [backend.list, backend.delete],
-      [backend.snapshots?.list, backend.snapshots?.delete],
-    ] as const)
-      for (const id of (await Array.fromAsync(list?.() ?? [])) as readonly string[]) await remove?.({ id });
-    requireNothingLeft();
-  });
-  return backend;
-}
-
 /** Neither images, nor notes about any, nor users. */
 export function requireNothingLeft(): void {
-  assert.deepEqual([images(), users()], [[], []]);
-  for (const space of namespaces())
-    assert.equal(run(`rbd image-meta list rbd/${space}/notes --format json`), '');
+  assert.deepEqual([rest(), users()], [[], []]);
+}
+
+/** The images, and the notes about any. */
+export function rest(): readonly string[] {
+  return namespaces().flatMap(space => {
+    const notes = run(`rbd image-meta list rbd/${space}/notes --format json`);
+    return imagesIn(space).concat(notes === '' ? [] : notes);
+  });
 }

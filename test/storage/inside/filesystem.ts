@@ -5,14 +5,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Backend } from '../../../gateway/backend.ts';
+import type { Backend, VolumeRef } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { openPlugin } from '../../harness/open-plugin.ts';
 import { contentOf } from '../../suites/backend-fixtures.ts';
 import { ask, settings, users } from './cluster.ts';
 
-const { pool: _, ...login } = settings;
 const waiting = { everyMs: 100, timeoutMs: 60_000 };
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -79,13 +78,17 @@ export function contentIn(root: string) {
   });
 }
 
-/** The backend on the filesystem, opened once, by a user with the rights that its chapter names. */
-export const shares: Promise<Backend> = openPlugin(backends.ceph, {
-  ...login,
+/** How the gateway of the tests reaches its filesystem: by a user with the rights that its chapter names. */
+export const shareSettings = {
+  conf: settings.conf,
+  capacity: settings.capacity,
   user: 'gateway',
   keyring: makeGateway(),
   filesystem: 'files',
-});
+} as const;
+
+/** The backend on the filesystem, opened once. */
+export const shares: Promise<Backend> = openPlugin(backends.ceph, shareSettings);
 
 function makeGateway(): string {
   const keyring = join(dirname(settings.conf), 'gateway.keyring');
@@ -95,26 +98,34 @@ function makeGateway(): string {
   return keyring;
 }
 
-/** The backend; what a test leaves is deleted. */
-export async function openShares(t: Pick<TestContext, 'after'>): Promise<Backend> {
+/** The backend; what a test leaves is deleted: its volumes stand where the whole filesystem is mounted. */
+export async function openShares(t: Pick<TestContext, 'after'>, root: string): Promise<Backend> {
   const backend = await shares;
   t.after(async () => {
-    const all = [
-      [backend.list, backend.delete],
-      [backend.snapshots?.list, backend.snapshots?.delete],
-    ] as const;
-    const ids = await Promise.all(all.map(([list]) => Array.fromAsync<string>(list?.() ?? [])));
-    for (const [index, [, remove]] of all.entries())
-      await Promise.all((ids[index] ?? []).map(id => remove?.({ id })));
+    const volumes = subvolumesIn(root);
+    await Promise.all(volumes.map(volume => backend.delete(volume)));
+    if (volumes.length === 0) return;
+    const ids = await Array.fromAsync<string>(backend.snapshots?.list?.() ?? []);
+    await Promise.all(ids.map(id => backend.snapshots?.delete({ id })));
   });
   return backend;
+}
+
+function subvolumesIn(root: string): readonly Required<VolumeRef>[] {
+  const group = join(root, 'volumes/fairlead.a');
+  const names = existsSync(group) ? readdirSync(group) : [];
+  return names.map(name => {
+    const end = name.lastIndexOf('.');
+    return { id: name.slice(0, end), nonce: name.slice(end + 1) };
+  });
 }
 
 /** Neither subvolumes, nor notes, nor users. */
 export function requireNoShares(): void {
   const groups = ask<readonly { readonly name: string }[]>('ceph fs subvolumegroup ls files');
   for (const { name } of groups) assert.deepEqual(ask(`ceph fs subvolume ls files ${name}`), []);
-  assert.deepEqual([ask('ceph config-key dump fairlead.fs/'), users()], [{}, []]);
+  const notes = Object.keys(ask<object>('ceph config-key dump fairlead.fs/'));
+  assert.deepEqual([notes.filter(key => key !== 'fairlead.fs/files/owner'), users()], [[], []]);
 }
 
 /** How many bytes a file has now. */
