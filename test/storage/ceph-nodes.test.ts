@@ -10,12 +10,13 @@ import { openFleet, serveBy, type Servant } from '../vm/fleet/fleet.ts';
 import { cutOff, moveBetweenNodes, type Stage } from '../vm/fleet/scenarios.ts';
 import { whyNoMachine } from '../vm/packages.ts';
 import { startCeph, whyNoCeph, type Ceph } from './ceph.ts';
+import { cutOffShare, hideKeys, refuseWriting, shareBetweenNodes } from './share-scenarios.ts';
 
 const pool = 'ceph';
 const MiB = 2 ** 20;
 const skip = whyNoCeph() || (whyNoMachine() ?? false);
 
-test('two nodes on machines of their own use the images of a Ceph cluster', { skip }, async t => {
+test('two nodes on machines of their own use the images and shares of a Ceph cluster', { skip }, async t => {
   const stage = await open(t);
   await t.test('of a node that writes and is shut out nothing lands after the answer', () =>
     cutOff(stage, { pool }),
@@ -28,6 +29,14 @@ test('two nodes on machines of their own use the images of a Ceph cluster', { sk
   );
   await t.test('the key of an attachment is in no file or argument of its node', () => hide(stage));
   await t.test('thirty cycles leave no user, key, watcher or device', () => cycle(stage));
+  await t.test('two nodes share a filesystem, whose snapshot is restored', () =>
+    shareBetweenNodes(stage, 'files'),
+  );
+  await t.test('the keys of a share are in no file, argument or log of its nodes', () => hideKeys(stage));
+  await t.test('of a node that writes to a share and is shut out nothing lands after the answer', () =>
+    cutOffShare(stage),
+  );
+  await t.test('a node that may only read a share writes nothing', () => refuseWriting(stage));
   await t.test('once all is deleted nothing is left', () => clear(stage));
 });
 
@@ -81,9 +90,16 @@ async function hide({ box, nodes: [node], ids: [id] }: Stage): Promise<void> {
 }
 
 async function clear({ box }: Stage): Promise<void> {
-  for (const name of ['fenced-ceph', 'paused-ceph', 'moves-ceph-restored', 'moves-ceph'])
-    await box.ask('delete', name);
-  await box.ask('deleteSnapshot', 'moves-ceph-snapshot');
+  const volumes = [
+    'fenced-ceph',
+    'paused-ceph',
+    'moves-ceph-restored',
+    'moves-ceph',
+    'shared-restored',
+    'shared',
+  ];
+  for (const name of volumes) await box.ask('delete', name);
+  for (const name of ['moves-ceph', 'shared']) await box.ask('deleteSnapshot', `${name}-snapshot`);
   await box.ask('requireNothingLeft');
 }
 

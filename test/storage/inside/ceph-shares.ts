@@ -102,7 +102,7 @@ for (const isPaused of [false, true])
   });
 
 test('a client is known by the name that it proved, whatever it says of itself', async t => {
-  const backend = await openShares(t);
+  const backend = await openShares(t, root);
   const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
   const [own, { user: claims }] = [await attach(t, volume), await attach(t, other, 'n2')];
   const client = await mount(t, { ...own, claims });

@@ -29,8 +29,8 @@ export async function openGateway(root: string, pools: Pools) {
       client.createSnapshot({ snapshotId: `c.${name}`, body: { name, volumeId: `c.${volume}` } }, call()),
     deleteSnapshot: (name: string) => client.deleteSnapshot({ snapshotId: `c.${name}` }, call()),
     /** How the node is told of it. */
-    async attach(name: string, nodeId: string, accessType: 'mount' | 'block') {
-      const body = { capability: capabilityFor(accessType), readonly: false };
+    async attach(name: string, nodeId: string, use: Use) {
+      const body = { capability: capabilityFor(use), readonly: use === 'share to read' };
       return (await client.attachVolume({ ...keyOf(name, nodeId), body }, call())).attachment;
     },
     detach: (name: string, nodeId: string) => client.detachVolume(keyOf(name, nodeId), call()),
@@ -60,8 +60,12 @@ async function start(root: string, pools: Pools) {
   return { client, url, startedMs: performance.now() - startMs };
 }
 
-function capabilityFor(accessType: 'mount' | 'block'): Capability {
-  return { accessType, accessMode: 'SINGLE_NODE_WRITER' };
+/** A share is mounted by many nodes at once. */
+type Use = Capability['accessType'] | 'share' | 'share to read';
+
+function capabilityFor(use: Use): Capability {
+  if (use === 'mount' || use === 'block') return { accessType: use, accessMode: 'SINGLE_NODE_WRITER' };
+  return { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' };
 }
 
 function specOf(name: string, pool: string, spec: object): VolumeSpec {

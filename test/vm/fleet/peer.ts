@@ -9,13 +9,20 @@ import { startNodeAgent } from '../../../node-agent/main.ts';
 import { nodeSettings } from '../../../node-agent/config.ts';
 import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
 import { filesWith, readEach, withPatience, writer } from '../guest/agent.ts';
 
-const block = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
+const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
+const capabilities: Readonly<Record<string, VolumeCapability>> = {
+  mount: writer,
+  block: { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } },
+  share,
+  'share to read': share,
+};
 
 /** A node that is cabled to the box. */
 export async function openPeer(number: number) {
@@ -29,12 +36,13 @@ export function openNode(nodeId: string) {
   for (const name of ['stage', 'pods']) mkdirSync(`${directory}/${name}`);
   let agent: CsiClient | undefined;
   const ask = (): CsiClient['node'] => agent?.node ?? assert.fail('the agent was not started');
-  const fieldsOf = (name: string, attachment: Attachment, accessType: string) => ({
+  const fieldsOf = (name: string, attachment: Attachment, use: string) => ({
     volume_id: `c.${name}`,
     publish_context: toPublishContext(attachment),
     staging_target_path: `${directory}/stage/${name}`,
     target_path: `${directory}/pods/${name}`,
-    volume_capability: accessType === 'block' ? block : writer,
+    volume_capability: capabilities[use] ?? assert.fail(`nobody uses a volume as "${use}"`),
+    readonly: attachment.readonly,
   });
   return {
     /** Starts the agent, which takes only what is signed with these keys where there are such; its node id. */
@@ -43,8 +51,8 @@ export function openNode(nodeId: string) {
       agent = await startAgent(directory, nodeId);
       return (await ask().NodeGetInfo({})).node_id;
     },
-    async bringUp(name: string, attachment: Attachment, accessType = 'mount') {
-      const fields = fieldsOf(name, attachment, accessType);
+    async bringUp(name: string, attachment: Attachment, use = 'mount') {
+      const fields = fieldsOf(name, attachment, use);
       await ask().NodeStageVolume(fields);
       await ask().NodePublishVolume(fields);
     },
@@ -172,12 +180,15 @@ async function startAgent(directory: string, nodeId: string) {
   return withPatience(connectCsi(settings.endpoint));
 }
 
-/** What this node has of volumes: controllers, sessions, and disks. */
+/** What this node has of volumes: controllers, sessions, shares, and disks. */
 function connectionsLeft(): readonly string[] {
   const controllers = namesBelow('/sys/class/nvme');
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
+  const shares = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter(line => line.includes(' - ceph '));
   const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
-  return [...controllers, ...sessions, ...disks, ...nbdDevices()];
+  return [...controllers, ...sessions, ...shares, ...disks, ...nbdDevices()];
 }
 
 /** Those that have a connection: the others are always there. */

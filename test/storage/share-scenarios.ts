@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import type { Attachment } from '../../src/api/attachment.ts';
+import type { MachineServant, Servant } from '../vm/fleet/fleet.ts';
+import { until, type Stage } from '../vm/fleet/scenarios.ts';
+
+const MiB = 2 ** 20;
+const capability = { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' };
+const name = 'shared';
+
+/** Both nodes have one share at once: each reads what the other wrote, what the quota does not allow is refused, a snapshot is restored. */
+export async function shareBetweenNodes(stage: Stage, pool: string): Promise<void> {
+  const { box, nodes, ids } = stage;
+  const [one, two] = nodes;
+  await box.ask('create', name, pool, { requiredBytes: 16 * MiB, capabilities: [capability] });
+  await Promise.all(nodes.map((node, index) => bringUp(box, node, { name, nodeId: ids[index] ?? '' })));
+  await write(one, 'first', 'of one');
+  assert.equal(await read(two, 'first'), 'of one\n');
+  await write(two, 'second', 'of two');
+  assert.equal(await read(one, 'second'), 'of two\n');
+  await fill(one);
+  await box.ask('snapshot', `${name}-snapshot`, name);
+  await write(one, 'first', 'later');
+  const source = { kind: 'snapshot', snapshotId: `c.${name}-snapshot` };
+  const restored = `${name}-restored`;
+  const spec = { requiredBytes: 16 * MiB, capabilities: [capability], source };
+  await box.ask('create', restored, pool, spec);
+  await bringUp(box, two, { name: restored, nodeId: ids[1] });
+  assert.equal(await read(two, 'first', restored), 'of one\n');
+  assert.equal(await read(two, 'first'), 'later\n');
+  await takeAway(box, two, { name: restored, nodeId: ids[1] });
+}
+
+/** The keys are in no file, argument or log of their nodes; both have the share. */
+export async function hideKeys({ box, nodes }: Stage): Promise<void> {
+  const keys = await box.ask<readonly string[]>('secrets');
+  assert.equal(keys.length, nodes.length);
+  for (const node of nodes)
+    for (const key of keys) {
+      assert.deepEqual(await node.ask('whereIs', key.trim()), []);
+      assert.ok(!(await node.ask<string>('run', 'dmesg', [])).includes(key.trim()));
+    }
+}
+
+/** Detaches a node that writes to a share without pause; the other has it, and sees no more of what it writes. */
+export async function cutOffShare({ box, nodes: [one, two], ids }: Stage): Promise<void> {
+  await one.ask('writeFile', name);
+  await until(async () => (await one.ask<Written>('written', name)).written > 10);
+  await box.ask('detach', name, ids[0]);
+  const before = await read(two, 'lines');
+  assert.ok(before.split('\n').length > 10);
+  await until(async () => (await one.ask<Written>('written', name)).fault !== '');
+  await one.ask('takeDown', name);
+  assert.equal(await read(two, 'lines'), before);
+  await takeAway(box, two, { name, nodeId: ids[1] });
+  await bringUp(box, two, { name, nodeId: ids[1] });
+  assert.equal(await read(two, 'lines'), before);
+}
+
+type Written = { readonly written: number; readonly fault: string };
+
+/** A node that may only read does not write, also not as root of its machine. */
+export async function refuseWriting({ box, nodes: [one, two], ids }: Stage): Promise<void> {
+  await bringUp(box, one, { name, nodeId: ids[0], use: 'share to read' });
+  assert.equal(await read(one, 'first'), 'later\n');
+  await assert.rejects(write(one, 'forced', 'bytes'));
+  const path = await one.ask<string>('pathOf', name);
+  const force = 'mount -o remount,rw "$0"; echo bytes >"$0/forced"';
+  await assert.rejects(one.ask('run', 'sh', ['-c', force, path]));
+  const there = await two.ask<string>('pathOf', name);
+  assert.doesNotMatch(await two.ask<string>('run', 'ls', [there]), /forced/);
+  await takeAway(box, one, { name, nodeId: ids[0] });
+  await takeAway(box, two, { name, nodeId: ids[1] });
+  assert.deepEqual(await box.ask('left'), []);
+  for (const node of [one, two]) assert.deepEqual(await node.ask('connectionsLeft'), []);
+}
+
+type Use = { readonly name: string; readonly nodeId: string; readonly use?: 'share' | 'share to read' };
+
+async function bringUp(box: Servant, node: Servant, { name: volume, nodeId, use = 'share' }: Use) {
+  const attachment = await box.ask<Attachment>('attach', volume, nodeId, use);
+  await node.ask('bringUp', volume, attachment, use);
+}
+
+async function takeAway(box: Servant, node: Servant, { name: volume, nodeId }: Use): Promise<void> {
+  await node.ask('takeDown', volume);
+  await box.ask('detach', volume, nodeId);
+}
+
+/** The bytes are durable when it returns. */
+async function write(node: MachineServant, file: string, text: string): Promise<void> {
+  const path = await node.ask<string>('pathOf', name);
+  await node.ask('run', 'sh', ['-ec', 'echo "$2" >"$0/$1"; sync "$0/$1"', path, file, text]);
+}
+
+async function read(node: MachineServant, file: string, volume = name): Promise<string> {
+  return node.ask<string>('run', 'cat', [`${await node.ask<string>('pathOf', volume)}/${file}`]);
+}
+
+/** Writes until the quota is met, of which a client learns when it has written some more. */
+async function fill(node: MachineServant): Promise<void> {
+  const path = await node.ask<string>('pathOf', name);
+  const line = 'dd if=/dev/zero of="$0/large" bs=1M count=4 oflag=append conv=notrunc,fsync 2>&1 || true';
+  let said = '';
+  for (let round = 0; round < 40 && !said.includes('Disk quota exceeded'); round++)
+    said = await node.ask<string>('run', 'sh', ['-c', line, path]);
+  assert.match(said, /Disk quota exceeded/);
+  await node.ask('run', 'rm', [`${path}/large`]);
+}
