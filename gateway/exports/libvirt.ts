@@ -6,7 +6,7 @@ import type { Log } from '../../src/lib/log.ts';
 import type { NodeAccess } from '../backend.ts';
 import type { Export, ExportedAttachment, ExportPlugin } from '../export.ts';
 import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
-import { freeTarget, type Disk, type Domain, type PluggedDisk } from './libvirt/xml.ts';
+import { freeTarget, type Domain, type PluggedDisk } from './libvirt/xml.ts';
 import { createNames, type Names } from './targets/names.ts';
 import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
@@ -84,7 +84,8 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
       target,
       path: volume.path,
       serial: serialOf(volume),
-      access: useOf(access),
+      readonly: access.readonly,
+      shared: access.capability.accessMode.startsWith('MULTI_NODE_'),
     };
     const said = await hypervisor.plug(domain, disk, { live: !now, next: isPersistent && !later });
     if (!(await findDomain(domainName)).live.some(isNamed(name)))
@@ -190,11 +191,6 @@ function namesIn(domain: Domain): readonly string[] {
     .map(({ alias = '' }) => alias)
     .filter(alias => alias.startsWith(prefix))
     .map(alias => alias.slice(prefix.length).replaceAll('_', '.'));
-}
-
-function useOf({ readonly, capability: { accessMode } }: NodeAccess): Disk['access'] {
-  if (readonly) return 'read-only';
-  return accessMode === 'MULTI_NODE_MULTI_WRITER' ? 'shared' : 'alone';
 }
 
 function domainOf(template: string, { nodeId, cluster = '', topology = {} }: NodeAccess): string {

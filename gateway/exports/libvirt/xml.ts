@@ -20,7 +20,9 @@ export type PluggedDisk = { readonly target: string; readonly alias?: string };
 export type Disk = Required<PluggedDisk> & {
   readonly path: string;
   readonly serial: string;
-  readonly access: 'read-only' | 'alone' | 'shared';
+  readonly readonly: boolean;
+  /** Other machines may have it, too. */
+  readonly shared: boolean;
 };
 
 /** The descriptions of a domain, as `virsh` gives them; `saved` is undefined where it was saved and that cannot be read. */
@@ -46,15 +48,17 @@ export function parseDomain({ live, next, saved, isPersistent }: Descriptions): 
 }
 
 /** The description of a disk: a raw file behind virtio, whose unused blocks are given back. */
-export function diskXml({ path, target, serial, alias, access }: Disk): string {
+export function diskXml({ path, target, serial, alias, readonly, shared }: Disk): string {
   // Several machines that write see each other's bytes only past their caches.
-  const cache = access === 'shared' ? " cache='none'" : '';
+  const cache = shared && !readonly ? " cache='none'" : '';
   return [
     "<disk type='file' device='disk'>",
     `<driver name='qemu' type='raw' discard='unmap'${cache}/>`,
     `<source file='${escape(path)}'/>`,
     `<target dev='${target}' bus='virtio'/>`,
-    ...{ 'read-only': ['<readonly/>'], alone: [], shared: ['<shareable/>'] }[access],
+    ...(readonly ? ['<readonly/>'] : []),
+    // Without it QEMU lets nobody else write, who reads included.
+    ...(shared ? ['<shareable/>'] : []),
     `<serial>${serial}</serial>`,
     `<alias name='${alias}'/>`,
     '</disk>',

@@ -50,6 +50,17 @@ ${share('host', '/')}${share('packages', packages)}<serial type='file'><source p
   virsh('define', '--', file);
 }
 
+/** Defines a virtual machine with nothing to start: disks can be plugged into it, and it can be saved. */
+export function defineEmptyDomain(directory: string, name: string): void {
+  const description = `<domain type='qemu'><name>${name}</name><memory unit='MiB'>64</memory><os><type arch='x86_64' machine='q35'>hvm</type></os>
+<devices><emulator>/usr/bin/qemu-system-x86_64</emulator><controller type='pci' index='0' model='pcie-root'/>
+<controller type='pci' index='1' model='pcie-root-port'/><controller type='pci' index='2' model='pcie-root-port'/>
+<memballoon model='none'/></devices></domain>`;
+  const file = join(directory, `${name}.xml`);
+  writeFileSync(file, description);
+  virsh('define', '--', file);
+}
+
 /** Starts a machine that was defined; resolves once it does what it is asked. */
 export async function startDomain(directory: string, name: string): Promise<MachineServant> {
   rmSync(`${directory}/${name}.socket`, { force: true });

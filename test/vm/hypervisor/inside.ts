@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { seed } from '../../harness/sample.ts';
 import type { Servant } from '../fleet/fleet.ts';
 import { freeBlocks, moveBetweenNodes, until, writtenOf, type Stage } from '../fleet/scenarios.ts';
-import { median } from '../targets/exported.ts';
-import { virsh } from './domain.ts';
+import { accessOf, median } from '../targets/exported.ts';
+import { defineEmptyDomain, virsh } from './domain.ts';
 import {
   directory,
   disksLeft,
@@ -94,6 +94,49 @@ describe('exported to the virtual machines of libvirt', () => {
     for (const { servant, id } of [one, two]) {
       await servant.ask('takeDown', 'shared');
       await pool.backend.detach(volume, id, 'c');
+    }
+    assert.deepEqual(disksLeft(), []);
+  });
+
+  test('a machine that was saved with a disk, or has a snapshot with it, keeps it until that is gone', async t => {
+    const { pool, attach } = await open(t);
+    const name = 'empty';
+    const volume = await pool.makeVolume('c.kept', 1);
+    const isPlugged = (...flags: readonly string[]): boolean =>
+      virsh('dumpxml', ...flags, '--', name).includes('ua-fairlead');
+    const refused = (detail: RegExp): Promise<void> =>
+      assert.rejects(pool.backend.detach(volume, name, 'c'), { code: 'UNAVAILABLE', detail });
+    defineEmptyDomain(directory, name);
+    virsh('start', '--', name);
+    await attach(volume, accessOf(name));
+    virsh('managedsave', '--', name);
+    await refused(/"empty" was saved with the disk: start it, or .*managedsave-remove empty/);
+    virsh('start', '--', name);
+    assert.ok(isPlugged(), 'it goes on with its disk');
+    const [, target = ''] = /<target dev='(vd\w+)'/.exec(virsh('dumpxml', '--', name)) ?? [];
+    const memory = ['--memspec', `file=${directory}/kept.memory,snapshot=external`];
+    virsh('snapshot-create-as', name, 'before', ...memory, '--diskspec', `${target},snapshot=no`);
+    await refused(/"empty" has the disk in its snapshots "before"/);
+    virsh('snapshot-delete', '--metadata', name, 'before');
+    virsh('destroy', '--', name);
+    await pool.backend.detach(volume, name, 'c');
+    assert.equal(isPlugged('--inactive'), false);
+    virsh('undefine', '--', name);
+  });
+
+  test('a machine that may only read has a raw volume beside one that writes, whichever comes first', async t => {
+    const { pool, attach } = await open(t);
+    const volume = await pool.makeVolume('c.read', 1);
+    const [writer, reader] = [nodeOf('n1'), nodeOf('n2')];
+    const writing = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
+    const reading = { accessType: 'block', accessMode: 'MULTI_NODE_READER_ONLY' } as const;
+    const uses = [
+      { ...writer.access(), capability: writing },
+      { ...reader.access(), capability: reading, readonly: true },
+    ];
+    for (const order of [uses, uses.toReversed()]) {
+      for (const access of order) await attach(volume, access);
+      for (const { nodeId } of order) await pool.backend.detach(volume, nodeId, 'c');
     }
     assert.deepEqual(disksLeft(), []);
   });

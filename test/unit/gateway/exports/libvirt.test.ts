@@ -110,7 +110,7 @@ describe('the export libvirt', () => {
     };
     assert.match(await publish('n1', { readonly: true }), /<readonly\/>/);
     const reader = { readonly: true, ...modeOf('MULTI_NODE_READER_ONLY') };
-    assert.match(await publish('n2', reader), /<readonly\/>/);
+    assert.match(await publish('n2', reader), /discard='unmap'\/>.*<readonly\/><shareable\/>/);
     assert.match(await publish('n3', modeOf('MULTI_NODE_MULTI_WRITER')), /cache='none'.*<shareable\/>/);
     assert.doesNotMatch(await publish('n4', {}), /readonly|shareable|cache/);
   });
