@@ -41,8 +41,12 @@ export function usualTests(): readonly string[] {
 
 /** What takes longer at full length, virtual machines, storage systems, database clusters: all that `npm test` leaves out but Kubernetes. */
 export function fullTests(): readonly string[] {
-  const sampled = usualTests().filter(file => filesLoadedBy(file).has('test/harness/sample.ts'));
-  const others = [...new Set([...findTests(minutesLong), ...sampled])];
+  const more = usualTests().filter(file => {
+    const loaded = filesLoadedBy(file);
+    // What is sampled, and what wants a program that is fetched for the guests.
+    return loaded.has('test/harness/sample.ts') || loaded.has('test/packages.ts');
+  });
+  const others = [...new Set([...findTests(minutesLong), ...more])];
   // Guests compute and the others mostly wait: two of those beside one of these, until only short ones are left.
   const mixed = findTests(['vm', 'storage', 'database']).flatMap((guest, index) =>
     [guest].concat(index % 2 === 0 ? [] : others.splice(0, 1)),

@@ -4,7 +4,7 @@ import { pause, withinTime } from '../../../src/lib/concurrency.ts';
 /** How long what a node has in flight may take to end by itself, and after its connection was cut, in milliseconds. */
 const [drainMs, cutMs] = [500, 20_000];
 /** How long a node that lives has its connection to learn of it: without one its I/O would wait, and not fail. */
-const noticeMs = 40;
+const noticeMs = 30;
 
 /**
  * Closes the way to the data by work of the kernel that ends once nothing is in flight, and then cuts the connection. A node
