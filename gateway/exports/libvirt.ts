@@ -72,7 +72,11 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
     name: string,
     { volume, access }: ExportedAttachment,
   ): Promise<void> {
-    const domain = await findDomain(domainName);
+    const found = await findDomain(domainName);
+    // Forgotten, and not given back yet: the machine may do that at any moment, also after it was said to have the disk.
+    const isLeaving = found.isPersistent && found.live.some(isNamed(name)) && !found.next.some(isNamed(name));
+    if (isLeaving) await unplug(found, name);
+    const domain = isLeaving ? await findDomain(domainName) : found;
     const { isRunning, isPersistent, live, next } = domain;
     const [now, later] = [live, next].map(disks => disks.find(isNamed(name)));
     // One that is off has it once it starts.

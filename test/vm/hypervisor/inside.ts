@@ -23,6 +23,8 @@ const MiB = 2 ** 20;
 before(startMachines);
 after(endMachines);
 
+const isRetried = (code: string | undefined): boolean => code === 'ABORTED' || code === 'UNAVAILABLE';
+
 /** Asks again while a gateway goes on with what the one before it had begun. */
 async function untilIdle(ask: () => Promise<unknown>): Promise<void> {
   for (;;)
@@ -30,7 +32,7 @@ async function untilIdle(ask: () => Promise<unknown>): Promise<void> {
       await ask();
       return;
     } catch (error) {
-      if ((error as { readonly code?: string }).code !== 'ABORTED') throw error;
+      if (!isRetried((error as { readonly code?: string }).code)) throw error;
       await sleep(100);
     }
 }

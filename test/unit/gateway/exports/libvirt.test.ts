@@ -204,6 +204,24 @@ describe('the export libvirt', () => {
     assert.deepEqual(domain.live, []);
   });
 
+  test('a disk that a machine is still to give back is no disk that it has: it is plugged in anew', async () => {
+    const { fake, exported } = open();
+    const domain = fake.add('n1');
+    const access = accessOf('n1');
+    await exported.publish(volume, access);
+    domain.isStill = true;
+    await assert.rejects(exported.withdraw(volume, 'n1', 'a'), { code: 'UNAVAILABLE' });
+    await assert.rejects(exported.publish(volume, access), { code: 'UNAVAILABLE' });
+    domain.isStill = false;
+    fake.ran.length = 0;
+    await exported.publish(volume, access);
+    assert.deepEqual(
+      fake.ran.map(line => line.replace(/ .*/, '')),
+      ['detach-device-alias', 'attach-device'],
+    );
+    assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
+  });
+
   test('it is powered off only where the pool says so, and only then', async () => {
     const { fake, exported, lines } = open({ settings: { fence: 'power' } });
     const domain = fake.add('n1');
