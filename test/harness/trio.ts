@@ -50,7 +50,8 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
   const plugin = { 'plugin-capabilities': advertised.join() || 'none' };
   const controller = join(dir, 'controller.sock');
   const cluster = { cluster: devCluster, 'key-file': keyFile };
-  await start('controller', { ...plugin, ...cluster, endpoint: controller, gateway });
+  const given = storage && { 'allow-http': 'true' };
+  await start('controller', { ...plugin, ...cluster, ...given, endpoint: controller, gateway });
   const places = Object.entries(topology).map(([key, value]) => `${key.replace(/^.*\//, '')}=${value}`);
   const keys = storage
     ? {}

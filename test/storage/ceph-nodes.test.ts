@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import type { Duplex } from 'node:stream';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
-import { openFleet, serveBy, type Servant } from '../vm/fleet/fleet.ts';
+import { buildTools, whatIsMissing } from '../conformance/go.ts';
+import { openFleet, type Servant } from '../vm/fleet/fleet.ts';
+import { startServant } from '../vm/fleet/process.ts';
 import { cutOff, moveBetweenNodes, type Stage } from '../vm/fleet/scenarios.ts';
+import { runInMachine } from '../vm/guests.ts';
 import { whyNoMachine } from '../vm/packages.ts';
 import { startCeph, whyNoCeph, type Ceph } from './ceph.ts';
 import { cutOffShare, hideKeys, refuseWriting, shareBetweenNodes } from './share-scenarios.ts';
 
 const pool = 'ceph';
 const MiB = 2 ** 20;
+const tools = fileURLToPath(new URL('../conformance', import.meta.url));
 const skip = whyNoCeph() || (whyNoMachine() ?? false);
 
 test('two nodes on machines of their own use the images and shares of a Ceph cluster', { skip }, async t => {
-  const stage = await open(t);
+  const ceph = await startCeph(t);
+  await t.test('csi-sanity finds no failure', { skip: whatIsMissing(tools) ?? false }, inner =>
+    runSanity(inner, ceph),
+  );
+  const stage = await open(t, ceph);
   await t.test('of a node that writes and is shut out nothing lands after the answer', () =>
     cutOff(stage, { pool }),
   );
@@ -41,11 +46,10 @@ test('two nodes on machines of their own use the images and shares of a Ceph clu
 });
 
 /** A cluster, a gateway beside it, and two nodes that reach its network and have nothing of it. */
-async function open(t: TestContext): Promise<Stage> {
+async function open(t: TestContext, ceph: Ceph): Promise<Stage> {
   const fleet = openFleet(t, 0);
-  const ceph = await startCeph(t);
-  const [box, one, two] = await Promise.all([
-    startBox(t, ceph),
+  const [{ box }, one, two] = await Promise.all([
+    startBox(t, ceph, 'box.ts'),
     fleet.startNode(1, ceph.network),
     fleet.startNode(2, ceph.network),
   ]);
@@ -55,29 +59,35 @@ async function open(t: TestContext): Promise<Stage> {
   return { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
 }
 
-/** The gateway, as a process that ends with the test. */
-async function startBox(t: TestContext, { inside, env }: Ceph): Promise<Servant> {
+/** The gateway, as a process that ends with the test, and the directory where it keeps what it has. */
+async function startBox(t: TestContext, { inside, env }: Ceph, file: string) {
   const root = makeTemporaryDirectory();
-  const box = fileURLToPath(new URL('inside/box.ts', import.meta.url));
-  const [program = '', ...args] = [...inside, process.execPath, '--disable-warning=ExperimentalWarning'];
-  const child = spawn(program, [...args, box, root], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-  });
-  const ended = once(child, 'close');
-  const end = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await ended;
+  const path = fileURLToPath(new URL(`inside/${file}`, import.meta.url));
+  const box = await startServant(inside, [path, root], env);
+  t.after(async () => {
+    await box.end();
     removeTemporaryDirectory(root);
-  };
-  t.after(end);
-  const port = child.stdio[3] as Duplex;
-  return serveBy({
-    lines: createInterface({ input: port }),
-    say: line => void port.write(`${line}\n`),
-    console: () => '',
-    end,
   });
+  return { box, root };
+}
+
+/** csi-sanity in a machine of its own, with the controller and a node; the gateway is beside the cluster. */
+async function runSanity(t: TestContext, ceph: Ceph): Promise<void> {
+  const directory = makeTemporaryDirectory();
+  t.after(() => removeTemporaryDirectory(directory));
+  buildTools(tools, directory);
+  const { box, root } = await startBox(t, ceph, 'sanity-gateway.ts');
+  // A machine reaches what listens in the network that it is given by the address of that network's gateway.
+  const { port } = new URL(await box.ask<string>('address'));
+  await runInMachine(t, ['test/vm/guest/ceph-sanity.guest.ts'], {
+    network: ceph.network,
+    parameters: [
+      `CSI_SANITY=${join(directory, 'csi-sanity')}`,
+      `GATEWAY_PORT=${port}`,
+      `GATEWAY_DIRECTORY=${root}`,
+    ],
+  });
+  await box.ask('requireNothingLeft');
 }
 
 async function hide({ box, nodes: [node], ids: [id] }: Stage): Promise<void> {

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { registerNodes } from '../../../src/dev/dev.ts';
+import { assertSane, endpointsOf } from '../../conformance/sanity.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { startTrio } from '../../harness/trio.ts';
+import { joinNetwork } from '../fleet/peer.ts';
+
+// The kernel gives these to the first program: they are none of its own parameters.
+const { CSI_SANITY: tool = '', GATEWAY_PORT: port = '', GATEWAY_DIRECTORY: dir = '' } = process.env;
+
+test('csi-sanity finds no failure with images of Ceph', async t => {
+  joinNetwork();
+  const base = makeTemporaryDirectory();
+  t.after(() => removeTemporaryDirectory(base));
+  const gateway = `http://10.0.2.2:${port}`;
+  // The gateway's directory, with the keys of its cluster, is seen here; what is written stays here.
+  const trio = await startTrio(t, {
+    dir,
+    storage: async () => gateway,
+    nodeNames: ['sanity-node'],
+    advertised: ['group-snapshots', 'changed-blocks'],
+  });
+  const nodeIds = trio.nodes.map(({ nodeId }) => nodeId);
+  await registerNodes(gateway, join(dir, 'controller.jwk.json'), { nodeIds });
+  for (const accessType of ['mount', 'block'])
+    await t.test(accessType, inner =>
+      assertSane(inner, { tools: join(tool, '..'), base, ...endpointsOf(trio), accessType }),
+    );
+});
