@@ -77,7 +77,6 @@ export function openNode(nodeId: string) {
     async giveUpSoon() {
       for (const name of namesBelow('/sys/class/nvme'))
         await writeFile(`/sys/class/nvme/${name}/ctrl_loss_tmo`, '4');
-      for (const name of nbdDevices()) execFileSync('nbd-client', ['-d', `/dev/${name}`]);
     },
     /** How long I/O waits for an iSCSI target that is lost from then on; two minutes are few where processors are emulated. */
     async waitForTargets(seconds: number) {
@@ -98,7 +97,7 @@ export function openNode(nodeId: string) {
 /** Has what it takes to use the box's exports. */
 async function joinBox(number: number): Promise<void> {
   // Where no udev runs nothing else loads the module of SCSI disks.
-  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'nbd', 'sd_mod']);
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
   cableTo('eth0', number, 'peer');
   mkdirSync('/etc/nvme', { recursive: true });
   const uuid = `00000000-0000-4000-8000-00000000000${number}`;
@@ -188,14 +187,7 @@ function connectionsLeft(): readonly string[] {
     .split('\n')
     .filter(line => line.includes(' - ceph '));
   const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
-  return [...controllers, ...sessions, ...shares, ...disks, ...nbdDevices()];
-}
-
-/** Those that have a connection: the others are always there. */
-function nbdDevices(): readonly string[] {
-  return readdirSync('/sys/block').filter(
-    name => name.startsWith('nbd') && existsSync(`/sys/block/${name}/pid`),
-  );
+  return [...controllers, ...sessions, ...shares, ...disks];
 }
 
 function namesBelow(path: string): readonly string[] {
