@@ -12,7 +12,7 @@ export async function shareBetweenNodes(stage: Stage, pool: string): Promise<voi
   const { box, nodes, ids } = stage;
   const [one, two] = nodes;
   await box.ask('create', name, pool, { requiredBytes: 16 * MiB, capabilities: [capability] });
-  await Promise.all(nodes.map((node, index) => bringUp(box, node, { name, nodeId: ids[index] ?? '' })));
+  for (const [index, node] of nodes.entries()) await bringUp(box, node, { name, nodeId: ids[index] ?? '' });
   await write(one, 'first', 'of one');
   assert.equal(await read(two, 'first'), 'of one\n');
   await write(two, 'second', 'of two');
