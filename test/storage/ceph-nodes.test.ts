@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
-import { buildTools, whatIsMissing } from '../conformance/go.ts';
 import { openFleet, type Servant } from '../vm/fleet/fleet.ts';
-import { startServant } from '../vm/fleet/process.ts';
 import { cutOff, moveBetweenNodes, type Stage } from '../vm/fleet/scenarios.ts';
-import { runInMachine } from '../vm/guests.ts';
 import { whyNoMachine } from '../vm/packages.ts';
+import { startBox } from './box.ts';
 import { startCeph, whyNoCeph, type Ceph } from './ceph.ts';
 import { cutOffShare, hideKeys, refuseWriting, shareBetweenNodes } from './share-scenarios.ts';
 
 const pool = 'ceph';
 const MiB = 2 ** 20;
-const tools = fileURLToPath(new URL('../conformance', import.meta.url));
 const skip = whyNoCeph() || (whyNoMachine() ?? false);
 
 test('two nodes on machines of their own use the images and shares of a Ceph cluster', { skip }, async t => {
-  const ceph = await startCeph(t);
-  await t.test('csi-sanity finds no failure', { skip: whatIsMissing(tools) ?? false }, inner =>
-    runSanity(inner, ceph),
-  );
-  const stage = await open(t, ceph);
+  const stage = await open(t, await startCeph(t));
   await t.test('of a node that writes and is shut out nothing lands after the answer', () =>
     cutOff(stage, { pool }),
   );
@@ -57,37 +47,6 @@ async function open(t: TestContext, ceph: Ceph): Promise<Stage> {
   const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
   for (const id of ids) await box.ask('putNode', id);
   return { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
-}
-
-/** The gateway, as a process that ends with the test, and the directory where it keeps what it has. */
-async function startBox(t: TestContext, { inside, env }: Ceph, file: string) {
-  const root = makeTemporaryDirectory();
-  const path = fileURLToPath(new URL(`inside/${file}`, import.meta.url));
-  const box = await startServant(inside, [path, root], env);
-  t.after(async () => {
-    await box.end();
-    removeTemporaryDirectory(root);
-  });
-  return { box, root };
-}
-
-/** csi-sanity in a machine of its own, with the controller and a node; the gateway is beside the cluster. */
-async function runSanity(t: TestContext, ceph: Ceph): Promise<void> {
-  const directory = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(directory));
-  buildTools(tools, directory);
-  const { box, root } = await startBox(t, ceph, 'sanity-gateway.ts');
-  // A machine reaches what listens in the network that it is given by the address of that network's gateway.
-  const { port } = new URL(await box.ask<string>('address'));
-  await runInMachine(t, ['test/vm/guest/ceph-sanity.guest.ts'], {
-    network: ceph.network,
-    parameters: [
-      `CSI_SANITY=${join(directory, 'csi-sanity')}`,
-      `GATEWAY_PORT=${port}`,
-      `GATEWAY_DIRECTORY=${root}`,
-    ],
-  });
-  await box.ask('requireNothingLeft');
 }
 
 async function hide({ box, nodes: [node], ids: [id] }: Stage): Promise<void> {

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-nodes.test.ts` runs where Ceph is: a gateway as it is installed, for csi-sanity in a virtual machine.
+// What `test/storage/ceph-sanity.test.ts` runs where Ceph is: a gateway as it is installed, for csi-sanity in a virtual machine.
 
 import { join } from 'node:path';
 import { startChild } from '../../../src/dev/children.ts';

@@ -1,0 +1,22 @@
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import type { Servant } from '../vm/fleet/fleet.ts';
+import { startServant } from '../vm/fleet/process.ts';
+import type { Ceph } from './ceph.ts';
+
+/** Starts a gateway beside the cluster, as a process that ends with the test, and names the directory where it keeps what it has. */
+export async function startBox(
+  t: TestContext,
+  { inside, env }: Ceph,
+  file: string,
+): Promise<{ readonly box: Servant; readonly root: string }> {
+  const root = makeTemporaryDirectory();
+  const path = fileURLToPath(new URL(`inside/${file}`, import.meta.url));
+  const box = await startServant(inside, [path, root], env);
+  t.after(async () => {
+    await box.end();
+    removeTemporaryDirectory(root);
+  });
+  return { box, root };
+}
