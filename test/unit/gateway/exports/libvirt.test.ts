@@ -7,6 +7,7 @@ import { openHypervisor, type Virsh } from '../../../../gateway/exports/libvirt/
 import { freeTarget } from '../../../../gateway/exports/libvirt/xml.ts';
 import { createNames } from '../../../../gateway/exports/targets/names.ts';
 import { createMemoryLog } from '../../../harness/gateway-harness.ts';
+import { createCountdown, playEnding } from './ended.ts';
 import { createVirsh } from './virsh.ts';
 
 const volume = { id: 'a.one', nonce: 'first', path: "/srv/it's <a>.img", sizeBytes: 2 ** 20 };
@@ -326,26 +327,11 @@ describe('the export libvirt', () => {
     const access = accessOf('n1');
     let steps = 0;
     for (let isDone = false; !isDone; steps++) {
-      let left = steps;
-      const fake = createVirsh({
-        step: () => {
-          if (left-- <= 0) throw new Error('ended');
-        },
-      });
+      const countdown = createCountdown(steps);
+      const fake = createVirsh({ step: countdown.step });
       const domain = fake.add('n1');
-      const live = open({ fake }).exported;
-      isDone = await live
-        .publish(volume, access)
-        .then(() => live.withdraw(volume, 'n1', 'a'))
-        .then(
-          () => true,
-          () => false,
-        );
-      left = Infinity;
-      const next = open({ fake }).exported;
-      if (steps % 2 === 0) await next.publish(volume, access);
-      if (steps % 3 === 0) await next.withdraw(volume, 'n1', 'a');
-      else await next.restore(recorded());
+      const reopen = () => open({ fake }).exported;
+      isDone = await playEnding({ countdown, open: reopen, volume, access, turn: steps });
       assert.deepEqual([...domain.live, ...domain.next], [], `after ${steps} steps`);
     }
     assert.ok(steps > 8, `${steps} steps`);

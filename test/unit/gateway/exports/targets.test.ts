@@ -9,6 +9,7 @@ import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { createMemoryLog } from '../../../harness/gateway-harness.ts';
 import { createConfigTree } from './configfs.ts';
+import { createCountdown, playEnding } from './ended.ts';
 
 const settings = { addresses: ['192.0.2.1:4420', '[2001:db8::1]:4420'] };
 const volume = { id: 'a.one', nonce: 'first', path: '/srv/a.one.img', sizeBytes: 2 ** 20 };
@@ -125,26 +126,10 @@ for (const { name, hasKeys, open } of kinds)
       const access = accessOf('n1');
       let steps = 0;
       for (let last = 1; ; last++) {
-        let left = last;
-        const kernel = createConfigTree({
-          hasKeys,
-          step: () => {
-            if (left-- <= 0) throw new Error('ended');
-          },
-        });
-        const live = open({ kernel }).exported;
-        const isDone = await live
-          .publish(volume, access)
-          .then(() => live.withdraw(volume, 'n1', 'a'))
-          .then(
-            () => true,
-            () => false,
-          );
-        left = Infinity;
-        const next = open({ kernel }).exported;
-        if (last % 2 === 0) await next.publish(volume, access);
-        if (last % 3 === 0) await next.withdraw(volume, 'n1', 'a');
-        else await next.restore(recorded());
+        const countdown = createCountdown(last);
+        const kernel = createConfigTree({ hasKeys, step: countdown.step });
+        const reopen = () => open({ kernel }).exported;
+        const isDone = await playEnding({ countdown, open: reopen, volume, access, turn: last });
         assert.deepEqual(kernel.made(), [], `after ${last} steps`);
         steps = last;
         if (isDone) break;
