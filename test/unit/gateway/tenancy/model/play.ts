@@ -63,7 +63,10 @@ export async function play(
   return next;
 }
 
-/** A volume is detached before it is handed over, and what else is done then may forbid that. */
+/**
+ * A volume is detached before it is handed over, and what else is done then may forbid that; while a share is taken back,
+ * nothing is attached by it.
+ */
 function ordersOf(told: readonly Told[]): readonly (readonly Told[])[] {
   const [one, other] = told;
   if (!one || !other) return [told];
@@ -72,7 +75,7 @@ function ordersOf(told: readonly Told[]): readonly (readonly Told[])[] {
     [other, one],
   ] as const;
   const begun = both
-    .filter(([{ operation }]) => operation.kind === 'hand over')
+    .filter(([{ operation }]) => ['hand over', 'force revoke'].includes(operation.kind))
     .map(([first, second]) => [{ ...first, ended: 'begun' } as const, second, first]);
   return [...both, ...begun];
 }
