@@ -202,7 +202,23 @@ export async function untilSeen(holds: () => boolean): Promise<void> {
 
 /** The files below directories in which a word stands, but for devices and compiled code of the tests themselves. */
 export function filesWith(word: string, ...directories: readonly string[]): readonly string[] {
-  const options = ['--recursive', '--files-with-matches', '--devices=skip', '--exclude-dir=compiled'];
-  const args = [...options, '--', word, ...directories.filter(path => existsSync(path))];
-  return spawnSync('grep', args, { encoding: 'utf8' }).stdout.split('\n').filter(Boolean).toSorted();
+  const [, bootSeconds] = /^btime (\d+)$/m.exec(readFileSync('/proc/stat', 'latin1')) ?? [];
+  const there = directories.filter(path => existsSync(path));
+  const changed = [
+    '(',
+    '-path',
+    '/run/compiled',
+    '-prune',
+    ')',
+    '-o',
+    '-type',
+    'f',
+    '-newermt',
+    `@${bootSeconds}`,
+  ];
+  const grep = ['-exec', 'grep', '--files-with-matches', '--', word, '{}', '+'];
+  return spawnSync('find', [...there, ...changed, ...grep], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean)
+    .toSorted();
 }
