@@ -1,7 +1,16 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +36,8 @@ export interface Machine {
 
 const start = fileURLToPath(new URL('start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../..', import.meta.url));
+/** What Node.js compiled in machines, for those that are started later: compiling takes long on an emulated processor. */
+const compiled = join(project, 'node_modules/.cache/fairlead-guests');
 const consoleLines = 60;
 
 /**
@@ -48,8 +59,8 @@ export type MachinePlan = {
 export type Cable = { readonly own: string; readonly other: string };
 
 /**
- * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them,
- * and has no network but its own loopback, its cables, and what it is given. It ends when the command does, with this process, or when neither
+ * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them
+ * but what is compiled, and has no network but its own loopback, its cables, and what it is given. It ends when the command does, with this process, or when neither
  * its console nor the port "outcomes" has said anything for the time allowed: how busy this machine is does not count.
  */
 export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machine {
@@ -57,6 +68,7 @@ export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machi
   if (!kernel) throw new Error('no kernel');
   // What was not used for an hour may be removed by packages.sh when its list has changed.
   utimesSync(packages, new Date(), new Date());
+  mkdirSync(compiled, { recursive: true });
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-vm-'));
   const log = join(directory, 'console');
   const initrd = join(directory, 'initramfs');
@@ -145,6 +157,7 @@ function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): read
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],
     share('host', '/'),
     share('packages', packages),
+    share('compiled', compiled, 'off'),
     ['-qmp', `unix:${monitor},server=on,wait=off`],
     cables.flatMap(plug),
     disk === undefined
@@ -165,8 +178,8 @@ function plug({ own, other }: Cable, index: number): readonly string[] {
   ];
 }
 
-function share(name: string, path: string): readonly string[] {
-  const options = 'security_model=none,readonly=on,multidevs=remap';
+function share(name: string, path: string, readonly: 'on' | 'off' = 'on'): readonly string[] {
+  const options = `security_model=none,readonly=${readonly},multidevs=remap`;
   return [
     ['-fsdev', `local,id=${name},path=${path},${options}`],
     ['-device', `virtio-9p-pci,fsdev=${name},mount_tag=${name}`],

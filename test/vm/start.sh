@@ -7,6 +7,8 @@ mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t debugfs none /sys/kernel/debug
 mount -t tmpfs -o mode=755 tmpfs /run
+mkdir "$NODE_COMPILE_CACHE"
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=loose compiled "$NODE_COMPILE_CACHE"
 mkdir -m 1777 /run/lock /run/shm
 # Not below /run, which no volume of a node may be in.
 mkdir /scratch
