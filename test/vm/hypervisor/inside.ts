@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seed } from '../../harness/sample.ts';
+import { moments } from '../../suites/exports/killed.ts';
 import type { Servant } from '../fleet/fleet.ts';
 import { freeBlocks, moveBetweenNodes, until, writtenOf, type Stage } from '../fleet/scenarios.ts';
 import { accessOf, median } from '../targets/exported.ts';
@@ -16,7 +17,7 @@ import {
   startMachine,
   startMachines,
 } from './machines.ts';
-import { createMortalGateway, moments } from './mortal-gateway.ts';
+import { createMortalGateway } from './mortal-gateway.ts';
 
 const MiB = 2 ** 20;
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { moments } from '../../suites/exports/killed.ts';
 import type { Servant } from '../fleet/fleet.ts';
 import { startServant } from '../fleet/process.ts';
 
@@ -10,10 +11,7 @@ const box = fileURLToPath(new URL('box.ts', import.meta.url));
 /** The processes of libvirt's namespace are shown here, which are not the gateway's own. */
 const withOwnProcesses = ['unshare', '--mount', 'sh', '-c', 'mount -t proc proc /proc && exec "$@"', 'sh'];
 
-/** When a gateway is killed that runs a command of libvirt's: before it is begun, or while it works. */
-export const moments = ['before', 'meanwhile'] as const;
-
-/** A gateway in a directory of its own over a pool, that can be killed at any command. */
+/** A gateway in a directory of its own over a pool, that can be killed at any command of libvirt's. */
 export function createMortalGateway(directory: string, pool: string) {
   mkdirSync(directory, { recursive: true });
   const [counter, plan, ended] = ['counter', 'plan', 'ended'].map(name => `${directory}/${name}`) as [

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { ExportedAttachment } from '../../../../gateway/export.ts';
@@ -25,11 +25,10 @@ import type { Reach } from '../../../../src/api/attachment.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { packagesOf } from '../../../packages.ts';
-import type { Plan } from './killed-nbd.ts';
+import { playKills } from '../../../suites/exports/killed.ts';
 
 const unpacked = join(packagesOf('vm'), 'usr/bin/nbd-server');
 const program = existsSync(unpacked) ? unpacked : 'nbd-server';
-const killed = join(import.meta.dirname, 'killed-nbd.ts');
 const lacks = 'needs nbd-server, by test/vm/packages.sh or of this machine';
 const skip = spawnSync(program, ['-V']).status === 0 ? false : lacks;
 
@@ -270,27 +269,19 @@ describe('the export nbd', { skip }, () => {
   });
 
   test('a gateway that is killed at any step leaves nothing that the next does not find', async t => {
-    const { root, directory, address, volume: make, start, running, configs } = open(t);
-    const [volume, access] = [make('a.one'), accessOf('n1')];
-    const settings = { protocol: 'nbd' as const, address, ports: { from: 10_810, to: 10_909 } };
-    let left = 0;
-    for (let isPast = false; !isPast; left++) {
-      const plan: Plan = { left, settings, parts: { program, directory }, poolKey: 'one', volume, access };
-      const { status, signal, stderr } = spawnSync(
-        process.execPath,
-        ['--disable-warning=ExperimentalWarning', killed, JSON.stringify(plan)],
-        { encoding: 'utf8' },
-      );
-      isPast = status === 0;
-      assert.ok(isPast || signal === 'SIGKILL', `step ${left}: ${status} ${stderr}`);
-      const { exported } = start();
-      if (left % 3 === 0) await exported.publish(volume, access);
-      if (left % 2 === 0) await exported.withdraw(volume, 'n1', 'a');
-      else await exported.restore(recorded());
-      assert.deepEqual([running(), configs()], [[], []], `step ${left}`);
-    }
+    const { root, address, volume, start, running, configs } = open(t);
+    const { kills } = await playKills({
+      settings: { protocol: 'nbd', address, ports: { from: 10_810, to: 10_909 } },
+      root,
+      poolKey: 'one',
+      attached: [{ volume: volume('a.one'), access: accessOf('n1') }],
+      next: () => start().exported,
+      left: () => [...running(), ...configs()],
+      programs: dirname(unpacked),
+    });
     assert.deepEqual(readdirSync(root).toSorted(), ['.nbd', 'a.one.img']);
-    t.diagnostic(`${left - 1} steps`);
+    assert.ok(kills > 16, `${kills} kills`);
+    t.diagnostic(`${kills} kills`);
   });
 
   /** What a gateway, or its machine, leaves that ends in the middle of publishing or withdrawing. */

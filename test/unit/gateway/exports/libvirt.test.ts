@@ -7,7 +7,7 @@ import { openHypervisor, type Virsh } from '../../../../gateway/exports/libvirt/
 import { freeTarget } from '../../../../gateway/exports/libvirt/xml.ts';
 import { createNames } from '../../../../gateway/exports/targets/names.ts';
 import { createMemoryLog } from '../../../harness/gateway-harness.ts';
-import { createCountdown, playEnding } from './ended.ts';
+import { createCountdown, playEnding } from '../../../suites/exports/ended.ts';
 import { createVirsh } from './virsh.ts';
 
 const volume = { id: 'a.one', nonce: 'first', path: "/srv/it's <a>.img", sizeBytes: 2 ** 20 };

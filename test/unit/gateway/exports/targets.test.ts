@@ -9,7 +9,7 @@ import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { createMemoryLog } from '../../../harness/gateway-harness.ts';
 import { createConfigTree } from './configfs.ts';
-import { createCountdown, playEnding } from './ended.ts';
+import { createCountdown, playEnding } from '../../../suites/exports/ended.ts';
 
 const settings = { addresses: ['192.0.2.1:4420', '[2001:db8::1]:4420'] };
 const volume = { id: 'a.one', nonce: 'first', path: '/srv/a.one.img', sizeBytes: 2 ** 20 };

@@ -1,0 +1,73 @@
+// A gateway's export as it is, but that it is killed at one of its changes of the machine: killed-gateway.ts PLAN. Publishes,
+// withdraws, and ends.
+
+import childProcess from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { openExport } from '../../../gateway/exports/index.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { publishAndWithdraw } from './ended.ts';
+import type { Plan } from './killed.ts';
+
+const plan = JSON.parse(process.argv[2] ?? '') as Plan;
+const { writeSync } = fs;
+const die = process.kill.bind(process, process.pid, 'SIGKILL');
+const killer = plan.moment === 'meanwhile' ? await startKiller() : undefined;
+let left = plan.step;
+
+/** Kills this process once it is told to, as soon as nobody else has work for the processor: a change waits then, or is over. */
+async function startKiller() {
+  const line = 'echo ready && read -r _ && kill -KILL "$0"';
+  const child = childProcess.spawn('chrt', ['--idle', '0', 'sh', '-c', line, String(process.pid)], {
+    // Who waits for all that this process writes waits for its killer, too.
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+/** A change, at which this process is killed when it is the one. A program that was started goes on by itself. */
+function change(name: string, make: () => unknown): unknown {
+  if (left-- !== 0) return make();
+  if (!killer) return die();
+  if (name !== 'spawn') killer.stdin.write('now\n');
+  const made = make();
+  if (made instanceof Promise) return made.finally(dieAfter);
+  if (name === 'spawn') return die();
+  return dieAfter();
+}
+
+function dieAfter(): void {
+  writeSync(1, 'over');
+  die();
+}
+
+type Calls = Record<string, (...args: readonly never[]) => unknown>;
+
+function watch(owner: object, names: readonly string[]): void {
+  const calls = owner as Calls;
+  for (const name of names) {
+    const call = calls[name];
+    if (!call) throw new Error(name);
+    calls[name] = (...args) => change(name, () => call.apply(owner, args as never));
+  }
+}
+
+watch(promises, ['rename', 'rm', 'rmdir', 'symlink', 'unlink', 'writeFile']);
+if (!plan.isBeside) {
+  watch(fs, ['chmodSync', 'mkdirSync', 'writeFileSync']);
+  watch(childProcess, ['spawn']);
+  watch(process, ['kill']);
+}
+syncBuiltinESMExports();
+
+const { settings, root, poolKey, attached } = plan;
+const exported = await openExport(settings, {
+  root,
+  log: silentLog,
+  poolKey: async () => Buffer.from(poolKey),
+});
+await publishAndWithdraw(exported, attached);
+killer?.stdin.end();
