@@ -9,10 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
-import { backends } from '../../../gateway/backends/index.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { silentLog } from '../../../src/lib/log.ts';
 import { isProblem } from '../../harness/gateway-problems.ts';
 import {
   assertHolds,
@@ -60,30 +58,6 @@ test('what the pool has is counted while nothing else is said', async t => {
     )?.stats ?? {};
   assert.ok(Number(stored) >= 0 && Number(free) > 2 ** 30);
   assert.equal((await backend.capacity?.())?.totalBytes, 100 * 2 ** 30);
-});
-
-test('a check tells what keeps the gateway from the pool, and finds no fault in what is well', async t => {
-  const directory = mkdtempSync(join(tmpdir(), 'check-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  const [keyring, conf] = [join(directory, 'keyring'), join(directory, 'conf')];
-  run(`ceph-authtool ${keyring} --create-keyring --gen-key --name client.admin`);
-  writeFileSync(conf, '[global]\n');
-  const check = async (wrong: object): Promise<string> => {
-    const context = { log: silentLog, directory, name: 'rbd' };
-    const found = await backends.ceph.check?.(
-      backends.ceph.settings.parse({ ...settings, ...wrong }),
-      context,
-    );
-    return found?.join() ?? assert.fail();
-  };
-  assert.equal(await check({}), '');
-  assert.match(await check({ keyring }), /does not take the key/);
-  assert.match(await check({ user: 'nobody' }), /holds no key/);
-  assert.match(await check({ conf }), /names no monitors/);
-  assert.equal(await check({ pool: 'missing' }), 'the cluster has no pool "missing"');
-  const files = { pool: undefined, filesystem: 'files' };
-  assert.equal(await check(files), '');
-  assert.equal(await check({ ...files, filesystem: 'missing' }), 'the cluster has no filesystem "missing"');
 });
 
 test('a pool bears the mark of its owner', async t => {
