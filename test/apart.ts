@@ -9,14 +9,15 @@ import { apartFromOthers, makeTemporaryDirectory, removeTemporaryDirectory } fro
 export type Apart = {
   /** The script's own directory. */
   readonly dir: string;
-  /** The beginning of a command that runs where its network, and no other, is, and its programs are. */
+  /** The beginning of a command that runs where its network, and no other, is, and its programs are; it ends with this process. */
   readonly inside: readonly string[];
-  /** The same for what keeps this machine's own files, such as a virtual machine. */
+  /** The beginning of one that keeps this machine's own files there, such as a virtual machine. */
   readonly network: readonly string[];
   /** Runs a file of tests there; fails unless all pass. */
   runTests(file: string, env?: Readonly<Record<string, string>>): Promise<void>;
 };
 
+const mortal = ['setpriv', '--pdeathsig', 'KILL', '--'];
 const namespaces = ['--net', '--pid', '--fork', '--kill-child'];
 
 /** Whether this machine lets the tests make such namespaces. */
@@ -32,8 +33,8 @@ export async function startApart(
 ): Promise<Apart> {
   const dir = makeTemporaryDirectory();
   // It ends with this process, too, however that ends.
-  const apart = ['--pdeathsig', 'KILL', '--', ...apartFromOthers(dir, namespaces)];
-  const child = spawn('setpriv', [...apart, 'sh', script, dir, packages], {
+  const [program = '', ...args] = [...mortal, ...apartFromOthers(dir, namespaces)];
+  const child = spawn(program, [...args, 'sh', script, dir, packages], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');
@@ -46,7 +47,7 @@ export async function startApart(
   if (line !== 'ready') throw new Error(`${script} has not started`);
   const { pid } = child;
   const network = ['nsenter', `--net=/proc/${pid}/ns/net`];
-  const inside = [...network, `--mount=/proc/${pid}/ns/mnt`, '--'];
+  const inside = [...mortal, ...network, `--mount=/proc/${pid}/ns/mnt`, '--'];
   return {
     dir,
     inside,
