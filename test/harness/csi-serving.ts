@@ -58,14 +58,17 @@ export function clientOf(t: TestContext, socketPath: string): CsiClient {
 /** How often, and for how long, a call is made again, in milliseconds. */
 const [everyMs, patienceMs] = [200, 300_000] as const;
 
-/** Calls as kubelet does: again while the answer is UNAVAILABLE, for at most five minutes. */
+/** What passes by itself. */
+const passing: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+
+/** Calls as kubelet does: again while the answer is UNAVAILABLE or DEADLINE_EXCEEDED, for at most five minutes; then that is thrown. */
 export async function untilAvailable<T>(call: () => Promise<T>): Promise<T> {
   const deadlineMs = performance.now() + patienceMs;
   for (;;) {
     try {
       return await call();
     } catch (error) {
-      if ((error as Problem).code !== 'UNAVAILABLE' || performance.now() >= deadlineMs) throw error;
+      if (!passing.has((error as Problem).code) || performance.now() >= deadlineMs) throw error;
     }
     await pause(everyMs);
   }

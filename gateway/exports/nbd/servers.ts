@@ -72,8 +72,9 @@ export function openServers({ listen, ports }: Place, { program, directory }: Se
   }
 
   /**
-   * True once the server listens, from when on connections wait for it, which reckons a second for TLS that it does not use;
-   * false when it ended, as it does where another program has its port.
+   * True once the server listens, from when on connections wait for it: it first seeks a random prime for TLS that it does not
+   * use, mostly for less than half a second, and for up to half a minute on an emulated processor. False when it ended, as it
+   * does where another program has its port.
    */
   async function serve(name: string): Promise<boolean> {
     await rm(pidOf(name), { force: true });

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { targetsLeft } from '../targets/exported.ts';
+import { serversLeft, targetsLeft } from '../targets/exported.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { address, cableTo } from './cables.ts';
 import { openGateway } from './gateway.ts';
@@ -10,6 +10,7 @@ const root = '/run/box';
 const exported = {
   'nvme-tcp': { protocol: 'nvme-tcp', addresses: [`${address}:4420`], authentication: 'none' },
   iscsi: { protocol: 'iscsi', addresses: [`${address}:3260`] },
+  nbd: { protocol: 'nbd', address },
 };
 
 /** A storage server: a gateway over a disk of this machine, with a pool for each export, for the cluster "c". */
@@ -32,7 +33,7 @@ export async function openBox() {
     /** How many bytes of its filesystem the volume has. */
     allocated: async (name: string, pool: string) => statSync(pathOf(name, pool)).blocks * 512,
     /** What there is for attachments. */
-    left: async () => targetsLeft(),
+    left: async () => [...targetsLeft(), ...serversLeft(`${root}/nbd`)],
   };
 }
 

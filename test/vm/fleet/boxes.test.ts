@@ -22,7 +22,7 @@ test('a box that exports its images to two nodes', skip === undefined ? {} : { s
   await t.test('nvme-tcp: of a node that writes and is cut off nothing lands after the answer', () =>
     cutOff(stage, { pool: 'nvme-tcp' }),
   );
-  for (const pool of ['nvme-tcp', 'iscsi']) {
+  for (const pool of ['nvme-tcp', 'iscsi', 'nbd']) {
     await t.test(`${pool}: nor of one that stood still meanwhile, and goes on`, () =>
       cutOff(stage, { pool, isPaused: true }),
     );

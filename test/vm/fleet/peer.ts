@@ -12,10 +12,13 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
+import { untilAvailable } from '../../harness/csi-serving.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
 import { filesWith, readEach, withPatience, writer } from '../guest/agent.ts';
 
+/** What the kernel shows of a device that is in use. */
+const signs = { nbd: 'pid' } as const;
 const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
 const capabilities: Readonly<Record<string, VolumeCapability>> = {
   mount: writer,
@@ -51,10 +54,11 @@ export function openNode(nodeId: string) {
       agent = await startAgent(directory, nodeId);
       return (await ask().NodeGetInfo({})).node_id;
     },
+    /** Stages and publishes a volume as kubelet does, which an nbd-server that has just begun may let wait. */
     async bringUp(name: string, attachment: Attachment, use = 'mount') {
       const fields = fieldsOf(name, attachment, use);
-      await ask().NodeStageVolume(fields);
-      await ask().NodePublishVolume(fields);
+      await untilAvailable(() => ask().NodeStageVolume(fields));
+      await untilAvailable(() => ask().NodePublishVolume(fields));
     },
     async takeDown(name: string) {
       const paths = {
@@ -77,6 +81,7 @@ export function openNode(nodeId: string) {
     async giveUpSoon() {
       for (const name of namesBelow('/sys/class/nvme'))
         await writeFile(`/sys/class/nvme/${name}/ctrl_loss_tmo`, '4');
+      for (const name of usedBy('nbd')) execFileSync('nbd-client', ['-d', `/dev/${name}`]);
     },
     /** How long I/O waits for an iSCSI target that is lost from then on; two minutes are few where processors are emulated. */
     async waitForTargets(seconds: number) {
@@ -97,7 +102,7 @@ export function openNode(nodeId: string) {
 /** Has what it takes to use the box's exports. */
 async function joinBox(number: number): Promise<void> {
   // Where no udev runs nothing else loads the module of SCSI disks.
-  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'nbd', 'sd_mod']);
   cableTo('eth0', number, 'peer');
   mkdirSync('/etc/nvme', { recursive: true });
   const uuid = `00000000-0000-4000-8000-00000000000${number}`;
@@ -187,7 +192,14 @@ function connectionsLeft(): readonly string[] {
     .split('\n')
     .filter(line => line.includes(' - ceph '));
   const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
-  return [...controllers, ...sessions, ...shares, ...disks];
+  return [...controllers, ...sessions, ...shares, ...disks, ...usedBy('nbd')];
+}
+
+/** The devices that a kind of driver has connected: the others are always there. */
+function usedBy(kind: keyof typeof signs): readonly string[] {
+  return readdirSync('/sys/block').filter(
+    name => name.startsWith(kind) && existsSync(`/sys/block/${name}/${signs[kind]}`),
+  );
 }
 
 function namesBelow(path: string): readonly string[] {
