@@ -44,12 +44,22 @@ async function losePower(
   { restart }: { readonly restart: () => Promise<Servant> },
 ): Promise<void> {
   const { box, nodes, ids } = stage;
-  const pods = nodes.map((node, index) => ({ node, id: ids[index], name: `live-${index}` }));
-  for (const { node, id, name } of pods) {
-    await box.ask('create', name, 'nvme-tcp', { requiredBytes: 64 * MiB });
+  const [one, two] = [
+    { node: nodes[0], id: ids[0] },
+    { node: nodes[1], id: ids[1] },
+  ];
+  const pods = [
+    { ...one, pool: 'nvme-tcp', name: 'first' },
+    { ...one, pool: 'nbd', name: 'second' },
+    { ...two, pool: 'nvme-tcp', name: 'third' },
+    { ...two, pool: 'iscsi', name: 'fourth' },
+  ];
+  for (const { node, id, name, pool } of pods) {
+    await box.ask('create', name, pool, { requiredBytes: 64 * MiB });
     await node.ask('bringUp', name, await box.ask('attach', name, id, 'mount'));
     await node.ask('writeFile', name);
   }
+  await two.node.ask('waitForTargets', 3_600);
   for (const { node, name } of pods) await until(async () => (await writtenOf(node, name)) > 20);
   await box.end();
   const durable = new Map<string, number>();
