@@ -53,8 +53,13 @@ export async function surveyProtocols(host: Host): Promise<readonly ProtocolStat
   );
 }
 
+/** What is loaded late has all of this, and nothing whose presence says something: the compiler names what is missing here. */
+type Late<P extends Protocol> = Required<
+  Omit<DeviceConnector<P>, 'contentPath' | 'isSelfConnecting' | 'release' | 'releaseAfterUse'>
+>;
+
 /** A connector that is loaded when it is first used: most nodes use one or two. */
-function lazily<P extends Protocol>(load: () => Promise<DeviceConnector<P>>): DeviceConnector<P> {
+function lazily<P extends Protocol>(load: () => Promise<DeviceConnector<P>>): Late<P> {
   return {
     kind: 'device',
     connect: async (...args) => (await load()).connect(...args),
@@ -62,5 +67,6 @@ function lazily<P extends Protocol>(load: () => Promise<DeviceConnector<P>>): De
     rescan: async (...args) => (await load()).rescan?.(...args),
     repair: async (...args) => (await load()).repair?.(...args),
     owns: async (...args) => (await load()).owns(...args),
+    isLeftover: async (...args) => (await (await load()).isLeftover?.(...args)) === true,
   };
 }

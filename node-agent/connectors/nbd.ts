@@ -11,6 +11,9 @@ import { createRepair, hasConnection } from './nbd/repair.ts';
 
 type NbdAttachment = AttachmentOf<'nbd'>;
 
+/** How the numbers of all its devices begin (admin-guide/devices.txt of the kernel). */
+const nbdMajor = '43:';
+
 /**
  * An export of an NBD server, which the kernel shows: that is the device's identity. Where the connection is lost, I/O waits
  * for ten minutes, and a repair or connect brings a new one. A device in use grows when it is next staged.
@@ -23,7 +26,15 @@ export const nbd: DeviceConnector<'nbd'> = {
   repair: createRepair(),
   owns: async (attachment, number, host) =>
     (await readBackend(`/sys/dev/block/${number}`, host)) === identityOf(attachment),
+  isLeftover: (_, number, host) => isUnconnected(number, host),
 };
+
+/** True for a device of nbd's that leads nowhere, as after somebody ended its connection: it stays, and so do mounts of its node. */
+async function isUnconnected(number: string, host: Host): Promise<boolean> {
+  const path = `/sys/dev/block/${number}`;
+  const isOfNbd = number.startsWith(nbdMajor) && (await readBackend(path, host)) === undefined;
+  return isOfNbd && (await host.readText(`${path}/pid`)) === undefined;
+}
 
 async function connect(attachment: NbdAttachment, host: Host): Promise<Device> {
   await requireModule(host, 'nbd');

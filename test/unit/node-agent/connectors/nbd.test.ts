@@ -36,6 +36,21 @@ test('nbd refuses an export that is connected twice, and disconnects both', asyn
   assert.deepEqual(host.lines.filter(line => line.includes('disconnect')).length, 2);
 });
 
+test('nbd takes a device whose connection was ended for what is left of a volume, and no other', async () => {
+  const { host, attach } = openNbd();
+  const attachment = attach('v');
+  const { number } = await nbd.connect(attachment, host);
+  const isLeftover = (one = number) => nbd.isLeftover?.(attachment, one, host);
+  assert.equal(await isLeftover(), false);
+  host.put('/sys/block/nbd0/backend', 'nbd://nbd.test:10809/other');
+  assert.equal(await isLeftover(), false);
+  host.drop('/sys/block/nbd0/backend');
+  assert.equal(await isLeftover(), false);
+  host.drop('/sys/block/nbd0/pid');
+  assert.equal(await isLeftover(), true);
+  assert.equal(await isLeftover('8:0'), false);
+});
+
 test('nbd connects a device anew that has grown, and refuses while the device is in use', async () => {
   const { host, attach, resize, use } = openNbd();
   const attachment = attach('v');
