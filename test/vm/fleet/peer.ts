@@ -15,10 +15,10 @@ import { readSettings } from '../../../src/lib/settings.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
-import { filesWith, readEach, withPatience, writer } from '../guest/agent.ts';
+import { filesWith, iscsiRecords, readEach, withPatience, writer } from '../guest/agent.ts';
 
 /** What the kernel shows of a device that is in use. */
-const signs = { nbd: 'pid' } as const;
+const signs = { nbd: 'pid', loop: 'loop' } as const;
 const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
 const capabilities: Readonly<Record<string, VolumeCapability>> = {
   mount: writer,
@@ -184,7 +184,7 @@ async function startAgent(directory: string, nodeId: string) {
   return withPatience(connectCsi(settings.endpoint));
 }
 
-/** What this node has of volumes: controllers, sessions, shares, and disks. */
+/** What this node has of volumes: controllers, sessions and their records, shares, loops, and disks. */
 function connectionsLeft(): readonly string[] {
   const controllers = namesBelow('/sys/class/nvme');
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
@@ -192,7 +192,8 @@ function connectionsLeft(): readonly string[] {
     .split('\n')
     .filter(line => line.includes(' - ceph '));
   const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
-  return [...controllers, ...sessions, ...shares, ...disks, ...usedBy('nbd')];
+  const records = iscsiRecords();
+  return [...controllers, ...sessions, ...records, ...shares, ...disks, ...usedBy('nbd'), ...usedBy('loop')];
 }
 
 /** The devices that a kind of driver has connected: the others are always there. */

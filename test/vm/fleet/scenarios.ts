@@ -51,8 +51,7 @@ export async function moveBetweenNodes({ box, nodes: [one, two], ids }: Stage, p
   assert.ok((await two.ask<number>('linesOf', `${name}-restored`)) >= before);
   await two.ask('takeDown', `${name}-restored`);
   await box.ask('detach', `${name}-restored`, ids[1]);
-  assert.deepEqual(await box.ask('left'), []);
-  for (const node of [one, two]) assert.deepEqual(await node.ask('connectionsLeft'), []);
+  await requireNothingLeft({ box, nodes: [one, two] });
 }
 
 /** What a pod deletes and trims, the volume's file has no more. */
@@ -67,6 +66,27 @@ export async function freeBlocks({ box, nodes: [node], ids: [id] }: Stage, pool:
   assert.ok((await box.ask<number>('allocated', name, pool)) < full - 15 * MiB);
   await node.ask('takeDown', name);
   await box.ask('detach', name, id);
+}
+
+/** Brings two raw volumes up and takes them down again, both at once and each on either node in turn, so many times in all. */
+export async function cycle({ box, nodes, ids }: Stage, pool: string, count: number): Promise<void> {
+  const repeat = async (first: number): Promise<void> => {
+    const name = `again-${pool}-${first}`;
+    await box.ask('create', name, pool, { requiredBytes: 8 * MiB });
+    for (let turn = first; turn < first + count / 2; turn++) {
+      const [node, id] = turn % 2 === 0 ? [nodes[0], ids[0]] : [nodes[1], ids[1]];
+      await node.ask('bringUp', name, await box.ask('attach', name, id, 'block'), 'block');
+      await node.ask('takeDown', name);
+      await box.ask('detach', name, id);
+    }
+  };
+  await Promise.all([repeat(0), repeat(1)]);
+}
+
+/** Requires that neither the gateway's machine nor a node has anything of an attachment. */
+export async function requireNothingLeft({ box, nodes }: Pick<Stage, 'box' | 'nodes'>): Promise<void> {
+  assert.deepEqual(await box.ask('left'), []);
+  for (const node of nodes) assert.deepEqual(await node.ask('connectionsLeft'), []);
 }
 
 type Cut = { readonly pool: string; readonly isPaused?: boolean };
@@ -106,8 +126,7 @@ async function clear({ box, nodes: [one, two], ids }: Stage, name: string): Prom
   await one.ask('takeDown', name);
   await two.ask('takeDown', name);
   await box.ask('detach', name, ids[1]);
-  assert.deepEqual(await box.ask('left'), []);
-  for (const node of [one, two]) assert.deepEqual(await node.ask('connectionsLeft'), []);
+  await requireNothingLeft({ box, nodes: [one, two] });
 }
 
 /** How many lines of a file are durable; an error of the pod's fails the test. */

@@ -190,6 +190,16 @@ export function readEach(directory: string, file: string): readonly string[] {
   return names.map(name => readFileSync(join(directory, name, file), 'utf8').trim()).toSorted();
 }
 
+/** The files of open-iscsi's records. */
+export function iscsiRecords(): readonly string[] {
+  const directory = '/etc/iscsi/nodes';
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .toSorted();
+}
+
 /** Cuts the TCP connections that a filter of `ss` matches. */
 export function cutConnections(...filter: readonly string[]): void {
   execFileSync('ss', ['--kill', '--tcp', ...filter]);

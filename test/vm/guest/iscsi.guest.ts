@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Problem } from '../../../src/api/problem.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
@@ -11,6 +10,7 @@ import {
   cutConnections,
   filesWith,
   host,
+  iscsiRecords,
   MiB,
   readEach,
   startGuestNode,
@@ -56,17 +56,7 @@ const sessions = () => readEach('/sys/class/iscsi_connection', 'persistent_addre
 const areUp = () => readEach('/sys/class/iscsi_session', 'state').every(state => state === 'LOGGED_IN');
 const disks = () => readdirSync('/sys/block').filter(entry => /^(sd|dm-)/.test(entry));
 
-/** The files of open-iscsi's records. */
-function records(): readonly string[] {
-  const directory = '/etc/iscsi/nodes';
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => join(entry.parentPath, entry.name))
-    .toSorted();
-}
-
-const left = () => [...sessions(), ...disks(), ...records()];
+const left = () => [...sessions(), ...disks(), ...iscsiRecords()];
 
 /** Writes to a volume that is up while its second portal is lost, and reads it once both paths are up again. */
 async function loseAPath(
@@ -229,9 +219,9 @@ for (const [how, known, given] of [
       {
         look() {
           assert.equal(sessions().length, 2);
-          assert.equal(records().length, 2);
-          for (const file of records()) assert.equal(statSync(file).mode & 0o777, 0o600);
-          assert.deepEqual(chap.filesWithSecrets(), records());
+          assert.equal(iscsiRecords().length, 2);
+          for (const file of iscsiRecords()) assert.equal(statSync(file).mode & 0o777, 0o600);
+          assert.deepEqual(chap.filesWithSecrets(), iscsiRecords());
         },
         left: chap.left,
       },
