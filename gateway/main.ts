@@ -106,10 +106,6 @@ export async function startGateway(
     observer: metrics,
     checkpoint,
   });
-  const metricsListen = config['metrics-listen'];
-  const shown = { engine, ...configuration, ...recovery, metrics, queues, log };
-  const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
-  opened.defer(() => pages?.close());
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
   const repeated = [
@@ -124,6 +120,11 @@ export async function startGateway(
   opened.defer(() =>
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
   );
+  // Ready is said once the API answers, and no more when it ends.
+  const metricsListen = config['metrics-listen'];
+  const shown = { engine, ...configuration, ...recovery, metrics, queues, log };
+  const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
+  opened.defer(() => pages?.close());
   const open = opened.move();
   const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
   return { ready, close: () => open.disposeAsync() };

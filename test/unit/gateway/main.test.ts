@@ -285,7 +285,8 @@ test('a port that is taken is reported in one line, and nothing stays open', asy
   t.after(() => other.close());
   await once(other.listen(0, '127.0.0.1'), 'listening');
   const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-  await assertNoStart(directory, { '--listen': address }, new RegExp(`^${address} is already in use$`));
+  for (const setting of ['--listen', '--metrics-listen'])
+    await assertNoStart(directory, { [setting]: address }, new RegExp(`^${address} is already in use$`));
   const { client } = await start(t, directory);
   await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
 });
