@@ -18,7 +18,7 @@ export const programs: Readonly<Record<string, readonly string[]>> = {
   diffutils: ['cmp'],
   grep: ['grep'],
   // `install` is the chart's, the last four are for whoever looks into a container.
-  coreutils: words('cat chmod cp dd realpath rm stat tee test install df env id ls'),
+  coreutils: words('cat chmod cp dd mkdir realpath rm stat tee test install df env id ls'),
   dash: ['sh'],
 };
 

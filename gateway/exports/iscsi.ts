@@ -53,6 +53,18 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
   const passwordOf = (name: string, purpose: string): string =>
     names.secretOf(name, purpose).toString('hex').slice(0, 32);
 
+  const ownTargets = (): readonly string[] => tree.list(fabric).filter(entry => entry.startsWith(prefix));
+
+  /**
+   * The first target of a portal has the kernel listen there. A process that is killed meanwhile would leave it listening for
+   * nobody, and no target could have the portal until the machine starts again (iscsit_add_np).
+   */
+  async function makePortal(directory: string, portal: string): Promise<void> {
+    const isServed = ownTargets().some(target => tree.list(`${fabric}/${target}/tpgt_1/np`).includes(portal));
+    if (isServed) tree.make(`${directory}/${portal}`);
+    else await tree.makeApart(`${directory}/${portal}`);
+  }
+
   async function makeGroup(name: string, readonly: boolean): Promise<void> {
     const group = groupOf(name);
     for (const path of [fabric, homeOf(name), group, unitOf(name)]) tree.make(path);
@@ -73,7 +85,7 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
       password_mutual: passwordOf(name, 'target'),
     };
     for (const [key, value] of Object.entries(credentials)) tree.writeSecret(`${group}/auth/${key}`, value);
-    for (const portal of listen) tree.make(`${group}/np/${portal}`);
+    for (const portal of listen) await makePortal(`${group}/np`, portal);
     setAttribute(tree, `${group}/enable`, '1');
   }
 
@@ -81,13 +93,7 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     protocol: 'iscsi',
     noun: 'iscsi target',
     prepare: load,
-    list: () => [
-      ...tree
-        .list(fabric)
-        .filter(entry => entry.startsWith(prefix))
-        .map(entry => entry.slice(prefix.length)),
-      ...tree.list(shelf),
-    ],
+    list: () => [...ownTargets().map(entry => entry.slice(prefix.length)), ...tree.list(shelf)],
     async make(name, { volume, access }) {
       tree.make(shelf);
       makeStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });

@@ -1,5 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
+import { unavailableProblem } from '../../../src/api/problem.ts';
+import { exec } from '../../../src/lib/exec.ts';
 import { codeOf } from '../../backends/local/files.ts';
 
 /**
@@ -16,6 +18,8 @@ export interface ConfigTree {
   /** Writes what nobody but root may read. */
   writeSecret(path: string, value: string): void;
   make(path: string): void;
+  /** The same by a process of its own, which outlives this one. UNAVAILABLE where the kernel does not do it. */
+  makeApart(path: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
   writeSlowly(path: string, value: string): Promise<void>;
   unlink(path: string): Promise<void>;
@@ -24,6 +28,8 @@ export interface ConfigTree {
 
 /** Where the kernel's targets are set up. */
 export const configfs = '/sys/kernel/config';
+
+const apartTimeoutMs = 20_000;
 
 /** The machine's own. */
 export function openConfigTree(): ConfigTree {
@@ -36,6 +42,12 @@ export function openConfigTree(): ConfigTree {
       writeFileSync(path, value);
     },
     make: path => ignoring(['EEXIST'], () => mkdirSync(path)),
+    async makeApart(path) {
+      const { status, stderr } = await exec('mkdir', ['--parents', '--', path], {
+        timeoutMs: apartTimeoutMs,
+      });
+      if (status !== 0) throw unavailableProblem(`cannot make "${path}"`, stderr);
+    },
     link: (target, path) => symlink(target, path).catch(unless('EEXIST')),
     writeSlowly: (path, value) => writeFile(path, value),
     unlink: path => unlink(path).catch(unless('ENOENT')),

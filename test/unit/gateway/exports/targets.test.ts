@@ -204,3 +204,21 @@ test('an nvme-tcp pool says at its start that nobody can prove himself, unless t
   assert.equal((await opened.publish(volume, accessOf('n1'))).secrets, undefined);
   assert.deepEqual(said, []);
 });
+
+test('an iscsi portal that no target has is made by a process that outlives the gateway', async () => {
+  const kernel = createConfigTree();
+  const apart: string[] = [];
+  const tree: ConfigTree = {
+    ...kernel.tree,
+    async makeApart(path) {
+      apart.push(path.replace(/^.*\/np\//, ''));
+      kernel.tree.make(path);
+    },
+  };
+  const { exported } = kinds.find(({ name }) => name === 'iscsi')?.open({ kernel, tree }) ?? assert.fail();
+  for (const node of ['n1', 'n2']) await exported.publish(volume, accessOf(node));
+  assert.deepEqual(apart, settings.addresses);
+  for (const node of ['n1', 'n2']) await exported.withdraw(volume, node, 'a');
+  await exported.publish(volume, accessOf('n1'));
+  assert.deepEqual(apart, [...settings.addresses, ...settings.addresses]);
+});
