@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { seed } from '../harness/sample.ts';
 import type { Outcome, Report } from './guest.ts';
 import { startMachine, type MachinePlan } from './machine.ts';
 import { whyNoMachine } from './packages.ts';
@@ -17,7 +18,7 @@ const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
  * `packages.sh`, and name it in a `test/vm/*.test.ts`, which is one machine: a
  * boot takes longer than most tests. No udev runs in the machine: what it would make
  * below /dev, beside the kernel's own nodes, is not there. /run and TMPDIR are in memory; modules load by themselves or
- * with modprobe. A warm `node` takes half a second there.
+ * with modprobe. A warm `node` takes half a second there. Choices by the run's seed are the same there.
  */
 export function testInMachine(name: string, files: readonly string[], options: MachineOptions = {}): void {
   const skip = whyNoMachine();
@@ -33,7 +34,7 @@ export async function runInMachine(
   files: readonly string[],
   options: MachineOptions,
 ): Promise<void> {
-  const command = [process.execPath, guest, ...files];
+  const command = ['env', `TEST_SEED=${seed}`, process.execPath, guest, ...files];
   const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
   t.after(() => machine.end());
   let count = 0;

@@ -1,11 +1,12 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Export, ExportedAttachment } from '../../../gateway/export.ts';
+import type { ExportedAttachment } from '../../../gateway/export.ts';
 import { exportIscsi } from '../../../gateway/exports/iscsi.ts';
 import { openConfigTree, type ConfigTree } from '../../../gateway/exports/kernel/configfs.ts';
 import { createNames } from '../../../gateway/exports/targets/names.ts';
 import { exportNvme } from '../../../gateway/exports/nvme-tcp.ts';
 import { silentLog } from '../../../src/lib/log.ts';
+import type { Live } from '../../suites/exports/ended.ts';
 import { accessOf, kernelExports, makePoolDirectory, type KernelExport } from './exported.ts';
 import { undoLast, type Ending } from './undo.ts';
 
@@ -25,12 +26,12 @@ export function openMany(
     return { volume: { id: `c.${index}`, nonce: 'own', path, sizeBytes }, access: accessOf(`n${index}`) };
   });
   const parts = { names: createNames(Buffer.from(root)), log: silentLog, load: async () => {} };
-  const openOver = (one: ConfigTree): Export =>
-    protocol === 'iscsi'
+  const openOver = (one: ConfigTree) =>
+    (protocol === 'iscsi'
       ? exportIscsi(kernelExports.iscsi, { ...parts, tree: one })
-      : exportNvme(kernelExports['nvme-tcp'], { ...parts, tree: one });
-  const next = openOver(openConfigTree());
-  undoLast(t, () => next.restore?.(recorded([])));
+      : exportNvme(kernelExports['nvme-tcp'], { ...parts, tree: one })) as Live;
+  const next = () => openOver(openConfigTree());
+  undoLast(t, () => next().restore(recorded([])));
   return { exported: openOver(tree), next, attached };
 }
 
@@ -41,7 +42,16 @@ export async function* recorded(attached: readonly ExportedAttachment[]): AsyncG
 
 /** A tree whose changes are made by another. */
 export function changing(tree: ConfigTree, make: (change: () => unknown) => unknown): ConfigTree {
-  const guarded = ['write', 'writeSecret', 'make', 'link', 'writeSlowly', 'unlink', 'remove'] as const;
+  const guarded = [
+    'write',
+    'writeSecret',
+    'make',
+    'makeApart',
+    'link',
+    'writeSlowly',
+    'unlink',
+    'remove',
+  ] as const;
   const entries = guarded.map(name => [
     name,
     (...args: readonly [string, string]) => make(() => tree[name](...args)),
