@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ExportedAttachment } from '../../../gateway/export.ts';
 import type { openExport } from '../../../gateway/exports/index.ts';
-import { isFull, seed } from '../../harness/sample.ts';
+import { seed } from '../../harness/sample.ts';
 import { clear, type Live } from './ended.ts';
 
 /** When a gateway is killed that changes something: before the change is begun, or while it is made. */
@@ -22,8 +22,8 @@ export type Plan = {
 };
 
 /**
- * What gateways do that are killed, and when; at one of how many changes where a run is not at its full length; the next
- * gateway, what is then left, what removes the rest that may stay, and a directory of programs that they start.
+ * What gateways do that are killed, and when; at one of how many changes, by the seed; the next gateway, what is then left, what
+ * removes the rest that may stay, and a directory of programs that they start.
  */
 type Kills = Omit<Plan, 'step' | 'moment'> & {
   readonly when?: readonly Plan['moment'][];
@@ -47,11 +47,10 @@ export async function playKills({ when = moments, every = 1, programs, ...kills 
   // Only one that ends by itself leaves the others what was compiled.
   assert.equal(run({ ...work, step: never, moment: 'before' }, programs), 'done');
   reset();
-  const stride = isFull ? 1 : every;
   const counts = { kills: 0, underWay: 0 };
   for (let round = 0; ; round++)
     for (const [index, moment] of when.entries()) {
-      const step = (seed % stride) + round * stride;
+      const step = (seed % every) + round * every;
       const outcome = run({ ...work, step, moment }, programs);
       if (outcome === 'done') return counts;
       counts.kills++;
