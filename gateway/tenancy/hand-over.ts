@@ -56,7 +56,8 @@ export function createHandOver(
       act: async () => {},
       async succeed(sql, { intent: { before, after } }) {
         await requireRoom(sql, asked.to, before);
-        for (const grant of await findGrants(sql, volumeId)) await grantTable.remove(sql, grant);
+        // What was granted since does not go without a word.
+        for (const grant of await requireUnshared(sql, asked)) await grantTable.remove(sql, grant);
         await moveReservation(sql, before, after);
         await volumeTable.remove(sql, before);
         await volumeTable.add(sql, after);
@@ -117,10 +118,7 @@ async function plan(sql: Sql, { volumeId, to }: HandOver, id: string): Promise<M
   const unfinished = Object.keys(pending).filter(what => pending[what as keyof typeof pending]);
   if (unfinished.length > 0)
     throw new Problem('ABORTED', `${named} is not ready: ${unfinished.join(', ')} pending`);
-  const holders = shared ? await findGrants(sql, volumeId) : [];
-  const other = holders.find(({ cluster }) => cluster !== to.name);
-  if (other)
-    throw preconditionProblem(`${named} is shared with cluster "${other.cluster}": revoke that first`);
+  if (shared) await requireUnshared(sql, { volumeId, to });
   await requireUnneeded(sql, { kind: 'volume', id: volumeId });
   const taken = (await volumeTable.find(sql, { id })) ?? (await findAtStorage(sql, id));
   if (taken && taken.id !== volumeId)
@@ -128,6 +126,16 @@ async function plan(sql: Sql, { volumeId, to }: HandOver, id: string): Promise<M
   await requireRoom(sql, to, before);
   const moved = { cluster: to.name, shared: false, storageId: storageId === id ? undefined : storageId };
   return { before, after: { ...before, id, ...moved } };
+}
+
+/** What the volume's next owner was granted; FAILED_PRECONDITION while any other cluster shares it. */
+async function requireUnshared(sql: Sql, { volumeId, to }: HandOver) {
+  const grants = await findGrants(sql, volumeId);
+  const other = grants.find(({ cluster }) => cluster !== to.name);
+  if (!other) return grants;
+  throw preconditionProblem(
+    `volume "${volumeId}" is shared with cluster "${other.cluster}": revoke that first`,
+  );
 }
 
 function requireRoom(sql: Sql, to: Cluster, { pool, reservedBytes: bytes }: VolumeRecord): Promise<void> {

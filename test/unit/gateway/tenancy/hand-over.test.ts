@@ -4,7 +4,7 @@ import { plan, repair } from '../../../../gateway/admin/repair.ts';
 import { audit } from '../../../../gateway/admin/audit.ts';
 import { own } from '../../../../gateway/pools/owner.ts';
 import { recountReservations } from '../../../../gateway/tables/reservations.ts';
-import { preconditionProblem } from '../../../../src/api/problem.ts';
+import { preconditionProblem, type Problem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
   clusters,
@@ -177,6 +177,25 @@ test('a gateway that dies at any point leaves the volume whole with one of the t
     assert.deepEqual(await volumesIn(gateway.backend), ['a.one'], point);
     await assertWhole(gateway);
   }
+});
+
+test('what is shared while it is handed over stays where it is, or is not shared', async t => {
+  const gateway = await open(t);
+  let granting: Promise<string> | undefined;
+  const moving = await gateway.replica({
+    checkpoint(step) {
+      if (step.operation !== 'hand over' || step.point !== 'after-intent') return;
+      granting = gateway.sharing.grant({ volumeId: 'a.one', grantee: 'c' }, { access: 'read-only' }).then(
+        () => 'shared',
+        error => (error as Problem).code,
+      );
+    },
+  });
+  const { status, body } = await handOver(moving);
+  const outcome = [status, body['code'], await granting, ...(await recorded(gateway))];
+  const stays = [409, 'FAILED_PRECONDITION', 'shared', 'a.one a.one'];
+  assert.deepEqual(outcome, status === 200 ? [200, undefined, 'NOT_FOUND', 'b.one a.one'] : stays);
+  await assertWhole(gateway);
 });
 
 const take = ({ ask }: Pick<Gateway, 'ask'>, id: string, body: object): Promise<Answer> =>
