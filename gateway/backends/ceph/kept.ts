@@ -19,8 +19,7 @@ type Child = { readonly pool_namespace?: string; readonly image: string };
  */
 export async function reap(pool: RbdPool, image: Image): Promise<void> {
   const spec = pool.specOf(image);
-  const snapshots = await pool.askRbd<readonly { readonly name: string }[]>('snap', 'ls', spec);
-  if (!snapshots) return;
+  const snapshots = (await pool.askRbd<readonly { readonly name: string }[]>('snap', 'ls', spec)) ?? [];
   const [left, needed] = [
     snapshots.filter(one => isOwn(one.name)),
     snapshots.filter(one => !isOwn(one.name)),
@@ -32,5 +31,6 @@ export async function reap(pool: RbdPool, image: Image): Promise<void> {
     const clone = { namespace: child.pool_namespace ?? '', name: child.image };
     if ((await readClients(pool, clone)).addresses.size === 0) await flatten(pool, clone);
   }
+  // Also where none is found: of one that an interrupted `rbd rm` removed the name may be left.
   await pool.rbd(['rm', '--no-progress', spec], { fine: [missing, filled], timeoutMs: blocksTimeoutMs });
 }

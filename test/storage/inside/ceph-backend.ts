@@ -151,6 +151,21 @@ test('what is deleted goes from the pool with the last that stands on it, and cl
   assert.equal(images().length, 1);
 });
 
+test('an image whose removal ended after its header goes with the next try', async t => {
+  const backend = await openCeph(t);
+  const volume = await makeVolume(backend);
+  const snapshot = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
+  await backend.delete(volume);
+  const [image = ''] = images();
+  const { id } = ask<{ id: string }>(`rbd info ${image}`);
+  for (const { name } of ask<readonly { name: string }[]>(`rbd snap ls ${image}`))
+    run(`rbd snap rm --no-progress ${image}@${name}`);
+  run(`rados --pool rbd --namespace fairlead.a rm rbd_header.${id}`);
+  assert.deepEqual(images(), [image]);
+  await backend.snapshots?.delete(snapshot);
+  requireNothingLeft();
+});
+
 test('members of a group that are written are taken at one point in time, or not at all', async t => {
   const backend = await openCeph(t);
   const volumes = [
