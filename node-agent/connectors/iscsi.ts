@@ -4,7 +4,7 @@ import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, isDisk, nameOf, readDisk, readWwid, requireIdentity } from '../host/disk.ts';
-import { keepWhere, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
+import { keepWhere, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
@@ -135,8 +135,8 @@ async function isGone(names: readonly string[], attachment: IscsiAttachment, hos
 }
 
 async function removeDisk(name: string, host: Host): Promise<void> {
-  await writeLine(`/sys/block/${name}/device/delete`, '1', host);
-  await waitUntilGone(`device "/dev/${name}"`, async () => (await readDisk(name, host)) !== undefined);
+  const remove = () => writeLine(`/sys/block/${name}/device/delete`, '1', host);
+  await removeWith(remove, `device "/dev/${name}"`, async () => (await readDisk(name, host)) !== undefined);
 }
 
 /** Ends the sessions with the volume's portals that no other volume needs, and that have no other unit. */

@@ -5,7 +5,7 @@ import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/comm
 import type { Device, DeviceConnector } from '../connector.ts';
 import { fitDisk, onlyDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { keepWhere, readLine, waitUntilGone } from '../host/sysfs.ts';
+import { keepWhere, readLine, removeWith } from '../host/sysfs.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
 
@@ -91,11 +91,12 @@ async function detach(name: string, host: Host): Promise<void> {
   const use = await readUse();
   if (use === undefined) return;
   const isThere = async () => (await readUse()) === use;
-  const failure = await runDetach(name, host);
-  // One that goes by itself meanwhile is no failure.
-  if (failure !== undefined && (await isThere())) throw unavailableProblem(failure);
+  const remove = async () => {
+    const failure = await runDetach(name, host);
+    if (failure !== undefined) throw unavailableProblem(failure);
+  };
   // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
-  await waitUntilGone(`"/dev/${name}"`, isThere);
+  await removeWith(remove, `"/dev/${name}"`, isThere);
 }
 
 /**

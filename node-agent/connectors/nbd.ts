@@ -4,7 +4,7 @@ import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { findUser, requireUnused, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
-import { waitUntilGone } from '../host/sysfs.ts';
+import { removeWith } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { endLink, identityOf, readBackend, readDevices, runLink } from './nbd/exports.ts';
 import { createRepair, hasConnection } from './nbd/repair.ts';
@@ -82,9 +82,8 @@ async function end(name: string, attachment: NbdAttachment, host: Host): Promise
   const disk = await readDisk(name, host);
   if (disk && (await hasConnection(attachment, host))) await settleDisk(disk, host);
   else if (disk) await requireUnused(disk, host);
-  await endLink(name, host);
   const isThere = async () => (await readBackend(`/sys/block/${name}`, host)) === identityOf(attachment);
-  await waitUntilGone(`the connection of device "/dev/${name}"`, isThere);
+  await removeWith(() => endLink(name, host), `the connection of device "/dev/${name}"`, isThere);
 }
 
 async function findOne(attachment: NbdAttachment, host: Host): Promise<string | undefined> {

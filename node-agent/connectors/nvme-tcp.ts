@@ -5,7 +5,7 @@ import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { connectMissing, withPort, type Connection } from '../host/connections.ts';
 import { findUser, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
-import { keepWhere, readLine, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
+import { keepWhere, readLine, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
@@ -151,8 +151,8 @@ async function isUsed(subsystem: string, host: Host): Promise<boolean> {
 }
 
 async function remove({ name, address }: Controller, subsystem: string, host: Host): Promise<void> {
-  await writeLine(`/sys/class/nvme/${name}/delete_controller`, '1', host);
-  await waitUntilGone(`controller "${name}" to ${address}`, async () => {
+  const giveUp = () => writeLine(`/sys/class/nvme/${name}/delete_controller`, '1', host);
+  await removeWith(giveUp, `controller "${name}" to ${address}`, async () => {
     const left = await readControllers(subsystem, host);
     return left.some(controller => controller.name === name);
   });

@@ -11,7 +11,7 @@ import { requireModule, runWell } from '../host/commands.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { keepWhere, readLine, waitFor, waitUntilGone, writeLine } from '../host/sysfs.ts';
+import { keepWhere, readLine, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
 
 type RbdAttachment = AttachmentOf<'rbd'>;
 
@@ -85,8 +85,8 @@ async function disconnect(attachment: RbdAttachment, host: Host): Promise<void> 
   for (const name of await findDisks(attachment, host)) {
     const disk = await readDisk(name, host);
     if (disk) await settleDisk(disk, host);
-    await writeLine(`${bus}/remove_single_major`, name.slice('rbd'.length), host);
-    await waitUntilGone(`device "/dev/${name}"`, async () =>
+    const remove = () => writeLine(`${bus}/remove_single_major`, name.slice('rbd'.length), host);
+    await removeWith(remove, `device "/dev/${name}"`, async () =>
       (await findDisks(attachment, host)).includes(name),
     );
   }

@@ -21,8 +21,18 @@ export function waitFor<T extends Seen>(look: () => Promise<T | undefined>): Pro
   return poll(look, { everyMs: lookMs, timeoutMs: waitMs });
 }
 
-/** Waits until `isThere` is false; UNAVAILABLE, with what it is in words, when it still is true after five seconds. */
-export async function waitUntilGone(what: string, isThere: () => Promise<boolean>): Promise<void> {
+/**
+ * Has something removed, which is named in words, and waits until `isThere` is false; UNAVAILABLE when it still is true after five
+ * seconds. A removal that fails because the kernel removes the same by itself meanwhile is fine.
+ */
+export async function removeWith(
+  remove: () => Promise<unknown>,
+  what: string,
+  isThere: () => Promise<boolean>,
+): Promise<void> {
+  await remove().catch(async (error: unknown) => {
+    if (await isThere()) throw error;
+  });
   const isGone = await waitFor(async () => !(await isThere()) || undefined);
   if (!isGone) throw unavailableProblem(`${what} is still there after it was removed`);
 }

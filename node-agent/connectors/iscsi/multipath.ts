@@ -2,7 +2,7 @@ import { preconditionProblem, unavailableProblem } from '../../../src/api/proble
 import { runWell } from '../../host/commands.ts';
 import { settleDisk } from '../../host/disk-use.ts';
 import { isDisk, readDisk, type DiskIdentity } from '../../host/disk.ts';
-import { keepWhere, readLine, waitFor, waitUntilGone } from '../../host/sysfs.ts';
+import { keepWhere, readLine, removeWith, waitFor } from '../../host/sysfs.ts';
 import type { Host } from '../../host.ts';
 
 const prefix = 'mpath-';
@@ -76,9 +76,9 @@ export async function removeMap(map: string, host: Host): Promise<void> {
   const name = await nameOfMap(map, host);
   // I/O that waits for a path would keep the map for ever.
   await runWell(host, { command: 'multipathd', args: ['disablequeueing', 'map', name] });
-  await runWell(host, { command: 'multipath', args: ['-f', name] });
+  const remove = () => runWell(host, { command: 'multipath', args: ['-f', name] });
   const isThere = async () => (await readDisk(map, host))?.number === disk.number;
-  await waitUntilGone(`map "/dev/${map}"`, isThere);
+  await removeWith(remove, `map "/dev/${map}"`, isThere);
 }
 
 /** Has multipathd forget a disk that is about to go, whose name another may get; that it does not know it is fine. */

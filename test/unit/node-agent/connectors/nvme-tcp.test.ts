@@ -54,6 +54,19 @@ test('nvme-tcp keeps the controllers that another volume may need, or that are i
   assert.deepEqual(left(), ['nvme9']);
 });
 
+test('nvme-tcp leaves a controller that the kernel gives up at that moment to the kernel', async () => {
+  const { host, attach, left } = openNvme();
+  const attachment = attach('v');
+  await nvmeTcp.connect(attachment, host);
+  const tee = host.tools.get('tee') ?? assert.fail('there is no tee');
+  host.tools.set('tee', (args, input) => {
+    tee(args, input);
+    return 1;
+  });
+  await nvmeTcp.disconnect(attachment, host);
+  assert.deepEqual(left(), []);
+});
+
 test('nvme-tcp knows a namespace by any of its identifiers, and no partition of it', async () => {
   const { host, attach } = openNvme();
   const nguid = '00112233-4455-6677-8899-aabbccddeeff';
