@@ -127,6 +127,8 @@ test('work that takes longer than the caller waits is 202 with what there is, an
   ] as const;
   for (const [method, route, state, body] of steps) {
     const release = backend.hold(method);
+    assert.equal((await ask(route, { body, headers: { prefer: 'wait=0' } })).status, 202);
+    await backend.entered(method);
     for (const prefer of ['respond-async, wait=0', 'wait=0']) {
       const early = await ask(route, { body, headers: { prefer } });
       const retryAfter = early.headers.get('retry-after');
