@@ -64,8 +64,18 @@ async function runTests(
   const { NODE_TEST_CONTEXT: _, ...own } = process.env;
   const child = spawn(program, [...args, '--disable-warning=ExperimentalWarning', file], {
     env: { ...own, ...env },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [status] = await once(child, 'exit');
-  assert.equal(status, 0);
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    process.stdout.write(text);
+    said += text;
+  });
+  const [status] = await once(child, 'close');
+  // What failed is told at the end of the whole run as well, where nothing else hides it.
+  assert.equal(
+    status,
+    0,
+    `${file} ended with ${status}\n${said.split('failing tests:').at(-1)?.slice(0, 8_192)}`,
+  );
 }
