@@ -26,7 +26,7 @@ export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOp
       const noted = await noteTime(sql);
       const sinceMs = noted.nowMs - noted.seenMs;
       const skew = { ...noted, aheadMs: sinceMs - elapsedMs, behindMs: -sinceMs };
-      if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs));
+      if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs), noted.nowMs);
       await limitClaims(sql, noted.nowMs + leaseMs);
       await expireSoftDeleted(sql, noted.nowMs);
       return skew;

@@ -6,7 +6,7 @@ import type { Engine } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
 import { pruneAudit } from '../tables/tenancy/audit-log.ts';
 import { listUnfinished, type Resource } from '../tables/claims.ts';
-import { readTime } from '../tables/clock.ts';
+import { timeSeenBefore } from '../tables/clock.ts';
 import { groupTable } from '../tables/groups.ts';
 import { findMembers, snapshotTable } from '../tables/snapshots.ts';
 import { volumeTable } from '../tables/volumes.ts';
@@ -120,7 +120,7 @@ export function createRecovery({
     /** Goes once over everything that is unfinished and not claimed; returns how many resources that were. */
     async sweep(): Promise<number> {
       const nowMs = await look();
-      if (keepAuditMs < Infinity) await pruneAudit(engine, (await readTime(reader)) - keepAuditMs);
+      if (keepAuditMs < Infinity) await pruneAudit(engine, await timeSeenBefore(engine, nowMs, keepAuditMs));
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const) {
         const ids = await listUnfinished(reader, kind, nowMs);

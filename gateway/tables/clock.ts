@@ -1,7 +1,10 @@
-import type { Reader, Sql } from '../store.ts';
+import type { Engine, Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
-/** When a gateway last looked at the store, by the store's clock. */
+/**
+ * When a gateway last looked at the store, by the store's clock; and, for each time that none saw, when that began, by
+ * the time at which it ended.
+ */
 export const clockTable = table('clock', {
   key: ['name'],
   columns: { name: text(), seenMs: integer() },
@@ -27,11 +30,42 @@ export async function readTime(reader: Reader): Promise<number> {
   return Math.min(Date.now(), seenMs + toleranceMs);
 }
 
-/** Lets everything that waits for its time wait so much longer: soft-deleted volumes, and findings that must be old. */
-export async function postpone(sql: Sql, byMs: number): Promise<void> {
+/**
+ * Lets everything that waits for its time wait so much longer, up to `nowMs`: soft-deleted volumes, findings that must
+ * be old, and what `timeSeenBefore` is asked for.
+ */
+export async function postpone(sql: Sql, byMs: number, nowMs: number): Promise<void> {
+  await clockTable.replace(sql, { name: unseenName(nowMs), seenMs: nowMs - byMs });
   await sql.write(
     `update volumes set restorable_until_ms = restorable_until_ms + ? where state <> 'ready' and state = 'deleted'`,
     byMs,
   );
   await sql.write('update findings set first_seen_ms = first_seen_ms + ?', byMs);
+}
+
+/** When it was that a gateway had still so much time to see before it was `nowMs`, in milliseconds since the epoch. */
+export async function timeSeenBefore(
+  { reader, transaction }: Engine,
+  nowMs: number,
+  seenForMs: number,
+): Promise<number> {
+  const unseen = await clockTable.select(
+    reader,
+    {},
+    'and name like ? order by name desc',
+    `${unseenName('')}%`,
+  );
+  let timeMs = nowMs - seenForMs;
+  for (const { name: ended, seenMs } of unseen) {
+    const endMs = Number(ended.slice(unseenName('').length));
+    // What a clock ahead has noted ended later than now, and nothing of it was seen either.
+    if (endMs > timeMs) timeMs -= endMs - seenMs;
+    else await transaction(sql => clockTable.remove(sql, { name: ended }));
+  }
+  return timeMs;
+}
+
+/** In the order of time. */
+function unseenName(endMs: number | ''): string {
+  return `unseen until ${endMs === '' ? '' : String(endMs).padStart(16, '0')}`;
 }

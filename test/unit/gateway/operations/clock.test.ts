@@ -78,3 +78,26 @@ test('a repair right after a clock went ahead removes nothing that was found a m
   await admin.repair({ body: { dryRun: false, stuckAfterMs: 0, safetyAgeMs: 3_600_000 } });
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), [id, 'a.orphan']);
 });
+
+test('a clock that goes ahead takes nothing out of the log of changes: what was not seen does not count', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: startMs });
+  const gateway = await makeGateway(t, { backend: await openMemory(), keepAuditMs: 90_000 });
+  const { engine, recovery, volumes } = gateway;
+  /** What the log has of these volumes once a gateway has looked around at this time. */
+  const loggedAt = async (ms: number): Promise<readonly unknown[]> => {
+    t.mock.timers.setTime(startMs + ms);
+    await recovery.sweep();
+    const rows = await engine.reader.all('select resource from audit_log order by id');
+    return rows.map(({ resource }) => resource);
+  };
+  await recovery.sweep();
+  await volumes.create(a, id, volumeSpec('pvc-1'));
+  assert.deepEqual(await loggedAt(30 * day), [id]);
+  assert.deepEqual(await loggedAt(60 * day), [id], 'nor does a second time');
+  assert.deepEqual(await loggedAt(60 * day + 50_000), [id]);
+  await volumes.create(a, 'a.pvc-2', volumeSpec('pvc-2'));
+  assert.deepEqual(await loggedAt(60 * day + 100_000), ['a.pvc-2']);
+  assert.deepEqual(await loggedAt(60 * day + 150_000), [], 'what came after is kept no longer for it');
+  const unseen = await engine.reader.all("select name from clock where name like 'unseen%'");
+  assert.deepEqual(unseen, [], 'what is over is forgotten');
+});
