@@ -6,7 +6,7 @@ import type { Enrolment, KeyOwner } from '../http/auth.ts';
 import { callerName } from '../tenancy/caller.ts';
 import { describeIssues } from '../volumes/validate.ts';
 import { callersOf, type IssuerKeysFile, type OwnKeysFile } from './callers.ts';
-import { createEnrolment } from './enrolment.ts';
+import { createEnrolment, type OwnKeys } from './enrolment.ts';
 import { type ConfigFile, configFileSchema, discovered } from './file.ts';
 import { issuerKeySetSchema, keySetSchema } from './keys.ts';
 import { type Data, withoutFaults } from './mend.ts';
@@ -21,7 +21,7 @@ export type Configuration = {
   readonly file: ConfigFile;
   readonly data: Data;
   readonly plugins: Plugins;
-  readonly enrolment: Enrolment;
+  readonly enrolment: Enrolment & OwnKeys;
   readonly trust: Trust;
 };
 
@@ -127,12 +127,12 @@ async function readCallers(
   const readKeys = async <Key>(one: KeyOwner & { readonly keys: string }, schema: KeySetSchema<Key>) => {
     const { keys, faults } = await readKeySet(resolve(dirname(path), one.keys), schema, reading.files);
     for (const fault of faults) report(one, fault);
-    return keys;
+    return { keys, isAtFault: faults.length > 0 };
   };
-  const readOwn = async (one: OwnKeysFile) => ({ ...one, keys: await readKeys(one, keySetSchema) });
+  const readOwn = async (one: OwnKeysFile) => ({ ...one, ...(await readKeys(one, keySetSchema)) });
   const readIssuers = async (one: IssuerKeysFile) => ({
     ...one,
-    keys: one.keys === discovered ? undefined : await readKeys(one, issuerKeySetSchema),
+    ...(one.keys === discovered ? { keys: undefined } : await readKeys(one, issuerKeySetSchema)),
   });
   const enrolled = await Promise.all(own.map(readOwn));
   const declared = await Promise.all(trusted.map(readIssuers));

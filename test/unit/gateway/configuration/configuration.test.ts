@@ -96,6 +96,42 @@ test('of two that claim a key id the newcomer has none, wherever it stands in th
   assert.ok(kids().includes(a.kid));
 });
 
+for (const [name, clashing] of [
+  ['key id', clash],
+  ['key', { keys: [{ ...a.publicJwk, kid: 'mine' }] }],
+] as const)
+  test(`a ${name} stays its cluster's while the file of that is at fault, and not when it is removed`, async t => {
+    const callers = { b: clusters.b, a: clusters.a };
+    const { served, write, kids } = await open(t, { one: memory }, { callers });
+    for (let look = 0; look < 3; look++) {
+      write('a.jwks.json', look === 1 ? { keys: [{ ...a.publicJwk, x: 'AAAA' }] } : '{');
+      write('b.jwks.json', clashing);
+      await served.readAgain();
+      assert.deepEqual(kids(), [], 'neither has it');
+    }
+    write('a.jwks.json', { keys: [a.publicJwk] });
+    await served.readAgain();
+    assert.equal(served.enrolment().owners.get(a.kid)?.issuer, 'a');
+    write('a.jwks.json', { keys: [] });
+    await served.readAgain();
+    assert.deepEqual(
+      [...served.enrolment().owners.values()].map(({ issuer }) => issuer),
+      ['b'],
+    );
+  });
+
+test("a key of another cluster's is not had by putting it under a key id of one's own", async t => {
+  const { served, write } = await open(t, { one: memory }, { callers: clusters });
+  write('b.jwks.json', { keys: [other.publicJwk] });
+  await served.readAgain();
+  write('a.jwks.json', { keys: [{ ...other.publicJwk, kid: a.kid }] });
+  await served.readAgain();
+  assert.deepEqual(
+    [...served.enrolment().owners].map(([kid, { issuer }]) => [kid, issuer]),
+    [[other.kid, 'b']],
+  );
+});
+
 const badEdits: readonly (readonly [name: string, file: object])[] = [
   ['the pools', { pools: { one: { backend: 'floppy' } } }],
   ['what is not known', { pools: { one: memory }, colour: 'red', size: 1 }],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { JWK } from 'jose';
 import { createTrust, type TrustedKeys } from '../../../../gateway/configuration/trust.ts';
 import type { PublicKey } from '../../../../gateway/configuration/keys.ts';
-import { createAuthenticate, type Authenticate } from '../../../../gateway/http/auth.ts';
+import { createAuthenticate, type Authenticate, type KeyOwner } from '../../../../gateway/http/auth.ts';
 import { callers, createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 import { account, makeIssuerKey, signAs, type Otherwise } from './issuer.ts';
@@ -109,6 +109,23 @@ test('a key that another cluster has for the same account stays with it, however
     assert.equal((await authenticate(`Bearer ${await signAs(issuer, rsa)}`)).cluster?.name, 'b');
     assert.equal((await authenticate(`Bearer ${await signAs(issuer, elliptic)}`)).cluster?.name, 'a');
   }
+});
+
+test("an issuer's key stays its cluster's while the file of that is at fault, or gets another key", async () => {
+  const faults: string[] = [];
+  const report = ({ caller }: KeyOwner): void => void faults.push(caller.cluster?.name ?? '');
+  let last = createTrust([entryOf('a', [rsa.publicJwk])], report);
+  const clashing = entryOf('b', [rsa.publicJwk]);
+  for (const [own, isAtFault] of [
+    [[], true],
+    [[], true],
+    [[rsa.publicJwk, elliptic.publicJwk], false],
+  ] as const)
+    last = createTrust([clashing, { ...entryOf('a', own), isAtFault }], report, last);
+  assert.deepEqual(faults, ['b', 'b', 'b']);
+  assert.equal((await authenticateBy(last)(`Bearer ${await signAs(issuer, rsa)}`)).cluster?.name, 'a');
+  last = createTrust([clashing, entryOf('a', [elliptic.publicJwk])], report, last);
+  assert.equal((await authenticateBy(last)(`Bearer ${await signAs(issuer, rsa)}`)).cluster?.name, 'b');
 });
 
 test('two accounts of one cluster are two callers, though they share its keys', async () => {
