@@ -2,6 +2,8 @@ import { dirname } from 'node:path';
 import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import { connectorFor } from '../connectors/index.ts';
+import type { Host } from '../host.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import type { Target, VolumeRecord } from '../state/records.ts';
@@ -97,14 +99,37 @@ function requireNotOthers(
     throw preconditionProblem(`target_path "${targetPath}" is in use for volume "${holder}"`);
 }
 
-/** Without a record only what is provably left behind is taken down: the loop device of a volume's file that no record names. */
+/**
+ * Without a record only what is provably left behind is taken down: the loop device of a file below a root that no record
+ * names. That file has this device, or is deleted: the path alone may be one of another mount namespace. A damaged record may name it.
+ */
 async function requireAbandoned(agent: Agent, mount: Mount, volumeId: string): Promise<void> {
   const { host, records, trust } = agent;
+  if (records.damagedCount > 0)
+    throw preconditionProblem(
+      `"${mount.path}" may hold another volume than "${volumeId}": ${records.damagedCount} records of volumes on this node are damaged`,
+    );
   const number = await deviceNumberOf(mount, host);
   const backing = await host.readText(`/sys/dev/block/${number}/loop/backing_file`);
   const path = backing?.replace(/\n$/, '').replace(/ \(deleted\)$/, '') ?? '';
   const isRecorded = records.all().some(({ attachment }) => 'path' in attachment && attachment.path === path);
-  if (isRecorded || !isBelowRoot(trust, path)) throw foreignProblem(mount, volumeId);
+  if (isRecorded || !isBelowRoot(trust, path) || !(await isDeviceOf(path, number, host)))
+    throw foreignProblem(mount, volumeId);
+}
+
+async function isDeviceOf(path: string, number: string | undefined, host: Host): Promise<boolean> {
+  const file = {
+    protocol: 'loop',
+    path,
+    attachmentId: '',
+    sizeBytes: 0,
+    mayFormat: false,
+    readonly: true,
+  } as const;
+  const connector = connectorFor(file);
+  if (number === undefined || connector.kind !== 'device') return false;
+  if (await connector.owns(file, number, host)) return true;
+  return (await connector.isLeftover?.(file, number, host)) === true;
 }
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {

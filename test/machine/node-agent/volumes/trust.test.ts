@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import type { Attachment } from '../../../../src/api/attachment.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
-import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { isBelowRoot, openTrust, whyRefused } from '../../../../node-agent/volumes/trust.ts';
 import { openNode } from '../../../harness/agent.ts';
-import { mountsBelow, removeTemporaryDirectory, makeTemporaryDirectory } from '../../../harness/machine.ts';
+import { mountsBelow } from '../../../harness/machine.ts';
 import {
   block,
   openRealBench,
@@ -215,41 +215,3 @@ test(
     assert.equal(stdout.trim(), device);
   },
 );
-
-test("unpublish of an unknown volume leaves another application's loop mount", real(), async t => {
-  const { agent, request } = await open(t);
-  const elsewhere = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(elsewhere));
-  const file = `${elsewhere}/image`;
-  copyFileSync(request.attachment.path, file);
-  mkdirSync(request.targetPath);
-  execFileSync('mount', ['--options', 'loop', '--', file, request.targetPath]);
-  writeFileSync(`${request.targetPath}/file`, 'data');
-  await assert.rejects(unpublish(agent, request), refused);
-  rmSync(file);
-  await assert.rejects(unpublish(agent, request), refused);
-  assert.deepEqual(mountsBelow(request.targetPath), [request.targetPath]);
-});
-
-test('unpublish of an unknown volume leaves the mount of a volume that is on record', real(), async t => {
-  const { agent, request } = await open(t);
-  await stage(agent, request);
-  // As kubelet mounts a part of a volume: no record has this path.
-  mkdirSync(request.targetPath);
-  execFileSync('mount', ['--bind', '--', request.stagingPath, request.targetPath]);
-  await assert.rejects(unpublish(agent, { ...request, volumeId: 'c.unknown' }), refused);
-  await unpublish(agent, request);
-  await unstage(agent, request);
-});
-
-test('unpublish without a record takes down what is below a root, and nothing else', real(), async t => {
-  const { agent, bench, request } = await open(t);
-  await putUp(agent, request);
-  await agent.records.remove(request.volumeId);
-  const { trust } = agent;
-  const forgetful = await startAgent(bench);
-  const rootless = { ...forgetful, trust: { ...trust, roots: [] } };
-  await assert.rejects(unpublish(rootless, request), refused);
-  await unpublish({ ...forgetful, trust }, request);
-  assert.deepEqual(mountsBelow(request.targetPath), []);
-});
