@@ -4,6 +4,7 @@ import { toDocument, unavailableProblem } from '../src/api/problem.ts';
 import type { Log } from '../src/lib/log.ts';
 import { createLog } from '../src/lib/log.ts';
 import { readSettings } from '../src/lib/settings.ts';
+import { startTimeLimit } from '../src/lib/concurrency.ts';
 import { memory } from './backends/memory.ts';
 import { rest } from './backends/rest.ts';
 import { gatewaySettings, type GatewayConfig } from './config.ts';
@@ -36,8 +37,8 @@ const sweepEveryMs = 60_000;
 export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
   /** Of stores whose tables are this release's, since this instance began; by the URL's file. */
   const storeIds = new Map<string, string>();
-  /** Until when it need not be looked whose the pools are, by the store's id. */
-  const ownedUntilMs = new Map<string, number>();
+  /** Whether it must be looked again whose the pools are, by the store's id. */
+  const isDueFor = new Map<string, () => boolean>();
 
   async function open(env: Environment) {
     await using opened = new AsyncDisposableStack();
@@ -51,13 +52,13 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
     // One that is made here would be gone with the instance.
     const identity = createIdentity(name, config['key-file'] ?? join(directory, 'no-key-file', 'keys.json'));
     const owner: Owner = { id, reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
-    const isDue = Date.now() >= (ownedUntilMs.get(id) ?? 0);
+    const isDue = isDueFor.get(id)?.() ?? true;
     const requireOwned = async (pool: Pool): Promise<void> => (isDue ? own(pool, owner) : undefined);
     const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
     opened.defer(() => configuration.close());
     if (isDue) await requireKnownPools(engine.reader, configuration.pools);
     // What could not be reached has not been looked at.
-    if (isDue && configuration.pools.waiting().size === 0) ownedUntilMs.set(id, Date.now() + sweepEveryMs);
+    if (isDue && configuration.pools.waiting().size === 0) isDueFor.set(id, startTimeLimit(sweepEveryMs));
     const gateway = createGateway({
       engine,
       configuration,

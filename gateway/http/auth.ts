@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose/jwt/decode';
 import { jwtVerify } from 'jose/jwt/verify';
 import type { JWTHeaderParameters, JWTPayload, JWTVerifyGetKey } from 'jose';
 import { Problem } from '../../src/api/problem.ts';
+import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Caller } from '../tenancy/caller.ts';
 
 /** Whose a key is, and what its tokens name as their issuer. */
@@ -32,7 +33,7 @@ export type Enrolment = {
 /** Finds who sent a request from its `authorization` header; UNAUTHENTICATED says what is wrong with it. */
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
 
-type Verified = { readonly caller: Caller; readonly untilMs: number };
+type Verified = { readonly caller: Caller; readonly isOver: () => boolean };
 
 const clockToleranceS = 10;
 const maxTokenLength = 8_192;
@@ -62,7 +63,7 @@ export function createAuthenticate(current: () => Enrolment, audience: string): 
     const enrolment = current();
     const known = remembered.get(enrolment);
     const verified = known?.get(authorization);
-    if (verified && verified.untilMs > Date.now()) return verified.caller;
+    if (verified && !verified.isOver()) return verified.caller;
     known?.delete(authorization);
     return find(authorization, enrolment);
   };
@@ -154,7 +155,7 @@ async function verifyBy(token: string, way: Way): Promise<Verified> {
   const { exp = 0, iat = 0 } = payload;
   if (exp - iat > maxLifetimeS)
     throw unauthenticatedProblem(`the token's "exp" is more than ${maxLifetimeS} seconds after its "iat"`);
-  return { caller, untilMs: Math.min(exp * 1_000, Date.now() + rememberMs) };
+  return { caller, isOver: startTimeLimit(Math.min(exp * 1_000 - Date.now(), rememberMs)) };
 }
 
 /** What tells most comes first: what was found once the signature was good, then that keys could not be had. */

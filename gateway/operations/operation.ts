@@ -1,5 +1,5 @@
 import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
-import { poll } from '../../src/lib/concurrency.ts';
+import { poll, startTimeLimit } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import {
@@ -152,9 +152,9 @@ export function createOperations(options: OperationsOptions) {
     const audited = audit.begin({ operation, ...claims[0], about });
     const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
     reach('before-intent');
-    let untilMs = 0;
+    let isLate = startTimeLimit(0);
     const { begun: intended, slot } = await beginInTurn(queues, asking, requireTurn => {
-      untilMs = Date.now() + leaseMs;
+      isLate = startTimeLimit(leaseMs);
       return engine.transaction(sql => intend(asked, sql, requireTurn));
     }).catch(audited.refused);
     using _ = asking.held ? undefined : slot;
@@ -178,7 +178,7 @@ export function createOperations(options: OperationsOptions) {
     let effect: E;
     try {
       // Who stood still for as long as its claims hold leaves the storage alone: others may be at work.
-      if (Date.now() >= untilMs) throw lostProblem(claims[0]);
+      if (isLate()) throw lostProblem(claims[0]);
       const act = (): Promise<E> => asked.act(intent);
       effect = await whileRenewed(claims, slot ? () => slot.measure(act) : act);
     } catch (error) {

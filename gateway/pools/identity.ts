@@ -15,6 +15,7 @@ import {
 } from '../../src/api/http/jwt.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
+import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Identity } from '../backend.ts';
 
 /** The gateway's identity, and the public keys by which others know it. */
@@ -36,7 +37,7 @@ const usedMs = 0.8 * lifetimeMs;
 /** How long what was read of the file is used, in milliseconds: nobody needs a token to ask for the public keys. */
 const shownMs = 1_000;
 
-type Token = { readonly token: string; readonly untilMs: number };
+type Token = { readonly token: string; readonly isOver: () => boolean };
 
 /**
  * Makes the identity of the gateway of this name. The first key of the file, a JWKS, signs; all are published, so that a
@@ -49,9 +50,10 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
   const signing = recent(() => openSigningKey(keyFile));
 
   async function signFor(audience: string): Promise<string> {
+    const isOver = startTimeLimit(usedMs);
     const claims: TokenClaims = { issuer: name, audience, lifetimeMs };
     const token = await sign(await openSigningKey(keyFile), claimsOf(claims));
-    tokens.set(audience, { token, untilMs: Date.now() + usedMs });
+    tokens.set(audience, { token, isOver });
     return token;
   }
 
@@ -59,7 +61,7 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
     name,
     async token(audience, renew) {
       const known = renew ? undefined : tokens.get(audience);
-      return known && Date.now() < known.untilMs ? known.token : signFor(audience);
+      return known && !known.isOver() ? known.token : signFor(audience);
     },
     keySet: publicOnes,
     prepare: async () => void (await openSigningKey(keyFile)),
@@ -76,9 +78,9 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
 
 /** What was read is used for a while, whether it could be or not. */
 function recent<T>(read: () => Promise<T>): () => Promise<T> {
-  let last: { readonly value: Promise<T>; readonly untilMs: number } | undefined;
+  let last: { readonly value: Promise<T>; readonly isOver: () => boolean } | undefined;
   return () => {
-    if (!last || Date.now() >= last.untilMs) last = { value: read(), untilMs: Date.now() + shownMs };
+    if (!last || last.isOver()) last = { value: read(), isOver: startTimeLimit(shownMs) };
     return last.value;
   };
 }

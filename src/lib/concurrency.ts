@@ -101,3 +101,12 @@ export function repeat(work: () => Promise<unknown>, everyMs: number): Repetitio
     },
   };
 }
+
+/**
+ * Begins a time of so many milliseconds, and returns what tells whether it is over by either clock: the one on the wall
+ * may be set back, and the other one stands still while the machine sleeps. One that is not positive is over at once.
+ */
+export function startTimeLimit(ms: number): () => boolean {
+  const [untilMs, untilElapsedMs] = [Date.now() + ms, performance.now() + ms];
+  return () => Date.now() >= untilMs || performance.now() >= untilElapsedMs;
+}

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import {
   createKeyedQueue,
   pause,
   poll,
   repeat,
+  startTimeLimit,
   unlessAborted,
   withinTime,
 } from '../../../src/lib/concurrency.ts';
@@ -86,4 +87,36 @@ test('repeat runs work again and again, never twice at a time, and waits for it 
   await repetition.close();
   assert.equal(running, 0);
   assert.equal(most, 1);
+});
+
+/** Both clocks, as the test sets them. */
+function setClocks(t: TestContext) {
+  t.mock.timers.enable({ apis: ['Date'], now: 10_000_000 });
+  let elapsedMs = 0;
+  t.mock.method(performance, 'now', () => elapsedMs);
+  return (wallMs: number, monotonicMs: number): void => {
+    t.mock.timers.setTime(10_000_000 + wallMs);
+    elapsedMs = monotonicMs;
+  };
+}
+
+const times: readonly (readonly [name: string, wallMs: number, monotonicMs: number, isOver: boolean])[] = [
+  ['is not over before it is by either clock', 99, 99, false],
+  ['is over by both clocks', 100, 100, true],
+  ['is over though the clock on the wall went back', -3_600_000, 100, true],
+  ['is over though the machine slept', 100, 0, true],
+];
+for (const [name, wallMs, monotonicMs, isOver] of times)
+  test(`a time limit ${name}`, t => {
+    const set = setClocks(t);
+    const limit = startTimeLimit(100);
+    set(wallMs, monotonicMs);
+    assert.equal(limit(), isOver);
+  });
+
+test('a time limit without an end is never over, and one of no time at once', t => {
+  const set = setClocks(t);
+  const [endless, none] = [startTimeLimit(Infinity), startTimeLimit(0)];
+  set(1e9, 1e9);
+  assert.deepEqual([endless(), none()], [false, true]);
 });

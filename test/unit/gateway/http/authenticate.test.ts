@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
 import { createAuthenticate, type Authenticate, type Enrolment } from '../../../../gateway/http/auth.ts';
-import { createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
+import { clusters, createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
 import { isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const now = (): number => Math.floor(Date.now() / 1_000);
@@ -97,6 +97,31 @@ test('a remembered token is refused once it has expired', async t => {
   await authenticate(`Bearer ${token}`);
   t.mock.timers.tick(60_000);
   await assertRefused(authenticate, token, /has expired/);
+});
+
+test('a clock that goes back does not keep a token good whose key its issuer has removed', async t => {
+  const hourMs = 3_600_000;
+  const { now: elapsed } = performance;
+  const signer = await createSigner('a', 'ES256');
+  const { keySet } = await enrol({ a: signer });
+  let keys = keySet;
+  const caller = { role: 'controller', cluster: clusters.a } as const;
+  const one = {
+    caller,
+    issuer: 'https://issuer',
+    subjects: ['me'],
+    keys: (...asked: Parameters<typeof keySet>) => keys(...asked),
+  };
+  const enrolment = { keySet, owners: new Map(), trusted: new Map([[one.issuer, [one]]]) };
+  const authenticate = authenticateWith(enrolment);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const token = await signer.sign({ iss: one.issuer, sub: 'me' });
+  assert.equal(await nameOf(authenticate, token), 'a');
+  keys = (await enrol({})).keySet;
+  assert.equal(await nameOf(authenticate, token), 'a', 'it is remembered');
+  t.mock.timers.setTime(Date.now() - hourMs);
+  t.mock.method(performance, 'now', () => elapsed.call(performance) + 30_000);
+  await assertRefused(authenticate, token, /"kid" is not an enrolled key/);
 });
 
 test('more tokens than are remembered are still accepted', async () => {

@@ -228,14 +228,20 @@ test('an expansion that goes on late leaves the next volume of its name as it is
   assert.equal(grown?.sizeBytes, 2 ** 20);
 });
 
-test('who stood still past the end of its claim before the storage was asked leaves that alone', async t => {
-  const stopMs = 600_000;
-  t.mock.timers.enable({ apis: ['Date'] });
-  const backend = createFaultyBackend(await openMemory());
-  const checkpoint = ({ point }: Step): void => {
-    if (point === 'after-intent') t.mock.timers.setTime(Date.now() + stopMs);
-  };
-  const { volumes } = await makeGateway(t, { backend, checkpoint });
-  await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), isProblem('ABORTED'));
-  assert.deepEqual(backend.calls, []);
-});
+for (const [name, wallMs, elapsedMs] of [
+  ['', 600_000, 0],
+  [', while the clock went back', -600_000, 600_000],
+] as const)
+  test(`who stood still past the end of its claim before the storage was asked leaves that alone${name}`, async t => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    const { now } = performance;
+    const backend = createFaultyBackend(await openMemory());
+    const checkpoint = ({ point }: Step): void => {
+      if (point !== 'after-intent') return;
+      t.mock.timers.setTime(Date.now() + wallMs);
+      t.mock.method(performance, 'now', () => now.call(performance) + elapsedMs);
+    };
+    const { volumes } = await makeGateway(t, { backend, checkpoint });
+    await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), isProblem('ABORTED'));
+    assert.deepEqual(backend.calls, []);
+  });

@@ -48,6 +48,24 @@ test('the first key signs, and all are published, so that keys can be exchanged'
   assert.equal(await signs(next), next.kid);
 });
 
+test('a clock that goes back does not keep an exchanged key in use', async t => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  const [old, next] = [await createSigner('old'), await createSigner('next')];
+  const write = ({ privateJwk }: typeof old): void =>
+    writeFileSync(file, JSON.stringify({ keys: [privateJwk] }));
+  const { now } = performance;
+  write(old);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const identity = createIdentity('hq', file);
+  const signedBy = async () => decodeProtectedHeader((await identity.signDetached({}, 'content')) ?? '').kid;
+  const published = async () => (await identity.keySet()).keys.map(({ kid }) => kid);
+  assert.deepEqual([await signedBy(), await published()], [old.kid, [old.kid]]);
+  write(next);
+  t.mock.timers.setTime(Date.now() - 3_600_000);
+  t.mock.method(performance, 'now', () => now.call(performance) + 1_000);
+  assert.deepEqual([await signedBy(), await published()], [next.kid, [next.kid]]);
+});
+
 test('a key file that cannot be used says so, and nothing of what it holds', async t => {
   const file = join(temporaryDirectory(t), 'keys.json');
   const { privateJwk } = await createSigner('hq');
