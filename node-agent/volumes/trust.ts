@@ -34,7 +34,9 @@ export async function openTrust(
   host: Host,
 ): Promise<Trust> {
   const real = (paths: readonly string[]) => Promise.all(paths.map(path => realOrNamed(path, host)));
-  const never = [...systemDirectories, ...(await real(own)).filter(path => path !== '/')];
+  // By both names: behind a link such as that of /var/lib/docker lies what no volume may be.
+  const resolved = [...(await real(systemDirectories)), ...(await real(own))].filter(path => path !== '/');
+  const never = [...new Set([...systemDirectories, ...resolved])];
   const gatewayKeys = gatewayKeysFile === undefined ? undefined : await openKeys(gatewayKeysFile, host);
   const trust = { protocols, roots: await real(roots), never, gatewayKeys };
   for (const root of trust.roots)

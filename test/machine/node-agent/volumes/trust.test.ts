@@ -164,6 +164,35 @@ test('a root of the system, of kubelet or of the agent is refused, also behind a
     await assert.rejects(openTrust({ protocols: [], roots: [root], own }, host), /^Error: local root/, root);
 });
 
+test(
+  'where a directory of the system is a link, what it leads to is no volume, nor a root',
+  real(),
+  async t => {
+    const { host } = openRealBench(t);
+    const links = new Map([
+      ['/var/lib/docker', '/data/docker'],
+      ['/var/spool', '/'],
+    ]);
+    const missing = Object.assign(new Error('missing'), { code: 'ENOENT' });
+    const linked = {
+      ...host,
+      realPath: async (path: string): Promise<string> => {
+        if (path === '/lib32') throw missing;
+        return links.get(path) ?? path;
+      },
+    };
+    const settings = { protocols: ['bind'], own: [] } as const;
+    const trust = await openTrust({ ...settings, roots: ['/data'] }, linked);
+    assert.deepEqual(
+      ['/data/docker', '/data/docker/volumes', '/data/v', '/lib32/v'].filter(path =>
+        isBelowRoot(trust, path),
+      ),
+      ['/data/v'],
+    );
+    await assert.rejects(openTrust({ ...settings, roots: ['/data/docker/v'] }, linked), /^Error: local root/);
+  },
+);
+
 test('an agent that gets such a root does not start', async t => {
   const node = openNode(t);
   const wrong = node.startAgent({ 'local-roots': `/srv,${node.state}/inner` });
