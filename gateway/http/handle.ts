@@ -16,7 +16,7 @@ import type { Cluster, Tenant } from '../tenancy/cluster.ts';
 import type { Turns } from '../tenancy/turns.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
-import { lengthOf, readPieces, readQuery, readWaitMs, requireEncoded } from './read.ts';
+import { lengthOf, readPieces, readQuery, readWaitMs, requireEncoded, requirePlain } from './read.ts';
 import { logRequest, respond, respondJson, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -74,9 +74,11 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
   };
 }
 
-function readTarget(c: Context<Env>, { query }: Operation): object {
+function readTarget(c: Context<Env>, { query, tag }: NamedOperation): object {
   requireEncoded(c.req.url);
   const ids = c.req.param();
+  // What no id can be is unknown to a cluster; what operators name goes into the store as it is.
+  if (tag === 'admin') requirePlain(ids, 'path');
   if ('nodeId' in ids) requireNodeId(ids['nodeId']);
   return query ? { ...(readBy(query, readQuery(c), 'query') as object), ...ids } : ids;
 }

@@ -15,7 +15,17 @@ export function readWaitMs(prefer: string | undefined): number {
 export function readQuery(c: Context): Readonly<Record<string, string>> {
   const twice = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
   if (twice) throw invalidProblem(`query: "${twice[0]}" is there ${twice[1].length} times`);
-  return c.req.query();
+  return requirePlain(c.req.query(), 'query');
+}
+
+/** INVALID_ARGUMENT for a value with a NUL, which a store refuses and no answer may repeat. */
+export function requirePlain(
+  values: Readonly<Record<string, string>>,
+  where: string,
+): Readonly<Record<string, string>> {
+  const [odd] = Object.entries(values).find(([, value]) => value.includes('\0')) ?? [];
+  if (odd !== undefined) throw invalidProblem(`${where}: "${odd}" has a NUL`);
+  return values;
 }
 
 /** Ids and values that cannot be decoded would be taken as they are written. */

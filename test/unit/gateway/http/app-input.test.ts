@@ -69,6 +69,7 @@ const badInput: readonly (readonly [route: string, body: unknown, says: RegExp])
   ['GET /v1/snapshots/a.s/blocks?offset=1.5', undefined, /^query.offset: /],
   ['GET /v1/snapshots/a.s/blocks?limit=x', undefined, /^query.limit: /],
   ['GET /v1/volumes?limit=-1', undefined, /^query.limit: /],
+  ['GET /v1/snapshots?volumeId=a.%00', undefined, /^query: "volumeId" has a NUL$/],
   ['GET /v1/volumes?limit=1&limit=1', undefined, /^query: "limit" is there 2 times$/],
   ['GET /v1/volumes?pageToken=&p%61geToken=a', undefined, /^query: "pageToken" is there 2 times$/],
   ...['ten', '', '1e3', '0x10', ' 1', '1.0'].map(
@@ -84,6 +85,20 @@ for (const [route, body, says] of badInput) {
     assert.deepEqual(backend.calls, []);
   });
 }
+
+const operators: readonly string[] = [
+  'PUT /v1/admin/deleted-volumes/a.%00/restore',
+  'DELETE /v1/admin/volumes/a.%00/grants/b',
+  'GET /v1/admin/audit-log?resource=%00',
+  'GET /v1/admin/deleted-volumes?pageToken=%00',
+];
+for (const route of operators)
+  test(`${route} is INVALID_ARGUMENT, and leaves nothing that makes the log unreadable`, async t => {
+    const { ask } = await makeGateway(t);
+    assertProblem(await ask(route, { as: 'operator' }), 400, 'INVALID_ARGUMENT');
+    const log = await ask('GET /v1/admin/audit-log', { as: 'operator' });
+    assert.deepEqual([log.status, log.body], [200, { entries: [] }]);
+  });
 
 test('what is called like the way to a prototype is only a value', async t => {
   const { ask } = await makeGateway(t);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { problemTable } from '../../../../src/api/problem.ts';
-import { makeGateway, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { callers, makeGateway, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
 
 const spec = {
@@ -16,6 +16,12 @@ const spec = {
   volumeIds: ['a.x', 'a.y'],
   mutableParameters: {},
   maxVolumes: 1,
+  access: 'read-only',
+  cluster: 'b',
+  pool: 'main',
+  storageId: 'x',
+  capabilities: [mounted],
+  dryRun: false,
 };
 const text = fc.string({ unit: 'binary', maxLength: 20 });
 const odd = fc.oneof(fc.jsonValue(), text, fc.double(), fc.constantFrom('a.x', 'b.x', '__proto__', 2 ** 53));
@@ -32,27 +38,28 @@ const ids = fc.oneof(
   text.map(one => encodeURIComponent(one.toWellFormed())),
 );
 const requests = fc.record({
-  operation: fc.constantFrom(...allOperations),
+  as: fc.constantFrom(...Object.keys(callers)),
+  operation: fc.constantFrom(...allOperations).map(({ id, method, path }) => ({ id, method, path })),
   id: ids,
   query: fc.oneof(
     fc.constant(''),
-    fc.dictionary(fc.constantFrom('limit', 'offset', 'base', 'pageToken'), text),
+    fc.dictionary(fc.constantFrom('limit', 'offset', 'base', 'pageToken', 'since', 'until', 'cluster'), text),
   ),
   body: bodies,
 });
 
 test('whatever is asked is answered as the table of operations says, and no failure of ours', async t => {
   const { ask } = await makeGateway(t);
-  const property = fc.asyncProperty(requests, async ({ operation, id, query, body }) => {
+  const property = fc.asyncProperty(requests, async ({ as, operation, id, query, body }) => {
     const path = operation.path.replaceAll(/\{\w+\}/g, () => id);
     const asked = query === '' ? '' : `?${new URLSearchParams(query)}`;
     const hasBody = operation.method === 'PUT' || operation.method === 'POST';
-    const answer = await ask(`${operation.method} ${path}${asked}`, hasBody ? { body } : {});
+    const answer = await ask(`${operation.method} ${path}${asked}`, { as, ...(hasBody && { body }) });
     const code = answer.body['code'] as keyof typeof problemTable | undefined;
     const isAnswer = answer.status < 300 || (code !== undefined && problemTable[code].http === answer.status);
     assert.ok(
       isAnswer && code !== 'UNAVAILABLE',
-      `${operation.id} ${answer.status} ${JSON.stringify(answer.body)}`,
+      `${operation.id} as ${as} ${answer.status} ${JSON.stringify(answer.body)}`,
     );
   });
   await fc.assert(property, { seed, numRuns: isFull ? 20_000 : 500 });
