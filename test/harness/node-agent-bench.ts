@@ -201,7 +201,7 @@ export async function openService(bench: Bench, change: VolumeChange = {}) {
   const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
   const ask = async (rpc: keyof typeof node, changed: object = {}): Promise<unknown> =>
     node[rpc]?.({ ...request, ...changed } as never, call);
-  return { request, ask, segments };
+  return { request, ask, segments, node };
 }
 
 /** The request for another volume on the same bench, with an image of its own. */

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { Client, credentials, status, type StatusObject } from '@grpc/grpc-js';
-import * as fc from 'fast-check';
+import { test } from 'node:test';
+import { status } from '@grpc/grpc-js';
 import messages, { services } from '../../../src/csi/generated/csi.messages.js';
-import { codecOf } from '../../../src/csi/protocol.ts';
-import { isFull, seed } from '../../harness/sample.ts';
+import { connectRaw, testMalformedRequests } from '../../suites/malformed.ts';
 import { serveController } from './serving.ts';
 
 const names = { name: 'pvc-1', volume_id: 'a.pvc-1', snapshot_id: 'a.snap-1', node_id: 'n1', pool: 'é' };
@@ -23,14 +21,6 @@ const whole = {
   max_entries: 3,
   accessibility_requirements: { requisite: [{ segments: { zone: 'a' } }] },
 };
-const methods = Object.entries(services).flatMap(([service, all]) =>
-  all
-    .filter(() => /Controller|Snapshot|Identity/.test(service))
-    .map(({ name, request }) => ({
-      path: `/${service}/${name}`,
-      bytes: Buffer.from(codecOf(messages, request).serialize(whole)),
-    })),
-);
 const malformed: readonly (readonly [name: string, bytes: Buffer])[] = [
   ['half of a character', Buffer.from([0x0a, 1, 0xc3])],
   ['a surrogate', Buffer.from([0x0a, 3, 0xed, 0xa0, 0x80])],
@@ -41,7 +31,7 @@ const malformed: readonly (readonly [name: string, bytes: Buffer])[] = [
 ];
 for (const [name, bytes] of malformed)
   test(`a request with ${name} is INVALID_ARGUMENT`, async t => {
-    const call = await open(t);
+    const call = connectRaw(t, (await serveController(t)).socketPath);
     for (const rpc of ['CreateVolume', 'DeleteVolume', 'ControllerUnpublishVolume'])
       assert.equal((await call(`/csi.v1.Controller/${rpc}`, bytes)).code, status.INVALID_ARGUMENT);
     assert.equal(
@@ -50,44 +40,9 @@ for (const [name, bytes] of malformed)
     );
   });
 
-const change = fc.record({ at: fc.nat(200), remove: fc.nat(3), add: fc.uint8Array({ maxLength: 4 }) });
-const malformedRequests = fc
-  .tuple(fc.constantFrom(...methods), fc.array(change, { maxLength: 4 }))
-  .map(([{ path, bytes }, changes]) => ({ path, bytes: changes.reduce(applyTo, bytes) }));
-
-test('whatever bytes a request is made of, it is answered with a code that is no failure of ours', async t => {
-  const call = await open(t);
-  const bad = new Set([status.INTERNAL, status.UNKNOWN, status.UNAVAILABLE, status.DEADLINE_EXCEEDED]);
-  const property = fc.asyncProperty(malformedRequests, async ({ path, bytes }) => {
-    const { code, details } = await call(path, bytes);
-    assert.ok(!bad.has(code), `${path} ${bytes.toString('hex')}: ${status[code]} ${details}`);
-  });
-  await fc.assert(property, { seed, numRuns: isFull ? 20_000 : 500 });
+testMalformedRequests({
+  messages,
+  services: Object.fromEntries(Object.entries(services).filter(([service]) => service !== 'csi.v1.Node')),
+  whole,
+  open: async t => (await serveController(t)).socketPath,
 });
-
-function applyTo(
-  bytes: Buffer,
-  { at, remove, add }: { at: number; remove: number; add: Uint8Array },
-): Buffer {
-  return Buffer.concat([bytes.subarray(0, at), add, bytes.subarray(at + remove)]);
-}
-
-/** Calls RPCs of a controller whose storage can do everything, with bytes as they are. */
-async function open(t: TestContext): Promise<(path: string, bytes: Buffer) => Promise<StatusObject>> {
-  const { socketPath } = await serveController(t);
-  const client = new Client(`unix://${socketPath}`, credentials.createInsecure());
-  t.after(() => client.close());
-  return (path, bytes) =>
-    new Promise(resolve => {
-      const stream = client.makeServerStreamRequest(path, asIs, asIs, bytes, {
-        deadline: Date.now() + 60_000,
-      });
-      stream.on('data', () => {});
-      stream.on('error', () => {});
-      stream.on('status', resolve);
-    });
-}
-
-function asIs(bytes: Buffer): Buffer {
-  return bytes;
-}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Client, credentials, status, type StatusObject } from '@grpc/grpc-js';
+import * as fc from 'fast-check';
+import { codecOf, type Messages, type Services } from '../../src/csi/protocol.ts';
+import { isFull, seed } from '../harness/sample.ts';
+
+/** What is served, and how its requests are made. */
+export type MalformedOptions = {
+  readonly messages: Messages;
+  readonly services: Services;
+  /** All that any request has, of which each takes what it knows. */
+  readonly whole: object;
+  /** Serves all of the services until the test ends; returns the socket's path. */
+  readonly open: (t: TestContext) => Promise<string>;
+};
+
+/** Calls an RPC with bytes as they are. */
+export type RawCall = (path: string, bytes: Buffer) => Promise<StatusObject>;
+
+const bad = new Set([status.INTERNAL, status.UNKNOWN, status.UNAVAILABLE, status.DEADLINE_EXCEEDED]);
+const change = fc.record({ at: fc.nat(200), remove: fc.nat(3), add: fc.uint8Array({ maxLength: 4 }) });
+
+/** Tests that each RPC of the services answers requests whose bytes were changed anyhow with a code of the caller's. */
+export function testMalformedRequests({ messages, services, whole, open }: MalformedOptions): void {
+  const methods = Object.entries(services).flatMap(([service, all]) =>
+    all.map(({ name, request }) => ({
+      path: `/${service}/${name}`,
+      bytes: Buffer.from(codecOf(messages, request).serialize(whole)),
+    })),
+  );
+  const names = Object.keys(services).join(', ');
+  test(`whatever bytes a request of ${names} is made of, it is answered with a code that is no failure of ours`, async t => {
+    const call = connectRaw(t, await open(t));
+    const requests = fc
+      .tuple(fc.constantFrom(...methods), fc.array(change, { maxLength: 4 }))
+      .map(([{ path, bytes }, changes]) => ({ path, bytes: changes.reduce(applyTo, bytes) }));
+    const property = fc.asyncProperty(requests, async ({ path, bytes }) => {
+      const { code, details } = await call(path, bytes);
+      assert.ok(!bad.has(code), `${path} ${bytes.toString('hex')}: ${status[code]} ${details}`);
+      assert.notEqual(code, status.UNIMPLEMENTED, `${path} is not served`);
+    });
+    await fc.assert(property, { seed, numRuns: isFull ? 20_000 : 500 });
+  });
+}
+
+/** A client of the socket that ends with the test. */
+export function connectRaw(t: TestContext, socketPath: string): RawCall {
+  const client = new Client(`unix://${socketPath}`, credentials.createInsecure());
+  t.after(() => client.close());
+  return (path, bytes) =>
+    new Promise(resolve => {
+      const stream = client.makeServerStreamRequest(path, asIs, asIs, bytes, {
+        deadline: Date.now() + 60_000,
+      });
+      stream.on('data', () => {});
+      stream.on('error', () => {});
+      stream.on('status', resolve);
+    });
+}
+
+function applyTo(
+  bytes: Buffer,
+  { at, remove, add }: { at: number; remove: number; add: Uint8Array },
+): Buffer {
+  return Buffer.concat([bytes.subarray(0, at), add, bytes.subarray(at + remove)]);
+}
+
+function asIs(bytes: Buffer): Buffer {
+  return bytes;
+}

@@ -1,0 +1,54 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { startRegistration } from '../../../node-agent/plugin/registration.ts';
+import { createIdentity } from '../../../src/csi/identity.ts';
+import nodeMessages, { services as nodeServices } from '../../../src/csi/generated/node.messages.js';
+import messages, { services } from '../../../src/csi/generated/pluginregistration.messages.js';
+import { loadNodeCsi } from '../../../src/csi/protocol.ts';
+import { serve } from '../../../src/csi/server.ts';
+import { silentLog as log } from '../../../src/lib/log.ts';
+import { temporaryDir } from '../../harness/csi-serving.ts';
+import { openFakeBench, openService } from '../../harness/node-agent-bench.ts';
+import { testMalformedRequests } from '../../suites/malformed.ts';
+
+/** No refusal of kubelet's is answered with another socket while a test runs. */
+const pauseMs = (): number => 2 ** 30;
+const { request } = await openService(openFakeBench());
+
+testMalformedRequests({
+  messages: nodeMessages,
+  services: nodeServices,
+  whole: {
+    ...request,
+    volume_publish_path: request.target_path,
+    capacity_range: { required_bytes: 1, limit_bytes: 2 },
+    secrets: { key: 'value' },
+  },
+  async open(t) {
+    const socketPath = join(await temporaryDir(t), 'csi.sock');
+    const { node } = await openService(openFakeBench());
+    const { Identity, Node } = loadNodeCsi();
+    const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
+    const served = [
+      { definition: Identity, handlers: identity },
+      { definition: Node, handlers: node },
+    ];
+    const server = await serve({ socketPath, services: served, log });
+    t.after(() => server.close());
+    return socketPath;
+  },
+});
+
+testMalformedRequests({
+  messages,
+  services,
+  whole: { plugin_registered: true, error: 'é' },
+  async open(t) {
+    const directory = join(await temporaryDir(t), 'registry');
+    mkdirSync(directory);
+    const options = { directory, driverName: 'csi.test', endpoint: '/csi.sock', log, pauseMs };
+    const registration = await startRegistration(options);
+    t.after(() => registration.close());
+    return join(directory, 'csi.test-reg.sock');
+  },
+});
