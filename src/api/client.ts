@@ -11,7 +11,7 @@ import {
 } from './operations.ts';
 import { Problem } from './problem.ts';
 import type { BlockPage, Snapshot } from './snapshot.ts';
-import type { SizeSpec } from './volume.ts';
+import type { Grant, SizeSpec, Volume } from './volume.ts';
 import { sameJson } from '../lib/json.ts';
 
 /**
@@ -47,6 +47,7 @@ const checks: {
   expandVolume: (volume, { body }) => [faultOf('state', volume.state, 'ready'), sizeFault(volume, body)],
   modifyVolume: ({ state }) => [faultOf('state', state, 'ready')],
   listVolumeHealth: (page, asked) => pageFaults(page, page.volumes, asked),
+  grantVolume: grantFaults,
   attachVolume({ attachment, state, readonly: found }, { body }) {
     const readonly = body.readonly || body.capability.accessMode.endsWith('_READER_ONLY');
     return [
@@ -84,6 +85,13 @@ const checks: {
   listClusters: (page, asked) => pageFaults(page, page.clusters, asked),
   listOperations: (page, asked) => pageFaults(page, page.operations, asked),
   listQueues: (page, asked) => pageFaults(page, page.queues, asked),
+  grantAnyVolume: grantFaults,
+  handOverVolume: ({ volume }, { volumeId, body: { cluster, name } }) =>
+    ownedFaults(volume, `${cluster}.${name ?? volumeId.slice(volumeId.indexOf('.') + 1)}`),
+  importVolume: ({ volume }, { volumeId, body: { pool } }) => [
+    ...ownedFaults(volume, volumeId),
+    faultOf('pool', volume.pool, pool),
+  ],
 };
 
 /** Makes a client; connections are opened when needed and kept. */
@@ -138,6 +146,18 @@ function sizeFault({ sizeBytes }: { readonly sizeBytes: number }, bounds: SizeSp
 function cutFaults({ state, ...snapshot }: Snapshot): readonly Fault[] {
   const isCut = state === 'processing' || state === 'ready';
   return [isCut ? undefined : `state is "${state}"`, sizeFault(snapshot)];
+}
+
+function grantFaults(
+  { cluster, access }: Grant,
+  { grantee, body }: Input<Operations['grantVolume']>,
+): readonly Fault[] {
+  return [faultOf('cluster', cluster, grantee), faultOf('access', access, body.access)];
+}
+
+/** What a cluster got is there, under the id that it was to get. */
+function ownedFaults({ id, state, ...volume }: Volume, asked: string): readonly Fault[] {
+  return [faultOf('id', id, asked), faultOf('state', state, 'ready'), sizeFault(volume)];
 }
 
 type Page = { readonly nextPageToken?: string | undefined };

@@ -75,6 +75,22 @@ const blocks = [
 
 const grant = { volumeId, grantee: 'b' };
 const access = 'read-only' as const;
+const granted = {
+  asked: { ...grant, body: { access } },
+  right: { volumeId, cluster: 'b', access },
+  wrong: {
+    'volumeId is "a.other", not "a.pvc-1"': { volumeId: 'a.other' },
+    'cluster is "c", not "b"': { cluster: 'c' },
+    'access is "read-write", not "read-only"': { access: 'read-write' },
+  },
+};
+/** What of a volume that a cluster got may be wrong, where this is right. */
+const notOwned = (right: object) => ({
+  'state is "deleting", not "ready"': { volume: { ...right, state: 'deleting' } },
+  'id is "c.pvc-1"': { volume: { ...right, id: 'c.pvc-1' } },
+  'sizeBytes is 0': { volume: { ...right, sizeBytes: 0 } },
+});
+const [handedOver, imported] = [sampleVolume({ id: 'b.pvc-1' }), sampleVolume({ pool: 'main' })];
 
 const rows: { readonly [Id in OperationId]: Row<Id> } = {
   getCapabilities: {
@@ -202,17 +218,22 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
   listQueues: { asked: asPage, right: { queues: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
-  grantVolume: { asked: { ...grant, body: { access } }, right: { volumeId, cluster: 'b', access } },
+  grantVolume: granted,
   revokeGrant: { asked: grant },
-  grantAnyVolume: { asked: { ...grant, body: { access } }, right: { volumeId, cluster: 'b', access } },
+  grantAnyVolume: granted,
   revokeAnyGrant: { asked: grant },
   handOverVolume: {
     asked: { volumeId, body: { cluster: 'b' } },
-    right: { volume: sampleVolume(), capabilities: [] },
+    right: { volume: handedOver, capabilities: [] },
+    wrong: { ...notOwned(handedOver), 'id is "b.other"': { volume: { ...handedOver, id: 'b.other' } } },
   },
   importVolume: {
     asked: { volumeId, body: { pool: 'main' } },
-    right: { volume: sampleVolume(), capabilities: [] },
+    right: { volume: imported, capabilities: [] },
+    wrong: {
+      ...notOwned(imported),
+      'pool is "other", not "main"': { volume: { ...imported, pool: 'other' } },
+    },
   },
   listAuditLog: { asked: asPage, right: { entries: [] }, wrong: endless },
 };
@@ -287,6 +308,17 @@ for (const operation of allOperations)
       });
     }
   });
+
+test('a volume is handed over under the name that was asked for', async t => {
+  const asked = { volumeId, body: { cluster: 'b', name: 'mine' } };
+  const [right, wrong] = ['b.mine', 'b.pvc-1'].map(id =>
+    json(200, { volume: { ...handedOver, id }, capabilities: [] }),
+  );
+  assert.ok(right && wrong);
+  await outcome(t, 'handOverVolume', { asked, steps: [right] });
+  const refused = outcome(t, 'handOverVolume', { asked, steps: [wrong] });
+  await assert.rejects(refused, { code: 'UNAVAILABLE' });
+});
 
 test('what is attached for reading only must be read-only', async t => {
   const readers = { ...capability, accessMode: 'MULTI_NODE_READER_ONLY' } as const;
