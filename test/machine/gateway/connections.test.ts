@@ -13,6 +13,9 @@ import { callWithin, killProcess, prepareDirectory, signer } from './process.ts'
 
 /** Above what bounded bodies take, and below what these would take if each was kept. */
 const mostMegabytes = 230;
+/** So little more is none of the bodies, of which a round has 1,200. */
+const settledMegabytes = 4;
+const mostRounds = 30;
 const body = 'x'.repeat(2 ** 20);
 
 test('a hundred silent connections do not stop a gateway that may have 128 descriptors', async t => {
@@ -25,6 +28,22 @@ test('a hundred silent connections do not stop a gateway that may have 128 descr
 test('half sent bodies on 1,200 connections, with and without a token, take bounded memory and stop nobody', async t => {
   const { url, client, pid } = await startWithin(t, 4_096);
   await requireServed(client);
+  await sendHalves(t, url, client);
+  const first = peakOf(pid);
+  assert.ok(first < mostMegabytes, `it took ${first} MB`);
+  const peaks = [first];
+  // What connections that are gone had taken is there for the next ones, else each round would take more.
+  for (let isSettled = false; !isSettled && peaks.length < mostRounds;) {
+    await sendHalves(t, url, client);
+    const peak = peakOf(pid);
+    isSettled = peak - (peaks.at(-1) ?? 0) < settledMegabytes;
+    peaks.push(peak);
+  }
+  assert.ok(peaks.length < mostRounds, `it took ever more: ${peaks.join(', ')} MB`);
+});
+
+/** Opens the connections, sees that somebody else is served meanwhile, and closes them. */
+async function sendHalves(t: TestContext, url: URL, client: StorageClient): Promise<void> {
   const head = `PUT /v1/volumes/a.x HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 22}\r\n`;
   const authorization = `authorization: Bearer ${await signer.sign()}\r\n`;
   const callers = [
@@ -38,9 +57,12 @@ test('half sent bodies on 1,200 connections, with and without a token, take boun
   );
   for (const caller of callers) caller.destroy();
   await requireServed(client);
-  const peak = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-  assert.ok(peak < mostMegabytes, `it took ${peak} MB`);
-});
+}
+
+/** The most memory that the process has ever had, in megabytes. */
+function peakOf(pid: number | undefined): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
 
 async function requireServed(client: StorageClient): Promise<void> {
   const { state } = await client.createVolume({ volumeId: 'a.v', body: volumeSpec('v') }, callWithin(60_000));

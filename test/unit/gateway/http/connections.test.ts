@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import {
@@ -9,6 +10,7 @@ import {
   mostConnections,
   whileOpen,
 } from '../../../../gateway/http/connections.ts';
+import { serveGateway } from '../../../harness/served-gateway.ts';
 
 test('of too many connections the one is closed that has been idle longest, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
@@ -64,6 +66,17 @@ test('a connection that asks on and on before it is answered is closed, and litt
   caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000));
   await once(caller, 'close');
   assert.ok(asked.length > 0 && asked.length <= 8, `${asked.length} were served`);
+});
+
+test('a gateway gives a head ten seconds and a request a minute', async t => {
+  const { url } = await serveGateway(t);
+  const asked = Promise.withResolvers<Server>();
+  const note = (message: unknown): void => asked.resolve((message as { readonly server: Server }).server);
+  subscribe('http.server.request.start', note);
+  t.after(() => unsubscribe('http.server.request.start', note));
+  await (await fetch(`${url}openapi.json`)).arrayBuffer();
+  const { headersTimeout, requestTimeout } = await asked.promise;
+  assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 10_000, requestTimeout: 60_000 });
 });
 
 test('connections get half of the descriptors, and no more than are ever needed', () => {
