@@ -1,15 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startRegistration } from '../../../node-agent/plugin/registration.ts';
-import { createIdentity } from '../../../src/csi/identity.ts';
 import nodeMessages, { services as nodeServices } from '../../../src/csi/generated/node.messages.js';
 import messages, { services } from '../../../src/csi/generated/pluginregistration.messages.js';
-import { loadNodeCsi } from '../../../src/csi/protocol.ts';
-import { serve } from '../../../src/csi/server.ts';
 import { silentLog as log } from '../../../src/lib/log.ts';
 import { temporaryDir } from '../../harness/csi-serving.ts';
 import { openFakeBench, openService } from '../../harness/node-agent-bench.ts';
 import { testMalformedRequests } from '../../suites/malformed.ts';
+import { serveNodeAgent } from './serving.ts';
 
 /** No refusal of kubelet's is answered with another socket while a test runs. */
 const pauseMs = (): number => 2 ** 30;
@@ -24,19 +22,7 @@ testMalformedRequests({
     capacity_range: { required_bytes: 1, limit_bytes: 2 },
     secrets: { key: 'value' },
   },
-  async open(t) {
-    const socketPath = join(await temporaryDir(t), 'csi.sock');
-    const { node } = await openService(openFakeBench());
-    const { Identity, Node } = loadNodeCsi();
-    const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
-    const served = [
-      { definition: Identity, handlers: identity },
-      { definition: Node, handlers: node },
-    ];
-    const server = await serve({ socketPath, services: served, log });
-    t.after(() => server.close());
-    return socketPath;
-  },
+  open: async t => (await serveNodeAgent(t, openFakeBench())).socketPath,
 });
 
 testMalformedRequests({
