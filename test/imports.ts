@@ -32,3 +32,28 @@ export function filesLoadedBy(entry: string): ReadonlySet<string> {
   visit(entry);
   return seen;
 }
+
+/** The shortest way by which each of these files imports itself again, for its types alone or late as well. */
+export function circlesOf(files: readonly string[]): readonly string[] {
+  const known = new Set(files);
+  const targets = new Map(
+    files.map(file => [
+      file,
+      importsOf(file)
+        .map(({ target }) => target)
+        .filter(target => known.has(target)),
+    ]),
+  );
+  return files.flatMap(file => wayBack(file, targets) ?? []);
+}
+
+function wayBack(start: string, targets: ReadonlyMap<string, readonly string[]>): string | undefined {
+  const ways = new Map<string, string>([[start, start]]);
+  // A map is walked in the order of its entries, those added meanwhile included.
+  for (const [file, way] of ways)
+    for (const target of targets.get(file) ?? []) {
+      if (target === start) return `${way} → ${start}`;
+      if (!ways.has(target)) ways.set(target, `${way} → ${target}`);
+    }
+  return undefined;
+}

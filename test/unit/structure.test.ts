@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { exec } from '../../src/lib/exec.ts';
-import { filesLoadedBy, importsOf } from '../imports.ts';
+import { circlesOf, filesLoadedBy, importsOf } from '../imports.ts';
 
 /** What a folder may import: folders of ours, and packages. The longest matching folder rules a file. */
 type Rule = { readonly ours: readonly string[]; readonly packages: readonly string[] };
@@ -101,6 +101,11 @@ test('every folder imports only what the design allows', () => {
     return file !== launcher && !(rule && isAllowed(target, rule));
   });
   assert.deepEqual(faults, []);
+});
+
+test('no import goes in a circle, not one of types alone or a late one', () => {
+  const files = globSync('{src,gateway,node-agent,test,docs,deploy,proto,examples}/**/*.ts');
+  assert.deepEqual(circlesOf(files.filter(file => !file.includes('/node_modules/'))), []);
 });
 
 test('a plug-in imports no sibling', () => {

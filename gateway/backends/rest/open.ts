@@ -2,9 +2,9 @@ import { asProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import { repeat } from '../../../src/lib/concurrency.ts';
 import { sameJson } from '../../../src/lib/json.ts';
 import type { Backend, PoolContext } from '../../backend.ts';
-import type { RestSettings } from '../rest.ts';
 import { createNames } from './names.ts';
 import { toBackend } from './offer.ts';
+import type { RestSettings } from './settings.ts';
 import type { Offer } from './storage.ts';
 import { createVendor, type Vendor } from './vendor.ts';
 

@@ -4,7 +4,7 @@ import type { HttpOptions } from '../../../src/api/http.ts';
 import { createOauth } from '../../../src/api/http/oauth.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import type { PoolContext } from '../../backend.ts';
-import type { RestSettings } from '../rest.ts';
+import type { RestSettings } from './settings.ts';
 
 type TokenSource = HttpOptions['token'];
 

@@ -14,7 +14,7 @@ import {
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { PoolContext } from '../../backend.ts';
 import { currentRequest } from '../../operations/request.ts';
-import type { RestSettings } from '../rest.ts';
+import type { RestSettings } from './settings.ts';
 import { createTokenSource } from './tokens.ts';
 
 type Guard = NonNullable<HttpOptions['guard']>;
