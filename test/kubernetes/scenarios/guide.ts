@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readGuide, toShell } from '../../../docs/guide.ts';
+import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { startWithNodes } from '../installation/installation.ts';

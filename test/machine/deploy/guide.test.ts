@@ -11,7 +11,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { cli } from '../../harness/dev.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 import { freePort } from '../../harness/machine.ts';
-import { readGuide, toShell } from '../../../docs/guide.ts';
+import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 
 const helm = findHelm();
 const skip = helm === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { readGuide, toShell } from '../../../docs/guide.ts';
+import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { openNpm } from '../../fakes/registry.ts';
 import { directoryOf } from '../../harness/dev.ts';
 import { freePort, testAsRoot } from '../../harness/machine.ts';

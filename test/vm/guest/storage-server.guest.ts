@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
-import { readGuide, toShell } from '../../../docs/guide.ts';
+import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
 import { createTokenSource } from '../../../src/controller/tokens.ts';

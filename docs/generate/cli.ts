@@ -1,7 +1,7 @@
-import { commands } from '../src/cli/commands.ts';
-import { connectionSettings } from '../src/cli/connection.ts';
-import { listCommands, usageOf, type Listed } from '../src/cli/run.ts';
-import type { SettingsTable } from '../src/lib/settings.ts';
+import { commands } from '../../src/cli/commands.ts';
+import { connectionSettings } from '../../src/cli/connection.ts';
+import { listCommands, usageOf, type Listed } from '../../src/cli/run.ts';
+import type { SettingsTable } from '../../src/lib/settings.ts';
 
 /** The chapter on the command line, whose tables come from that of the commands; `toTable` writes settings. */
 export async function cli(toTable: (settings: SettingsTable) => string): Promise<string> {

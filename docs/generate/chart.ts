@@ -1,11 +1,11 @@
 import { Document, isMap, isScalar, type Pair, type YAMLMap } from 'yaml';
 import { z } from 'zod';
-import { values } from '../deploy/values/values.ts';
+import { values } from '../../deploy/values/values.ts';
 import { type Schema, toMembers } from './members.ts';
 
 const schema = z.toJSONSchema(values, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
 
-/** What of the chart is generated from its table of values, by its path from this folder. */
+/** What of the chart is generated from its table of values, by its path from `docs/`. */
 export function chartFiles(): Readonly<Record<string, string>> {
   return {
     'chart.md': chartDocument(),

@@ -2,8 +2,8 @@
 // part of it that a vendor serves, which lies beside the example in Python as well. `npm ci` runs it.
 
 import { writeFileSync } from 'node:fs';
-import { openApiDocument, vendorDocument } from '../src/api/openapi.ts';
-import { version } from '../src/lib/version.ts';
+import { openApiDocument, vendorDocument } from '../../src/api/openapi.ts';
+import { version } from '../../src/lib/version.ts';
 
 const forVendors = vendorDocument(version);
 for (const [name, document] of Object.entries({
@@ -11,4 +11,4 @@ for (const [name, document] of Object.entries({
   'vendor-openapi.json': forVendors,
   '../examples/vendor-python/openapi.json': forVendors,
 }))
-  writeFileSync(new URL(name, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);
+  writeFileSync(new URL(`../${name}`, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { vendorOperations } from '../src/api/operations.ts';
+import { vendorOperations } from '../../src/api/operations.ts';
 import {
   chapters,
   requirementIds,
   requirements,
   sectionOf,
   sections,
-} from '../src/cli/verify/requirements.ts';
+} from '../../src/cli/verify/requirements.ts';
 
 /** docs/vendor-api.md as it is, with its lists from the tables of operations and requirements. */
 export function vendorApi(): string {
-  const text = readFileSync(new URL('vendor-api.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../vendor-api.md', import.meta.url), 'utf8');
   const parts = text.split(/(<!-- generated: [\w ]+ -->\n)[^]*?(?=<!-- end -->)/);
   return parts.map((part, index) => (index % 2 === 0 ? part : `${part}${toList(part)}\n`)).join('');
 }

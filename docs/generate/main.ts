@@ -2,25 +2,25 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { backends } from '../gateway/backends/index.ts';
-import { exports } from '../gateway/exports/index.ts';
-import { gatewaySettings } from '../gateway/config.ts';
-import { clusterSchema, operatorsSchema, topologySchema } from '../gateway/configuration/file.ts';
-import { concurrencySchema } from '../gateway/configuration/concurrency.ts';
-import { nodeSettings } from '../node-agent/config.ts';
-import { problemTable } from '../src/api/problem.ts';
-import { enrollSettings } from '../src/cli/enroll.ts';
-import { initCommands } from '../src/cli/init.ts';
-import { verifySettings } from '../src/cli/verify/settings.ts';
-import { controllerSettings } from '../src/controller/config.ts';
-import { devSettings } from '../src/dev/config.ts';
-import type { SettingsTable } from '../src/lib/settings.ts';
+import { backends } from '../../gateway/backends/index.ts';
+import { exports } from '../../gateway/exports/index.ts';
+import { gatewaySettings } from '../../gateway/config.ts';
+import { clusterSchema, operatorsSchema, topologySchema } from '../../gateway/configuration/file.ts';
+import { concurrencySchema } from '../../gateway/configuration/concurrency.ts';
+import { nodeSettings } from '../../node-agent/config.ts';
+import { problemTable } from '../../src/api/problem.ts';
+import { enrollSettings } from '../../src/cli/enroll.ts';
+import { initCommands } from '../../src/cli/init.ts';
+import { verifySettings } from '../../src/cli/verify/settings.ts';
+import { controllerSettings } from '../../src/controller/config.ts';
+import { devSettings } from '../../src/dev/config.ts';
+import type { SettingsTable } from '../../src/lib/settings.ts';
 import { chartFiles } from './chart.ts';
 import { cli } from './cli.ts';
 import { type Schema, toMembers } from './members.ts';
 import { vendorApi } from './vendor-api.ts';
 
-const usage = `Usage: node docs/generate.ts [--check]
+const usage = `Usage: node docs/generate/main.ts [--check]
 
 Writes errors.md, config.md, cli.md, chart.md, and what vendor-api.md lists, from the tables in the source, and the chart's values;
 --check fails when one is stale.
@@ -39,7 +39,7 @@ else
     keep(name, text);
 
 function keep(name: string, text: string): void {
-  const path = fileURLToPath(new URL(name, import.meta.url));
+  const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
   if (!values.check) return writeFileSync(path, text);
   if (readIfThere(path) === text) return;
   process.stderr.write(`docs/${name} is stale; run npm run generate\n`);
