@@ -5,9 +5,10 @@ import packageJson from '../package.json' with { type: 'json' };
 /** What a file imports: a path below the project, or a package. Imports of types alone are erased before it runs. */
 export type Import = { readonly target: string; readonly isType: boolean };
 
-const statement = /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
+const statement =
+  /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\b(?:import|getBuiltinModule)\('([^']+)'\)/gm;
 
-/** Every import of a TypeScript file, dynamic ones among them. */
+/** Every import of a TypeScript file, dynamic ones and modules of Node.js that are got late among them. */
 export function importsOf(file: string): readonly Import[] {
   const statements = readFileSync(file, 'utf8').matchAll(statement);
   return [...statements].map(([, type, fixed, dynamic]) => {

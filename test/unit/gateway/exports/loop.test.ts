@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
+import { openLoop } from '../../../../gateway/exports/loop.ts';
 import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { createLocal } from '../backends/local.ts';
 
@@ -12,6 +13,7 @@ test('without an export, and with "loop", a volume is the file itself, for one n
     const { backend, root, access } = await open(t, settings);
     const reach = await backend.attach(await makeVolume(backend), access);
     assert.deepEqual(reach, { protocol: 'loop', path: `${root}/a.volume.img` });
+    assert.deepEqual(backend.accessModes, openLoop().accessModes);
     assert.ok(backend.accessModes.every(mode => mode.startsWith('SINGLE_NODE')));
   }
 });
