@@ -29,6 +29,13 @@ export function isClusterName(name: string): boolean {
   return clusterPattern.test(name);
 }
 
+/** Reads a setting that is a cluster's name; throws what it should be. */
+export function parseClusterName(value: string): string {
+  if (!isClusterName(value))
+    throw new Error(`"${value}" is not a name of at most 32 lower-case letters, digits and inner dashes`);
+  return value;
+}
+
 /** The cluster that an id belongs to, or undefined when it is not an id that `resourceId` can make. */
 export function clusterOf(id: string): string | undefined {
   return id.length <= maxIdBytes && idExpression.test(id) ? id.slice(0, id.indexOf('.')) : undefined;

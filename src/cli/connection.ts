@@ -3,7 +3,7 @@ import { createClient, type StorageClient } from '../api/client.ts';
 import type { Call, HttpOptions } from '../api/http.ts';
 import { readTlsFiles } from '../api/http/tls-files.ts';
 import { Problem } from '../api/problem.ts';
-import { createTokenSource, readTokenFile } from '../controller/tokens.ts';
+import { createTokenSource, readTokenFile } from '../api/http/tokens.ts';
 import { durationMs, requirePrivate, text } from '../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
 import { contextFallback, contextSettings } from './contexts.ts';

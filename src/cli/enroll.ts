@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { controllerSettings } from '../controller/config.ts';
 import { algorithmOf, makeKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
+import { parseClusterName } from '../api/ids.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import { parseJson } from '../lib/json.ts';
 import { choice, httpUrl, list, text } from '../lib/parsers.ts';
@@ -11,7 +11,7 @@ import type { SettingsOf } from '../lib/settings.ts';
 export const enrollSettings = {
   cluster: {
     doc: "the cluster's name, which may stand without its flag; or operators: a key for those who run the gateway",
-    parse: controllerSettings.cluster.parse,
+    parse: parseClusterName,
   },
   gateway: {
     doc: 'address of the gateway, such as https://storage.example:7700; without it the gateway runs in the cluster',

@@ -1,4 +1,4 @@
-import { isClusterName } from '../api/ids.ts';
+import { parseClusterName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
@@ -80,12 +80,6 @@ function kubernetesSource(value: string): string {
 function configMapName(value: string): string {
   if (!/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/.test(value))
     throw new Error(`"${value}" is not a NAMESPACE/NAME`);
-  return value;
-}
-
-function parseClusterName(value: string): string {
-  if (!isClusterName(value))
-    throw new Error(`"${value}" is not a name of at most 32 lower-case letters, digits and inner dashes`);
   return value;
 }
 

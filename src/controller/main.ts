@@ -1,5 +1,6 @@
 import { createClient } from '../api/client.ts';
 import { readTlsFiles } from '../api/http/tls-files.ts';
+import { createTokenSource, readKey, readTokenFile, type TokenSource } from '../api/http/tokens.ts';
 import { createIdentity } from '../csi/identity.ts';
 import { loadCsi } from '../csi/protocol.ts';
 import { serve, type Service } from '../csi/server.ts';
@@ -14,7 +15,6 @@ import { createGroupController } from './group-controller.ts';
 import { startHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
-import { createTokenSource, readKey, readTokenFile, type TokenSource } from './tokens.ts';
 import { createStorage } from './vendor.ts';
 
 /** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */

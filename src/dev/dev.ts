@@ -4,7 +4,7 @@ import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
 import { makeKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
-import { createTokenSource } from '../controller/tokens.ts';
+import { createTokenSource } from '../api/http/tokens.ts';
 import { formatAdvertised } from '../csi/identity.ts';
 import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';

@@ -27,7 +27,7 @@ const rules: Readonly<Record<string, Rule>> = {
     not: ['child_process', 'sqlite'],
   },
   'src/cli': {
-    ours: ['src/lib', 'src/api', 'src/controller', 'src/cli'],
+    ours: ['src/lib', 'src/api', 'src/cli'],
     packages: ['fast-check', 'yaml', 'zod'],
     not: ['sqlite'],
   },

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { createClient } from '../../../src/api/client.ts';
-import { createTokenSource } from '../../../src/controller/tokens.ts';
+import { createTokenSource } from '../../../src/api/http/tokens.ts';
 
 /** What a person does who has a cluster's key: detach.ts GATEWAY KEY-FILE VOLUME detaches a volume from all nodes. */
 async function main([url = '', keyFile = '', volumeId = '']: readonly string[]): Promise<void> {

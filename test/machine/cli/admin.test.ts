@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient } from '../../../src/api/client.ts';
-import { createTokenSource } from '../../../src/controller/tokens.ts';
+import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { devCluster, enroll } from '../../../src/dev/dev.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';

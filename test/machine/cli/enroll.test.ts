@@ -6,7 +6,7 @@ import { parse, parseAllDocuments, stringify } from 'yaml';
 import { findHelm, renderChart } from '../../../deploy/render.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { makeKey } from '../../../src/api/http/jwt.ts';
-import { createTokenSource } from '../../../src/controller/tokens.ts';
+import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';

@@ -15,7 +15,7 @@ import { parse } from 'yaml';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
-import { createTokenSource } from '../../../src/controller/tokens.ts';
+import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 

@@ -1,6 +1,6 @@
 import { claimsOf, importKey, makeKey, sign } from '../../../api/http/jwt.ts';
 import { createOauth } from '../../../api/http/oauth.ts';
-import { readKey } from '../../../controller/tokens.ts';
+import { readKey } from '../../../api/http/tokens.ts';
 
 /** Gives what stands in `authorization`; undefined where a certificate, or nothing, says who calls. */
 export type Credentials = {

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { gatewaySettings } from '../../../../gateway/config.ts';
 import { startGateway } from '../../../../gateway/main.ts';
 import { createClient } from '../../../../src/api/client.ts';
-import { readTokenFile } from '../../../../src/controller/tokens.ts';
+import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readSettings } from '../../../../src/lib/settings.ts';
 import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';

@@ -6,7 +6,7 @@ import { createClient } from '../../../../src/api/client.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { controllerSettings } from '../../../../src/controller/config.ts';
 import { startController } from '../../../../src/controller/main.ts';
-import { readTokenFile } from '../../../../src/controller/tokens.ts';
+import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readSettings } from '../../../../src/lib/settings.ts';
 import { clientOf } from '../../../harness/csi-serving.ts';

@@ -1,14 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import {
-  claimsOf,
-  importKey,
-  isPrivateJwk,
-  sign,
-  type SigningKey,
-  type TokenClaims,
-} from '../api/http/jwt.ts';
-import { type Problem, unavailableProblem } from '../api/problem.ts';
-import { parseJson } from '../lib/json.ts';
+import { claimsOf, importKey, isPrivateJwk, sign, type SigningKey, type TokenClaims } from './jwt.ts';
+import { type Problem, unavailableProblem } from '../problem.ts';
+import { parseJson } from '../../lib/json.ts';
 
 /** What goes into a token, and the file with the key that signs it. */
 export type TokenOptions = TokenClaims & { readonly keyFile: string };

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { Problem } from '../../../src/api/problem.ts';
-import { createTokenSource, type TokenSource } from '../../../src/controller/tokens.ts';
-import { keyFileOf, makeKey } from './keys.ts';
+import { createTokenSource, type TokenSource } from '../../../src/api/http/tokens.ts';
+import { keyFileOf, makeKey } from '../controller/keys.ts';
 
 const lifetimeMs = 60_000;
 const sourceOf = (keyFile: string): TokenSource =>
