@@ -15,9 +15,9 @@ runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same aga
 npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, the storage systems, and the
 database cluster. What is named runs at full length.
 
-  unit         in this process alone: no root, no tools but Helm for the chart, which is fetched
+  unit         in this process alone: no root, no tool but openssl, and for the chart Helm and promtool, which are fetched
   machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
-  conformance  csi-sanity and the stock sidecars: root, and Go
+  conformance  csi-sanity and the stock sidecars: root, and Go; schemathesis: Python with venv, and PyPI
   vm           Debian kernels under QEMU, which are fetched and not installed
   storage      Ceph, which is fetched and not installed: root
   database     PostgreSQL under Patroni, which is fetched and not installed: root

@@ -2,17 +2,23 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
-import { filesLoadedBy } from './imports.ts';
+import { filesLoadedBy, importsOf } from './imports.ts';
 
 /** What a tier's tests need beside Node: scripts that fetch it where it is missing, and succeed where it cannot be had. */
 const tiers: Readonly<Record<string, readonly string[]>> = {
-  unit: ['deploy/fetch-helm.sh', 'deploy/fetch-promtool.sh'],
+  unit: [],
   machine: ['deploy/install-tools.sh'],
   conformance: ['deploy/install-tools.sh'],
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
   database: ['deploy/install-tools.sh', 'test/database/packages.sh'],
   storage: ['deploy/install-tools.sh', 'test/storage/packages.sh', 'test/vm/packages.sh'],
+};
+
+/** What a test needs besides, by what it imports: the chart is rendered with Helm, its alerts are tried by promtool. */
+const fetchedFor: Readonly<Record<string, string>> = {
+  'deploy/render.ts': 'deploy/fetch-helm.sh',
+  'test/unit/deploy/alerts.ts': 'deploy/fetch-promtool.sh',
 };
 
 /** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */
@@ -66,8 +72,16 @@ export function slotsFor(files: readonly string[]): number {
 
 /** Fetches what these tests need and nothing else. */
 export function prepare(files: readonly string[]): void {
-  const scripts = files.flatMap(file => tiers[tierOf(file)] ?? []);
-  for (const script of new Set(scripts)) execFileSync(script, { stdio: 'inherit' });
+  for (const script of scriptsFor(files)) execFileSync(script, { stdio: 'inherit' });
+}
+
+/** The scripts that fetch what these tests need, each once. */
+export function scriptsFor(files: readonly string[]): readonly string[] {
+  const scripts = files.flatMap(file => [
+    ...(tiers[tierOf(file)] ?? []),
+    ...importsOf(file).flatMap(({ target }) => fetchedFor[target] ?? []),
+  ]);
+  return [...new Set(scripts)];
 }
 
 function tierOf(file: string): string {
