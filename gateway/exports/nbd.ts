@@ -15,7 +15,7 @@ const settings = z.strictObject({
   address: host.describe('name or address of this machine that nodes are told'),
   listen: host.optional().describe('the address of this machine, where that is another'),
   ports: z
-    .strictObject({ from: port, to: port })
+    .strictObject({ from: port.describe('the first'), to: port.describe('the last') })
     .refine(({ from, to }) => from <= to, '"to" is less than "from"')
     .prefault({ from: 10_810, to: 11_833 })
     .describe('each attachment has one of these'),
