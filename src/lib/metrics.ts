@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 
+type Sample = readonly [key: string, value: number];
+
 /** One metric of the Prometheus text format, and its samples; a key follows the name: '' or `{label="value"}`. */
 export type Metric = {
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
-  readonly samples: Iterable<readonly [key: string, value: number]>;
+  readonly samples: Iterable<Sample>;
 };
 
 /** A metric that is read when it is asked for: a counter when its name ends in `_total`, else a gauge. */
@@ -39,10 +41,7 @@ export function readRows(rows: readonly Row[]): readonly Metric[] {
 }
 
 /** One sample with these labels. */
-export function sample(
-  labels: Readonly<Record<string, string>>,
-  value: number | boolean,
-): readonly [string, number] {
+export function sample(labels: Readonly<Record<string, string>>, value: number | boolean): Sample {
   // JSON has the escapes of a label's value: of quotes, backslashes and line ends.
   const all = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
   return [`{${all.join(',')}}`, Number(value)];
@@ -60,7 +59,6 @@ export function createCounter() {
   };
 }
 
-const newCounts = () => new Map<string, number>();
 const newSeries = () => ({ counts: boundsSeconds.map(() => 0), sumSeconds: 0 });
 
 /** Counts durations by labels. */
@@ -82,14 +80,12 @@ export function createHistogram() {
     show(name: string, help: string): Metric {
       const samples = [...series].flatMap(([labels, { counts, sumSeconds }]) => {
         let count = 0;
-        const buckets = boundsSeconds.map((bound, index): readonly [string, number] => {
+        const buckets = boundsSeconds.map((bound, index): Sample => {
           const le = bound === Infinity ? '+Inf' : bound;
           return [`_bucket{${labels},le="${le}"}`, (count += counts[index] ?? 0)];
         });
-        return buckets.concat([
-          [`_sum{${labels}}`, sumSeconds],
-          [`_count{${labels}}`, count],
-        ]);
+        buckets.push([`_sum{${labels}}`, sumSeconds], [`_count{${labels}}`, count]);
+        return buckets;
       });
       return { name, help, type: 'histogram', samples };
     },
@@ -103,16 +99,16 @@ export function createCalls(kind: string, what: string) {
   return {
     /** Begins a call with these labels; what is returned ends it. */
     start(labels: string) {
-      const startMs = performance.now();
+      const end = durations.start();
       return (code: string): void => {
-        durations.add(labels, (performance.now() - startMs) / 1_000);
-        const counts = outcomes.getOrInsertComputed(labels, newCounts);
+        end(labels);
+        const counts = outcomes.getOrInsertComputed(labels, () => new Map<string, number>());
         counts.set(code, (counts.get(code) ?? 0) + 1);
       };
     },
     show(): readonly Metric[] {
       const samples = [...outcomes].flatMap(([labels, counts]) =>
-        [...counts].map(([code, count]): readonly [string, number] => [`{${labels},code="${code}"}`, count]),
+        [...counts].map(([code, count]): Sample => [`{${labels},code="${code}"}`, count]),
       );
       return [
         durations.show(`${kind}_duration_seconds`, `How long ${what} took.`),
