@@ -28,7 +28,8 @@ export type AppDeps = HandlerDeps & {
 /** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
   const { log, publicDocs, version, keySet, observer } = deps;
-  // One function for each route, not a middleware for each step: those take longer than what they do.
+  // One function for each route, not a middleware for each step: those take longer than what they do. Hono's body-limit and
+  // request-id would not do: nothing of a body is read before its token is good, and then in turns; an id is in logs as it came.
   const observe = observeRequests(log, observer);
   const forCallers = authenticated(deps);
   const app = new Hono<Env>();
