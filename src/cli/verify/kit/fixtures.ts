@@ -2,6 +2,7 @@ import type { AttachmentResource, AttachmentSpec } from '../../../api/node.ts';
 import type { Snapshot } from '../../../api/snapshot.ts';
 import type { AccessMode, Capability } from '../../../api/storage.ts';
 import type { Volume, VolumeSpec } from '../../../api/volume.ts';
+import { poll } from '../../../lib/concurrency.ts';
 import { expect, fault, skip } from '../finding.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Kit } from './kit.ts';
@@ -82,13 +83,15 @@ export async function untilReady<T extends { readonly state: string }>(
   kit: Kit,
   read: () => Promise<T>,
 ): Promise<T> {
-  const deadlineMs = performance.now() + kit.timeoutMs;
-  for (;;) {
+  let last = '';
+  const look = async (): Promise<T | undefined> => {
     const found = await read();
-    if (found.state === 'ready') return found;
-    expect(performance.now() < deadlineMs, `the state becomes "ready", and does not stay "${found.state}"`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
+    last = found.state;
+    return last === 'ready' ? found : undefined;
+  };
+  const ready = await poll(look, { everyMs: 50, timeoutMs: kit.timeoutMs });
+  if (!ready) throw fault(`the state becomes "ready", and does not stay "${last}"`);
+  return ready;
 }
 
 /** How a list is read. */
