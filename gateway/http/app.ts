@@ -5,10 +5,10 @@ import { withRequest, type CurrentRequest } from '../operations/request.ts';
 import { tenantOf, type Caller } from '../tenancy/caller.ts';
 import type { Authenticate } from './auth.ts';
 import { routeDocs } from './docs.ts';
-import { createHandlers, neededFeatures, type HandlerDeps } from './handlers.ts';
+import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle, type ServeCaller } from './handle.ts';
 import { toRoute } from './read.ts';
-import { requireAnyOffers } from '../pools/features.ts';
+import { neededFeature, requireAnyOffers } from '../pools/features.ts';
 import { observeRequests, type RequestObserver } from './observe.ts';
 import { createRates } from '../tenancy/rates.ts';
 import { usualMs, type Turns } from '../tenancy/turns.ts';
@@ -94,7 +94,7 @@ function routeOperations(
   for (const operation of allOperations) {
     const shownBy = findShownBy(operation.path);
     const show = shownBy && handlers[shownBy];
-    const needed = neededFeatures[operation.id];
+    const needed = neededFeature(operation);
     const run: Handle = request => {
       if (needed) requireAnyOffers(deps.pools, needed);
       return handlers[operation.id](request);

@@ -1,5 +1,4 @@
 import type { OperationId, Operations } from '../../src/api/operations.ts';
-import type { Feature } from '../../src/api/storage.ts';
 import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -15,22 +14,6 @@ export type HandlerDeps = Services & {
 
 /** One handler for each row of the table of operations. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
-
-/** What some pool must offer for an operation, or it is UNIMPLEMENTED; others need nothing. */
-export const neededFeatures: Readonly<Partial<Record<OperationId, Feature>>> = {
-  expandVolume: 'expand',
-  modifyVolume: 'modify',
-  getVolumeHealth: 'health',
-  listVolumeHealth: 'health',
-  listSnapshots: 'snapshots',
-  createSnapshot: 'snapshots',
-  getSnapshot: 'snapshots',
-  deleteSnapshot: 'snapshots',
-  listBlocks: 'changes',
-  createGroup: 'groups',
-  getGroup: 'groups',
-  deleteGroup: 'groups',
-};
 
 /** Makes the handlers: each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../../src/api/problem.ts';
+import type { Operation } from '../../src/api/operations.ts';
 import type { Capabilities, Feature } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -85,6 +86,15 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
 export function requireOffered<T>({ name }: Pool, member: T | undefined, what: string): T {
   if (member === undefined) throw new Problem('UNIMPLEMENTED', `pool "${name}" has no ${what}`);
   return member;
+}
+
+/** What a gateway does whatever its pools are: it knows nodes itself, and each pool says whether it has a capacity. */
+const alwaysServed: ReadonlySet<string> = new Set<Feature>(['nodes', 'capacity']);
+
+/** What some pool must offer for the operation, or it is UNIMPLEMENTED; undefined where it needs nothing. */
+export function neededFeature({ vendor, feature }: Operation): Feature | undefined {
+  if (vendor === undefined || vendor === 'required' || alwaysServed.has(vendor)) return feature;
+  return vendor;
 }
 
 /**

@@ -41,6 +41,8 @@ export type Operation = {
   readonly problems?: readonly ProblemCode[];
   /** Of the vendor's profile: each vendor serves it, or each with this feature. Absent: gateways alone serve it. */
   readonly vendor?: 'required' | Feature;
+  /** What some pool of a gateway must offer, where the vendor's profile has not the operation. */
+  readonly feature?: Feature;
 };
 
 const creation = ['ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'] as const;
@@ -161,6 +163,7 @@ export const operations = {
   },
   listVolumeHealth: {
     route: 'GET /v1/health/volumes',
+    feature: 'health',
     doc: 'One page of the volumes with which something is wrong.',
     query: page,
     answers: { 200: volumes.healthPageSchema },
