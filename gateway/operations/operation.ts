@@ -172,7 +172,7 @@ export function createOperations(options: OperationsOptions) {
         await audited.ended(sql, problem.code);
       };
       await conclude(claims, record, settle);
-      if (problemTable[problem.code].final) await undo().catch(cannotUndo);
+      if (problemTable[problem.code].final) await undo().catch(failUndone);
       throw problem;
     };
     let effect: E;
@@ -266,7 +266,7 @@ function tryToSettle(settle: () => Promise<void>): Promise<true | undefined> {
 }
 
 /** A failure is final only once nothing is left of what was begun. */
-function cannotUndo(error: unknown): never {
+function failUndone(error: unknown): never {
   throw unavailableProblem(`what was begun cannot be undone yet: ${asProblem(error).detail}`, error);
 }
 

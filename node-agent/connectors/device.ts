@@ -4,7 +4,7 @@ import type { Device, DeviceConnector } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, isDisk, nameOf, onlyDisk, readDisk, requireIdentity, setReadonly } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { keepWhere, readLine, waitFor, writeLine } from '../host/sysfs.ts';
+import { filterAsync, readLine, waitFor, writeLine } from '../host/sysfs.ts';
 
 type DeviceAttachment = AttachmentOf<'device'>;
 
@@ -71,7 +71,7 @@ async function findOne(attachment: DeviceAttachment, host: Host): Promise<string
 
 /** The disks that say what is asked for. */
 async function findAll(attachment: DeviceAttachment, host: Host): Promise<readonly string[]> {
-  return keepWhere(await host.list('/sys/block'), async name => {
+  return filterAsync(await host.list('/sys/block'), async name => {
     // Path devices of NVMe's own multipath are hidden, and have no node below /dev.
     const isHidden = (await readLine(`/sys/block/${name}/hidden`, host)) === '1';
     return !isHidden && isDisk(`/sys/block/${name}`, attachment, host);
@@ -79,7 +79,7 @@ async function findAll(attachment: DeviceAttachment, host: Host): Promise<readon
 }
 
 function findAmbiguous(names: readonly string[], attachment: DeviceAttachment, host: Host) {
-  return keepWhere(names, name => isAmbiguous(`/sys/block/${name}`, attachment, host));
+  return filterAsync(names, name => isAmbiguous(`/sys/block/${name}`, attachment, host));
 }
 
 /** True for a further disk of an NVMe controller: a serial number is the controller's, and names its first disk alone. */

@@ -4,7 +4,7 @@ import { requireModule } from '../host/commands.ts';
 import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, isDisk, nameOf, readDisk, readWwid, requireIdentity } from '../host/disk.ts';
-import { keepWhere, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
+import { filterAsync, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { readChap } from './iscsi/chap.ts';
@@ -129,7 +129,7 @@ async function disconnect(attachment: IscsiAttachment, host: Host, others: Other
 
 /** True when none of the disks is the volume's any more, but for those of a lost session that stays for other volumes. */
 async function isGone(names: readonly string[], attachment: IscsiAttachment, host: Host): Promise<boolean> {
-  const left = await keepWhere(names, name => isDisk(`/sys/block/${name}`, attachment, host));
+  const left = await filterAsync(names, name => isDisk(`/sys/block/${name}`, attachment, host));
   const known = left.length === 0 ? [] : await findOwn(attachment, host);
   return left.every(name => known.some(path => path.name === name && !path.session.isUp));
 }

@@ -5,7 +5,7 @@ import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/comm
 import type { Device, DeviceConnector } from '../connector.ts';
 import { fitDisk, onlyDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { keepWhere, readLine, removeWith } from '../host/sysfs.ts';
+import { filterAsync, readLine, removeWith } from '../host/sysfs.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
 
@@ -78,7 +78,7 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
   const all = await namesWithFile(host);
   const names = await devicesOf(path, host, all);
   const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
-  const left = await keepWhere(all, isDeleted);
+  const left = await filterAsync(all, isDeleted);
   for (const name of new Set([...names, ...left])) await detach(name, host);
 }
 
@@ -130,7 +130,7 @@ async function owns({ path }: LoopAttachment, number: string, host: Host): Promi
   if ((await readBacking(device, host)) === undefined) return false;
   const names = await devicesOf(path, host);
   const isIt = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
-  const isOwn = (await keepWhere(names, isIt)).length > 0;
+  const isOwn = (await filterAsync(names, isIt)).length > 0;
   if (isOwn && names.length === 1) await setProof(number, path, host);
   return isOwn;
 }

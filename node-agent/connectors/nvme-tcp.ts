@@ -5,7 +5,7 @@ import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
 import { connectMissing, withPort, type Connection } from '../host/connections.ts';
 import { findUser, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
-import { keepWhere, readLine, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
+import { filterAsync, readLine, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
 import type { Host } from '../host.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
@@ -166,7 +166,7 @@ async function rescan({ subsystem }: NvmeAttachment, host: Host): Promise<void> 
 
 async function findNamespaces({ subsystem, wwid }: NvmeAttachment, host: Host): Promise<readonly string[]> {
   const names = await readNamespaces(subsystem, host);
-  return keepWhere(names, name => isNamespace(`/sys/block/${name}`, wwid, host));
+  return filterAsync(names, name => isNamespace(`/sys/block/${name}`, wwid, host));
 }
 
 /** The controllers of a subsystem over TCP, whoever connected them. */
@@ -194,7 +194,7 @@ async function readController(name: string, subsystem: string, host: Host): Prom
 /** The disks of a subsystem's namespaces: with multipath one per namespace, whatever the number of controllers. */
 async function readNamespaces(subsystem: string, host: Host): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => /^nvme\d+n\d+$/.test(name));
-  return keepWhere(
+  return filterAsync(
     names,
     async name => (await readLine(`/sys/block/${name}/device/subsysnqn`, host)) === subsystem,
   );

@@ -11,7 +11,7 @@ import { requireModule, runWell } from '../host/commands.ts';
 import { settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { keepWhere, readLine, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
+import { filterAsync, readLine, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
 
 type RbdAttachment = AttachmentOf<'rbd'>;
 
@@ -100,7 +100,7 @@ async function rescan(attachment: RbdAttachment, host: Host): Promise<void> {
 
 async function findDisks(attachment: RbdAttachment, host: Host): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => /^rbd\d+$/.test(name));
-  return keepWhere(names, name => isImage(`/sys/block/${name}`, attachment, host));
+  return filterAsync(names, name => isImage(`/sys/block/${name}`, attachment, host));
 }
 
 /** True for a whole device of the image, by the identifiers that no other image of any cluster has. */

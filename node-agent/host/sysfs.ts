@@ -38,7 +38,7 @@ export async function removeWith(
 }
 
 /** Those for which the question is answered with true, in their order; it is asked for all at once. */
-export async function keepWhere<T>(
+export async function filterAsync<T>(
   items: readonly T[],
   question: (item: T) => Promise<boolean>,
 ): Promise<readonly T[]> {

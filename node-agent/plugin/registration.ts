@@ -51,10 +51,10 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
   const { directory, driverName, endpoint, log, lookMs = 2_000 } = options;
   const socketPath = join(directory, `${driverName}-reg.sock`);
   const { standing, notify, end } = createStanding(options, () => void socket.renew());
-  const hearing = watchUnheard(directory, log);
+  const requests = watchUnreadable(directory, log);
   const handlers: Handlers<RegistrationHandlers> = {
     async GetInfo() {
-      hearing.end();
+      requests.end();
       return { type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] };
     },
     async NotifyRegistrationStatus(said) {
@@ -69,7 +69,7 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
     standing,
     async close() {
       end();
-      hearing.end();
+      requests.end();
       await looking.close();
       await socket.close();
     },
@@ -142,19 +142,19 @@ const accepted = 'net.server.socket';
 const leastRequestBytes = 128;
 
 /**
- * Warns once when somebody sends requests to the registration socket twice, and none is heard: the HTTP/2 below Node's refuses
+ * Warns once when requests were sent to the registration socket twice, and none could be read: the HTTP/2 below Node's refuses
  * the socket's path as `:authority`, which kubelet says before 1.29, and shows nobody that it does. Any kubelet may end once
- * before it is heard.
+ * before its request is read.
  */
-function watchUnheard(directory: string, log: Log): { end(): void } {
-  let isHeard = false;
-  let unheard = 0;
+function watchUnreadable(directory: string, log: Log): { end(): void } {
+  let isRead = false;
+  let unread = 0;
   const watch = (message: unknown): void => {
     const { socket } = message as { readonly socket: Socket & { readonly server?: Server } };
     const address = socket.server?.address();
     if (typeof address !== 'string' || dirname(address) !== directory) return;
     socket.once('close', () => {
-      if (isHeard || socket.bytesRead < leastRequestBytes || ++unheard < 2) return;
+      if (isRead || socket.bytesRead < leastRequestBytes || ++unread < 2) return;
       end();
       log.warn(
         'kubelet connects and no request of it can be read, as before Kubernetes 1.29: leave --registration-dir out and register with node-driver-registrar',
@@ -163,7 +163,7 @@ function watchUnheard(directory: string, log: Log): { end(): void } {
     });
   };
   const end = (): void => {
-    isHeard = true;
+    isRead = true;
     unsubscribe(accepted, watch);
   };
   subscribe(accepted, watch);

@@ -24,7 +24,7 @@ const { functions: plain } = dlopen('libc.so.6', {
 
 const { __errno_location: findErrno } = libc;
 
-function need(result: bigint | number, call: string): void {
+function requireDone(result: bigint | number, call: string): void {
   if (Number(result) < 0) throw new Error(`${call}: ${getSystemErrorMessage(-getInt32(findErrno()))}`);
 }
 
@@ -33,9 +33,9 @@ try {
   if (addKey === undefined || keyctl === undefined)
     throw new Error(`no system calls of ${process.arch} are known`);
   const key = Buffer.from(readFileSync(0, 'utf8'), 'base64');
-  need(plain.syscall(keyctl, joinSession, 0n, 0n, 0n, 0n), 'keyctl');
+  requireDone(plain.syscall(keyctl, joinSession, 0n, 0n, 0n, 0n), 'keyctl');
   const [type, description] = ['ceph', name].map(text => Buffer.from(`${text}\0`));
-  need(
+  requireDone(
     libc.syscall(addKey, type ?? key, description ?? key, key, BigInt(key.length), sessionKeyring),
     'add_key',
   );

@@ -2,7 +2,7 @@ import { preconditionProblem, unavailableProblem } from '../../../src/api/proble
 import { runWell } from '../../host/commands.ts';
 import { settleDisk } from '../../host/disk-use.ts';
 import { isDisk, readDisk, type DiskIdentity } from '../../host/disk.ts';
-import { keepWhere, readLine, removeWith, waitFor } from '../../host/sysfs.ts';
+import { filterAsync, readLine, removeWith, waitFor } from '../../host/sysfs.ts';
 import type { Host } from '../../host.ts';
 
 const prefix = 'mpath-';
@@ -21,7 +21,7 @@ export async function isMapOf(path: string, identity: DiskIdentity, host: Host):
   const disks = await host.list(`${path}/slaves`);
   // A map that has lost all its paths still has the name that it was made with.
   if (disks.length === 0) return uuid === uuidOf(identity);
-  const owned = await keepWhere(disks, disk => isDisk(`/sys/block/${disk}`, identity, host));
+  const owned = await filterAsync(disks, disk => isDisk(`/sys/block/${disk}`, identity, host));
   return owned.length === disks.length;
 }
 
@@ -32,7 +32,7 @@ export async function findMaps(
   host: Host,
 ): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => name.startsWith('dm-'));
-  return keepWhere(names, async name => {
+  return filterAsync(names, async name => {
     const path = `/sys/block/${name}`;
     const below = await host.list(`${path}/slaves`);
     return below.every(disk => disks.includes(disk)) && isMapOf(path, identity, host);

@@ -37,7 +37,7 @@ export function connectTcp(address: string, port: number, timeoutSeconds: number
     throw new Error(`"${address}" is no address`);
   const socket = open(family, stream, 0);
   socket.setTimeout(timeoutSeconds);
-  need(libc.connect(socket.descriptor, name, name.length), 'connect');
+  requireDone(libc.connect(socket.descriptor, name, name.length), 'connect');
   for (const [level, option, value] of [
     [solTcp, tcpNodelay, 1],
     [solSocket, soKeepalive, 1],
@@ -55,15 +55,15 @@ export function openNetlink(): Socket {
 }
 
 function open(family: number, type: number, protocol: number) {
-  const descriptor = need(libc.socket(family, type | cloexec, protocol), 'socket');
+  const descriptor = requireDone(libc.socket(family, type | cloexec, protocol), 'socket');
   const receiveInto = (data: Buffer): number => {
     const count = Number(libc.recv(descriptor, data, BigInt(data.length), 0));
     if (count === 0) throw new Error('the connection was closed');
-    return need(count, 'recv');
+    return requireDone(count, 'recv');
   };
   const setOption = (level: number, option: number, value: Int32Array | BigInt64Array): void => {
     const data = Buffer.from(value.buffer);
-    need(libc.setsockopt(descriptor, level, option, data, data.length), 'setsockopt');
+    requireDone(libc.setsockopt(descriptor, level, option, data, data.length), 'setsockopt');
   };
   return {
     descriptor,
@@ -71,7 +71,7 @@ function open(family: number, type: number, protocol: number) {
     send(data: Buffer): void {
       for (let sent = 0; sent < data.length;) {
         const rest = data.subarray(sent);
-        sent += need(Number(libc.send(descriptor, rest, BigInt(rest.length), noSignal)), 'send');
+        sent += requireDone(Number(libc.send(descriptor, rest, BigInt(rest.length), noSignal)), 'send');
       }
     },
     /** Exactly so many bytes. */
@@ -94,7 +94,7 @@ function open(family: number, type: number, protocol: number) {
   };
 }
 
-function need(result: number, call: string): number {
+function requireDone(result: number, call: string): number {
   if (result >= 0) return result;
   const errno = getInt32(findErrno());
   throw new Error(

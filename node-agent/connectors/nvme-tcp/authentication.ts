@@ -3,7 +3,7 @@ import { preconditionProblem } from '../../../src/api/problem.ts';
 import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
-import { keepWhere } from '../../host/sysfs.ts';
+import { filterAsync } from '../../host/sysfs.ts';
 
 /** nvme-cli's names: with the first the node proves itself, with the second the controller does, too. */
 const [hostKey, controllerKey] = ['dhchap-secret', 'dhchap-ctrl-secret'] as const;
@@ -72,6 +72,6 @@ export async function hideKeys(controllers: readonly { readonly name: string }[]
   const paths = controllers.flatMap(({ name }) =>
     [hostKey, controllerKey].map(key => `/sys/class/nvme/${name}/${key.replaceAll('-', '_')}`),
   );
-  const shown = await keepWhere(paths, async path => (await host.kindOf(path)) !== 'nothing');
+  const shown = await filterAsync(paths, async path => (await host.kindOf(path)) !== 'nothing');
   if (shown.length > 0) await runWell(host, { command: 'chmod', args: ['--', '0600', ...shown] });
 }
