@@ -46,12 +46,12 @@ export const gatewaySettings = {
     optional: true,
   },
   'tls-client-ca-file': {
-    doc: 'PEM file with certificates of authorities, read again as well: who connects must have a certificate by one of them, beside its token',
+    doc: 'PEM file with certificates of authorities, read again as well: every client must have a certificate by one of them, beside its token',
     parse: text,
     optional: true,
   },
   'gateway-name': {
-    doc: 'what this gateway is called by the storage behind pools over REST, in tokens and in ids there; it never changes while they hold volumes, and no other gateway of that storage has it; without it: "gateway-" and the first 8 characters of the store\'s id',
+    doc: 'name of this gateway at the storage behind pools over REST, in tokens and in ids there, unique among the gateways of that storage. Never change it while these pools hold volumes. Without it: "gateway-" and the first 8 characters of the store\'s id',
     parse: gatewayName,
     optional: true,
   },

@@ -105,7 +105,7 @@ async function usableBytes({ root, requireInPlace }: Place): Promise<number> {
 function requireFilesystem({ fsType }: Capability, protocol: string): void {
   if (fsType === undefined || fsType === protocol) return;
   throw invalidProblem(
-    `filesystem "${fsType}" cannot be had: a volume of backend "dir" is a directory of a filesystem that is there`,
+    `filesystem "${fsType}" cannot be used: a volume of backend "dir" is a directory of a filesystem that is there`,
   );
 }
 

@@ -78,7 +78,7 @@ function since(ms: number): number {
 
 function requireKnown(known: Known | undefined, issuer: string): Known {
   if (known) return known;
-  throw unavailableProblem(`the keys of the token's issuer "${issuer}" cannot be had`);
+  throw unavailableProblem(`the keys of the token's issuer "${issuer}" cannot be read`);
 }
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });

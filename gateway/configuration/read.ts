@@ -14,8 +14,8 @@ import { findPlugins, type Plugins } from './plugins.ts';
 import { createTrust, type Trust } from './trust.ts';
 
 /**
- * What of the configuration file is in effect, as it is read and as it is written, by what its pools are opened, and who
- * may call by its key files.
+ * The configuration that is in effect: the file as it was parsed and as it was written, the plug-ins that open its
+ * pools, and the keys of those who may call.
  */
 export type Configuration = {
   readonly file: ConfigFile;

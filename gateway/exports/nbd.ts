@@ -12,7 +12,7 @@ const port = z.int().min(1).max(fieldKinds.port.most);
 
 const settings = z.strictObject({
   protocol: z.literal('nbd').describe('nbd-server, a process for each attachment'),
-  address: host.describe('name or address of this machine that nodes are told'),
+  address: host.describe('name or address by which nodes reach this machine'),
   listen: host.optional().describe('the address of this machine, where that is another'),
   ports: z
     .strictObject({ from: port.describe('the first'), to: port.describe('the last') })

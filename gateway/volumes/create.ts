@@ -149,7 +149,9 @@ async function findKnown(sql: Sql, id: string): Promise<VolumeRecord | undefined
   const found = await volumeTable.select(sql, {}, 'and (id = ? or storage_id = ?)', id, id);
   const known = found.find(one => one.id === id);
   if (known || found.length === 0) return known;
-  throw preconditionProblem(`"${id}" is what the storage calls a volume that another cluster has now`);
+  throw preconditionProblem(
+    `the storage has "${id}" as the name of a volume that now belongs to another cluster`,
+  );
 }
 
 /** A copy is never cut off: what is asked for, and was reserved by an earlier try, must hold all of the source, or OUT_OF_RANGE. */

@@ -65,7 +65,7 @@ async function requireNoLink(
 ): Promise<void> {
   const backing = await readBacking(`/sys/block/${name}`, host);
   if (backing === path) return;
-  if (backing === undefined) throw unavailableProblem(`loop device "/dev/${name}" was there and is gone`);
+  if (backing === undefined) throw unavailableProblem(`loop device "/dev/${name}" was removed meanwhile`);
   const real = await readReal(path, host);
   if (real === path && !isNew) return;
   if (isNew) await host.run('losetup', ['--detach', `/dev/${name}`]);

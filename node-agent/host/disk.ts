@@ -131,7 +131,7 @@ export async function setReadonly(disk: Disk, isReadonly: boolean, host: Host): 
 
 async function requireDisk(name: string, host: Host): Promise<Disk> {
   const disk = await readDisk(name, host);
-  if (!disk) throw unavailableProblem(`device "/dev/${name}" was there and is gone`);
+  if (!disk) throw unavailableProblem(`device "/dev/${name}" was removed meanwhile`);
   return disk;
 }
 

@@ -9,7 +9,7 @@ export async function requireSelinux({ mountFlags = [] }: Capability, host: Host
   const known = (await host.readText('/proc/filesystems')) ?? '';
   if (!/\tselinuxfs$/m.test(known))
     throw preconditionProblem(
-      'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off',
+      'mount flag "context" cannot be used: the kernel of this node has no SELinux, or it is off',
     );
 }
 

@@ -41,7 +41,7 @@ export function requireShareUsable(asked: Asked, connector: ShareConnector<Proto
   const { fsType = protocol, mountFlags = [] } = asked.capability;
   if (fsType !== protocol)
     throw invalidProblem(
-      `filesystem "${fsType}" cannot be had: a volume over ${protocol} is a share with a filesystem of its own`,
+      `filesystem "${fsType}" cannot be used: a volume over ${protocol} is a share with a filesystem of its own`,
     );
   requireFlags(mountFlags, { name: protocol, allowedFlags: connector.allowedFlags });
   requireNoFormatOptions(asked, 'share');

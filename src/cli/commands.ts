@@ -68,7 +68,7 @@ export const commands: Commands = {
     },
   },
   config: {
-    doc: 'contexts: which gateway is asked, and by what it knows who asks',
+    doc: 'contexts: each names a gateway, and the key or token that proves to it who asks',
     load: async () => ({ commands: (await import('./contexts.ts')).configCommands }),
   },
   completion: {
@@ -76,7 +76,7 @@ export const commands: Commands = {
     load: async () => ({ commands: (await import('./completion.ts')).completionCommands(() => commands) }),
   },
   enroll: {
-    doc: "makes a cluster's key, and what its Helm release and the gateway need of it",
+    doc: "makes a cluster's key, the values of its Helm release, and its entry in the gateway's configuration",
     load: async () => (await import('./enroll.ts')).enrollCommand,
   },
   init: {

@@ -4,9 +4,9 @@ import { Problem } from '../../../src/api/problem.ts';
 import { codeOf } from './files.ts';
 
 /**
- * Records beside a file or directory for which record of the gateway it was made: a link that names the record's nonce
- * and the inode. The directory's next sync makes it durable. A mark of what is gone is replaced; what is marked for
- * another record is ALREADY_EXISTS, though it holds nothing yet: of two that mark it at once, one does.
+ * Marks a file or directory as made for one record of the gateway, by a link beside it that names the record's nonce
+ * and the inode. The directory's next sync makes the mark durable. The mark of a file that was deleted is replaced. A file
+ * that is marked for another record, even an empty one, is ALREADY_EXISTS: of two that mark it at once, one succeeds.
  */
 export function mark(path: string, nonce: string, { made = path, what }: Marked): void {
   if (nonce === '') return;

@@ -13,7 +13,9 @@ const addressList = z
 
 /** Where a target is reached, in settings. */
 export const portals = {
-  addresses: addressList.describe('addresses with ports that nodes are told: numbers, IPv6 in brackets'),
+  addresses: addressList.describe(
+    'addresses with ports by which nodes reach this machine: numbers, IPv6 in brackets',
+  ),
   listen: addressList
     .optional()
     .describe('addresses with ports of this machine, where they are others; without it those in addresses'),

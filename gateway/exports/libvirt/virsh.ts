@@ -11,7 +11,7 @@ export interface Hypervisor {
   fault(): Promise<string | undefined>;
   /** All domains, running or not, as they are now. UNAVAILABLE when they cannot be read. */
   domains(): Promise<readonly Domain[]>;
-  /** Plugs a disk in, and into what the domain has at its next start where it has such; what fails is told as text. */
+  /** Plugs a disk into what `where` names; returns what failed, as text. */
   plug(domain: Domain, disk: Disk, where: Where): Promise<string>;
   /** Takes a disk out of what the domain has at its next start. */
   forget(domain: Domain, alias: string): Promise<string>;

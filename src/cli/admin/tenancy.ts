@@ -73,7 +73,7 @@ export const tenancyCommands = {
     },
   }),
   import: command({
-    doc: 'makes what a pool has, and no cluster, a volume of this id, and prints the manifests by which Kubernetes finds it',
+    doc: "imports a volume of a pool's storage that belongs to no cluster, under this id, and prints the manifests for Kubernetes",
     settings: {
       ...shared,
       volume: { doc: "the volume's id, which begins with its cluster, as east.data", parse: text },

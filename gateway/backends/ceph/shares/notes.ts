@@ -3,7 +3,7 @@ import type { VolumeRef } from '../../../backend.ts';
 import { missing } from '../commands.ts';
 import { idOf, nameOf, type Filesystem, type Subvolume } from './filesystem.ts';
 
-/** A snapshot, or what an unfinished try left of it: its name, of what it is, and the volume's size and the time when it was taken. */
+/** A snapshot, finished or not: its name, its subvolume, the volume's size then, and the time when it was taken. */
 export type Taken = {
   readonly name: string;
   readonly subvolume: Subvolume;

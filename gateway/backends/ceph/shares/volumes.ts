@@ -55,7 +55,7 @@ export function createShareVolumes(
 /** INVALID_ARGUMENT for another filesystem than the one that is there. */
 export function requireShare({ fsType }: Capability): void {
   if (fsType === undefined || fsType === 'cephfs') return;
-  throw invalidProblem(`filesystem "${fsType}" cannot be had: a volume is a directory of CephFS`);
+  throw invalidProblem(`filesystem "${fsType}" cannot be used: a volume is a directory of CephFS`);
 }
 
 /** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */

@@ -151,7 +151,7 @@ const withIt = hasSelinux ? real() : { skip: 'the kernel has no SELinux' };
 
 test('a context on a kernel without SELinux is refused by name, and leaves nothing', without, async t => {
   const { agent, request } = await open([plain], 'ext4', openRealBench(t));
-  const detail = 'mount flag "context" cannot be had: the kernel of this node has no SELinux, or it is off';
+  const detail = 'mount flag "context" cannot be used: the kernel of this node has no SELinux, or it is off';
   await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail });
   assert.deepEqual(agent.records.all(), []);
 });
