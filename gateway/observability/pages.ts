@@ -19,7 +19,7 @@ type ObservabilityOptions = {
   readonly queues: Queues;
   /** What is wrong with key files now. */
   readonly keyFaults: () => readonly unknown[];
-  /** How far this clock is from what the store was told last. */
+  /** How far this clock is from the time last recorded in the store. */
   readonly skewMs: () => number;
   readonly log: Log;
 };
@@ -42,7 +42,7 @@ export async function startObservability({ listen, log, ...shown }: Observabilit
       ],
       [
         'fairlead_gateway_clock_skew_seconds',
-        'How far the clock was ahead of what the store was told last, or, negative, behind.',
+        'How far the clock was ahead of the time last recorded in the store, or, negative, behind it.',
         skewMs() / 1_000,
       ],
       ...readQueues(queues),

@@ -21,7 +21,7 @@ export async function noteTime(sql: Sql): Promise<{ readonly nowMs: number; read
   return { nowMs, seenMs: last?.seenMs ?? nowMs };
 }
 
-/** How far a clock may be from what the store was told last, in milliseconds. */
+/** How far a clock may be from the time last recorded in the store, in milliseconds. */
 export const toleranceMs = 60_000;
 
 /** What time it is, by a clock that may have jumped ahead since a gateway last looked at the store. */
