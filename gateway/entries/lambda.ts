@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';
-import { createServerless } from '../serverless.ts';
+import { createServerless } from './serverless.ts';
 
 // API Gateway gives up after 29 seconds. What is left goes on when the instance is called again, or another finishes it.
 const serverless = createServerless({ mostWaitMs: 25_000, directory: '/tmp/fairlead' });

@@ -1,4 +1,4 @@
-import { createServerless, type Environment } from '../serverless.ts';
+import { createServerless, type Environment } from './serverless.ts';
 
 /** What workerd gives to a request and to a scheduled event. */
 type Context = { waitUntil(rest: Promise<unknown>): void };

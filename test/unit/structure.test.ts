@@ -200,9 +200,13 @@ test("the gateway's app loads nothing of Node but what other runtimes have, too"
 /** What runtimes without a process have of Node.js, and a configuration, its files and its pools need. */
 const elsewhere = ['async_hooks', 'crypto', 'fs', 'fs/promises', 'module', 'path', 'url', 'util'];
 
+/** What the entries have in common: each of them only fits it to its runtime. */
+const sharedByEntries = 'gateway/entries/serverless.ts';
+
 test('the serverless entries load nothing that listens, spawns, opens a device or a database of a file', () => {
   for (const entry of globSync('gateway/entries/*.ts')) {
-    assert.ok(readFileSync(entry, 'utf8').split('\n').length <= 41, entry);
+    const lines = readFileSync(entry, 'utf8').trimEnd().split('\n').length;
+    assert.ok(lines <= 40 || entry === sharedByEntries, `${entry} has ${lines} lines`);
     const loaded = [...filesLoadedBy(entry)].filter(target => target.startsWith('node:'));
     assert.deepEqual(
       loaded.sort(),

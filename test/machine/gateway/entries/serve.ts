@@ -1,5 +1,5 @@
 // What serves a handler of Fetch in Deno and in Bun; a request for /sweep sweeps.
-import { createServerless } from '../../../../gateway/serverless.ts';
+import { createServerless } from '../../../../gateway/entries/serverless.ts';
 
 type Handler = (request: Request) => Promise<Response>;
 type Serve = (options: { port: number; hostname: string; handler: Handler; fetch: Handler }) => object;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createServerless } from '../../../../gateway/serverless.ts';
+import { createServerless } from '../../../../gateway/entries/serverless.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { prepare, spec } from './serverless.ts';

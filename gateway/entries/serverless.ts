@@ -1,20 +1,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { toDocument, unavailableProblem } from '../src/api/problem.ts';
-import type { Log } from '../src/lib/log.ts';
-import { createLog } from '../src/lib/log.ts';
-import { readSettings } from '../src/lib/settings.ts';
-import { startTimeLimit } from '../src/lib/concurrency.ts';
-import { memory } from './backends/memory.ts';
-import { rest } from './backends/rest.ts';
-import { gatewaySettings, type GatewayConfig } from './config.ts';
-import { openConfiguration } from './configuration/configuration.ts';
-import { createGateway } from './gateway.ts';
-import { createIdentity } from './pools/identity.ts';
-import { own, type Owner } from './pools/owner.ts';
-import { requireKnownPools, type Pool } from './pools/pools.ts';
-import { openPostgres } from './stores/postgres.ts';
-import { migrate } from './tables/schema.ts';
+import { toDocument, unavailableProblem } from '../../src/api/problem.ts';
+import type { Log } from '../../src/lib/log.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { readSettings } from '../../src/lib/settings.ts';
+import { startTimeLimit } from '../../src/lib/concurrency.ts';
+import { memory } from '../backends/memory.ts';
+import { rest } from '../backends/rest.ts';
+import { gatewaySettings, type GatewayConfig } from '../config.ts';
+import { openConfiguration } from '../configuration/configuration.ts';
+import { createGateway } from '../gateway.ts';
+import { createIdentity } from '../pools/identity.ts';
+import { own, type Owner } from '../pools/owner.ts';
+import { requireKnownPools, type Pool } from '../pools/pools.ts';
+import { openPostgres } from '../stores/postgres.ts';
+import { migrate } from '../tables/schema.ts';
 
 /** What of the gateway's settings, as variables, is there; `FAIRLEAD_FILES…` hold files as JSON: texts by name. */
 export type Environment = Readonly<Record<string, unknown>>;
