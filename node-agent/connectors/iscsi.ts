@@ -17,22 +17,25 @@ type Path = { readonly name: string; readonly session: Session; readonly isOwn: 
 
 const targetPattern = /^(iqn|eui|naa)\.[A-Za-z0-9.:_-]{1,219}$/;
 
-/** Volumes on one target share its sessions, so that one comes or goes at a time. */
-const inTurn = createKeyedQueue();
-
 /**
  * A logical unit of an iSCSI target, over open-iscsi: iscsid has the sessions, which outlive the agent. Over several
  * portals it is one device of multipathd's. With secrets sessions use CHAP; without, what the node's iscsid.conf says.
  */
-export const iscsi: DeviceConnector<'iscsi'> = {
-  kind: 'device',
-  connect: (attachment, host, secrets = {}) =>
-    inTurn(attachment.target, () => connect(attachment, host, secrets)),
-  disconnect: (attachment, host, others = () => []) =>
-    inTurn(attachment.target, () => disconnect(attachment, host, others)),
-  rescan,
-  owns,
-};
+export const iscsi = createIscsi();
+
+function createIscsi(): DeviceConnector<'iscsi'> {
+  // Volumes on one target share its sessions, so that one comes or goes at a time.
+  const inTurn = createKeyedQueue();
+  return {
+    kind: 'device',
+    connect: (attachment, host, secrets = {}) =>
+      inTurn(attachment.target, () => connect(attachment, host, secrets)),
+    disconnect: (attachment, host, others = () => []) =>
+      inTurn(attachment.target, () => disconnect(attachment, host, others)),
+    rescan,
+    owns,
+  };
+}
 
 async function connect(attachment: IscsiAttachment, host: Host, secrets: Secrets): Promise<Device> {
   requireIdentity(attachment);

@@ -29,22 +29,25 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const [lossSeconds, reconnectSeconds, keepAliveSeconds] = [600, 2, 5];
 const connectTimeoutMs = 20_000;
 
-/** Volumes of one subsystem share its controllers, so that one comes or goes at a time. */
-const inTurn = createKeyedQueue();
-
 /**
  * A namespace of an NVMe subsystem over TCP. The kernel has the connections, which outlive the agent, and makes one
  * device of several paths (native multipath). With secrets both ends, or the node alone, prove who they are.
  */
-export const nvmeTcp: DeviceConnector<'nvme-tcp'> = {
-  kind: 'device',
-  connect: (attachment, host, secrets = {}) =>
-    inTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
-  disconnect: (attachment, host, others = () => []) =>
-    inTurn(attachment.subsystem, () => disconnect(attachment, host, others)),
-  rescan,
-  owns: ({ wwid }, number, host) => isNamespace(`/sys/dev/block/${number}`, wwid, host),
-};
+export const nvmeTcp = createNvmeTcp();
+
+function createNvmeTcp(): DeviceConnector<'nvme-tcp'> {
+  // Volumes of one subsystem share its controllers, so that one comes or goes at a time.
+  const inTurn = createKeyedQueue();
+  return {
+    kind: 'device',
+    connect: (attachment, host, secrets = {}) =>
+      inTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
+    disconnect: (attachment, host, others = () => []) =>
+      inTurn(attachment.subsystem, () => disconnect(attachment, host, others)),
+    rescan,
+    owns: ({ wwid }, number, host) => isNamespace(`/sys/dev/block/${number}`, wwid, host),
+  };
+}
 
 async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets): Promise<Device> {
   requireNames(attachment);
