@@ -10,7 +10,7 @@ import { createServices } from './services.ts';
 import { createTurns } from './tenancy/turns.ts';
 
 /** What a gateway is made of once its store and its pools are open. */
-export type GatewayParts = OperationsOptions &
+type GatewayParts = OperationsOptions &
   Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'mostWaitMs'> &
   Pick<ServiceOptions, 'signDetached'> & {
     readonly configuration: Pick<ServedConfiguration, 'pools' | 'clusters' | 'enrolment'>;

@@ -16,7 +16,7 @@ import { readPath, realOf } from './volumes/target-path.ts';
 import { createVolumeLock } from './volumes/volume-lock.ts';
 
 /** What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known. */
-export type NodeIdentity = {
+type NodeIdentity = {
   readonly nodeId: string;
   /** What opens attachments that are sealed to this node. */
   readonly key?: NodeKey | undefined;

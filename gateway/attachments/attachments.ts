@@ -20,7 +20,7 @@ import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 
 /** Names one attachment of the asking cluster. */
-export type AttachmentKey = {
+type AttachmentKey = {
   readonly cluster: Cluster;
   readonly volumeId: string;
   readonly nodeId: string;

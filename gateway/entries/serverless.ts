@@ -20,7 +20,7 @@ import { migrate } from '../tables/schema.ts';
 export type Environment = Readonly<Record<string, unknown>>;
 
 /** What a runtime ends early, and where it has a directory for files. */
-export type ServerlessOptions = {
+type ServerlessOptions = {
   /** The longest that a request waits for its work, in milliseconds. */
   readonly mostWaitMs: number;
   /** Files of the environment are written here; nobody else may read it. */

@@ -8,7 +8,7 @@ import type { GatewayConfig } from '../config.ts';
 export type Certificate = ReturnType<typeof openCertificate>;
 
 /** Paths of PEM files; with `clientCa`, only who has a certificate by one of these authorities is let in. */
-export type CertificateFiles = {
+type CertificateFiles = {
   readonly cert: string;
   readonly key: string;
   readonly clientCa?: string | undefined;
@@ -30,7 +30,7 @@ export function findCertificate(
 }
 
 /** Reads the PEM files, or throws. */
-export function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
+function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
   const read = () => ({
     cert: readFileSync(cert, 'utf8'),
     key: readFileSync(key, 'utf8'),

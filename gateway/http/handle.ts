@@ -38,7 +38,7 @@ export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unk
 export type ServeCaller = (c: Context<Env>, caller: Caller) => Promise<Response>;
 
 /** `show` gives what an operation works on as it is now, for the answer while the work goes on. */
-export type HandleOptions = {
+type HandleOptions = {
   readonly show: Handle | undefined;
   readonly log: Log;
   readonly turns: Turns;

@@ -10,7 +10,7 @@ import { answerProblem, logRequest, toServed, type Env, type Serve } from './res
 export type RequestObserver = Pick<Metrics, 'observeRequest' | 'countRefusedToken'>;
 
 /** Observes what serves the requests of an operation (`other`: of none); see `observeRequests`. */
-export type ObserveServing = (operation: OperationId | 'other', serve: Serve) => Serve;
+type ObserveServing = (operation: OperationId | 'other', serve: Serve) => Serve;
 
 /** Observes each request by its operation and its code, answers what fails as a problem, and writes its line in the log. */
 export function observeRequests(log: Log, observer: RequestObserver | undefined): ObserveServing {

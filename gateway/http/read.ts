@@ -39,7 +39,7 @@ export function requireEncoded(url: string): void {
 }
 
 /** When a piece of a long body may be decoded, and read on after it. */
-export type Pace = <T>(piece: () => Promise<T>) => Promise<T>;
+type Pace = <T>(piece: () => Promise<T>) => Promise<T>;
 
 /** A longer body is decoded as it comes. */
 const pieceBytes = 64 * 1024;

@@ -15,7 +15,7 @@ import { createClock } from './clock.ts';
 import { defaultLeaseMs } from './operation.ts';
 
 /** What is needed to find and to finish work. */
-export type RecoveryOptions = {
+type RecoveryOptions = {
   readonly engine: Engine;
   readonly services: Services;
   readonly log: Log;

@@ -1,7 +1,7 @@
 import type { Backend } from '../backend.ts';
 
 /** One call of a backend: its method, such as `create` or `snapshots.create`, and what it is given. */
-export type BackendCall = { readonly method: string; readonly args: readonly unknown[] };
+type BackendCall = { readonly method: string; readonly args: readonly unknown[] };
 
 /** What is laid around each call: it runs the call, or does not. */
 export type Around = <T>(call: BackendCall, run: () => Promise<T>) => Promise<T>;

@@ -12,7 +12,7 @@ export type Slot = Disposable & {
 };
 
 /** What a cluster has at a pool now, of which no more than `limit` runs at a time for all; waits are in milliseconds. */
-export type QueueState = {
+type QueueState = {
   readonly pool: string;
   readonly cluster: string;
   readonly waiting: number;

@@ -25,7 +25,7 @@ const pieceSize = 100;
 export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'problem'], columns });
 
 /** A finding, and when it was first found. */
-export type Dated<T> = T & { readonly firstSeenMs: number };
+type Dated<T> = T & { readonly firstSeenMs: number };
 
 /**
  * Records what is found now, removes what is not found any more but for that of pools which could not be asked, and returns

@@ -17,13 +17,7 @@ export type AnyListName =
   | 'queues';
 
 /** The lists that have pages. A token of one is no token of another. */
-export type ListName =
-  | `volumes/${string}`
-  | 'snapshots'
-  | 'health'
-  | 'nodes'
-  | 'audit-log'
-  | `any-${AnyListName}`;
+type ListName = `volumes/${string}` | 'snapshots' | 'health' | 'nodes' | 'audit-log' | `any-${AnyListName}`;
 
 /** A page ends before its text passes this many characters: written at once, it is the work of two milliseconds. */
 const pageTextCap = maxBodyBytes / 8;

@@ -3,7 +3,7 @@ import type { Reader, Sql, SqlValue } from '../store.ts';
 import { integer, segmentsText, table, text } from './table.ts';
 
 /** A volume or snapshot (which has a `volumeId`), and what it takes of its pool; undefined `segments`: it is in none, or not created yet. */
-export type Reserved = {
+type Reserved = {
   readonly pool: string;
   readonly segments: Segments | undefined;
   readonly cluster: string;

@@ -45,7 +45,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
 export const copiedMark = 'copied ';
 
 /** What a new store is called; one that was copied to another is refused, taken up again, or only looked at. */
-export type MigrateOptions = {
+type MigrateOptions = {
   readonly newId?: string;
   readonly ifCopied?: 'refuse' | 'adopt' | 'look';
 };

@@ -6,7 +6,7 @@ import type { Host } from '../host.ts';
 import { readLine } from '../host/sysfs.ts';
 
 /** The device by which an encrypted volume is used, as the kernel's device-mapper shows it. */
-export type Mapping = {
+type Mapping = {
   /** Its name in /sys/block and below /dev. */
   readonly name: string;
   /** The number of the one device that it decrypts; undefined where it was half made, or that device is gone. */

@@ -6,7 +6,7 @@ import { waitFor } from './sysfs.ts';
 export type Connection = { readonly address: string; readonly isUp: boolean };
 
 /** How a server is connected to. */
-export type Connecting<C extends Connection> = {
+type Connecting<C extends Connection> = {
   readonly addresses: readonly string[];
   /** The connections that there are, over whatever address and whoever made them. */
   readonly read: () => Promise<readonly C[]>;

@@ -85,7 +85,7 @@ function readAnswer(path: string, { status, stdout, timedOut }: ExecResult): str
 }
 
 /** What a disk must be like, and how it is made to look at its size anew. */
-export type Fitting<A> = {
+type Fitting<A> = {
   readonly attachment: A;
   readonly identity: string;
   readonly rescan: (attachment: A, host: Host) => Promise<void>;

@@ -1,5 +1,5 @@
 /** The parts of bringing a volume to this machine and of taking it away, by the verb of their layer. */
-export type Phase = 'connect' | 'unlock' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
+type Phase = 'connect' | 'unlock' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
 
 /** Called when a phase begins; what it returns is called with how the phase ended. */
 export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => void;

@@ -25,7 +25,7 @@ export type RegistrationOptions = {
 };
 
 /** How the registration stands: what kubelet said last, with the reason for its last refusal, and how often it refused. */
-export type Standing = {
+type Standing = {
   status: 'waiting' | 'registered' | 'refused';
   reason: string;
   refusals: number;

@@ -7,10 +7,10 @@ export type Cache = ReturnType<typeof createCache>;
 export type Usage = { readonly bytes: Amounts; readonly inodes?: Amounts };
 
 /** A block volume knows its total alone. */
-export type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
+type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
 
 /** A filesystem, and the size in bytes of the device it is on. */
-export type Fullness = { readonly uuid: string; readonly sizeBytes: number };
+type Fullness = { readonly uuid: string; readonly sizeBytes: number };
 
 /** Most volumes that are remembered beyond their stay; the one that was learnt first is forgotten first. */
 const capacity = 1_024;

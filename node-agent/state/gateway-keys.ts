@@ -5,7 +5,7 @@ import { parseJson } from '../../src/lib/json.ts';
 import type { Host } from '../host.ts';
 
 /** What a publish context must be signed for. */
-export type SignedFor = { readonly volumeId: string; readonly nodeId: string };
+type SignedFor = { readonly volumeId: string; readonly nodeId: string };
 
 /** The gateway's public keys: by them the node knows what its gateway made. */
 export type GatewayKeys = {

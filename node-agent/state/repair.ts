@@ -7,7 +7,7 @@ import { createWatch } from '../host/stuck-commands.ts';
 import type { Records } from './records.ts';
 
 /** What looks after connections needs. */
-export type Repairing = { readonly host: Host; readonly records: Records; readonly log: Log };
+type Repairing = { readonly host: Host; readonly records: Records; readonly log: Log };
 
 const everyMs = 10_000;
 

@@ -150,7 +150,7 @@ export async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[], 
 }
 
 /** True when a mount shows a block device that is not there any more. */
-export async function showsGoneDevice(mount: Mount, host: Host): Promise<boolean> {
+async function showsGoneDevice(mount: Mount, host: Host): Promise<boolean> {
   const number = await deviceNumberOf(mount, host);
   return number !== undefined && (await host.readText(`/sys/dev/block/${number}/dev`)) === undefined;
 }

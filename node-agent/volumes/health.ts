@@ -7,7 +7,7 @@ import type { Readings } from '../host/readings.ts';
 import { requireHere } from './request-checks.ts';
 
 /** Which volume; the paths are `''` where the caller does not know them. */
-export type HealthRequest = {
+type HealthRequest = {
   readonly volumeId: string;
   readonly publishPath: string;
   readonly stagingPath: string;

@@ -103,7 +103,7 @@ export function differencesOf(held: Facts, asked: Facts): readonly string[] {
 }
 
 /** What has a list of flags: a filesystem, or a share. */
-export type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFlags'>;
+type FlagTaker = { readonly name: string } & Pick<Filesystem, 'allowedFlags'>;
 
 /** INVALID_ARGUMENT unless one of several takes all flags: `mount` would split others at a comma, or misread them. */
 export function requireFlags(flags: readonly string[], ...takers: readonly FlagTaker[]): void {

@@ -7,10 +7,10 @@ import { isAtOrBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo
 export type Base = { readonly named: string; readonly real: string };
 
 /** A path, and the field of the request that it came in. */
-export type GivenPath = { readonly field: string; readonly path: string };
+type GivenPath = { readonly field: string; readonly path: string };
 
 /** What lies at a path. A mountpoint is not looked at, since its volume may hang. */
-export type PathState = GivenPath & {
+type PathState = GivenPath & {
   readonly kind: PathKind | 'mountpoint';
   /** The first directory above it that is not there. */
   readonly missingParent?: string;

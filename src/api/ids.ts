@@ -42,7 +42,7 @@ export function clusterOf(id: string): string | undefined {
 }
 
 /** A node's name, and the public key behind which it is: X25519, 32 bytes in base64url. */
-export type NodeParts = { readonly name: string; readonly key?: string };
+type NodeParts = { readonly name: string; readonly key?: string };
 
 const keyedNodeId = /^(.+)~([A-Za-z0-9_-]{43})$/s;
 

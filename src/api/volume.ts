@@ -14,7 +14,7 @@ import {
 } from './storage.ts';
 
 /** What a new volume is filled from. */
-export const volumeSourceSchema = z
+const volumeSourceSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('snapshot'), snapshotId: text('east.snap-1') }),
     z.strictObject({ kind: z.literal('volume'), volumeId }),
@@ -48,7 +48,7 @@ export const parametersSpecSchema = z
   .meta({ id: 'ParametersSpec', description: 'The mutable parameters to change.' });
 
 /** How a volume is shared. */
-export const grantAccess = z.enum(['read-only', 'read-write']);
+const grantAccess = z.enum(['read-only', 'read-write']);
 
 /** How a volume is to be shared. */
 export const grantSpecSchema = z

@@ -31,7 +31,7 @@ export const connectionSettings = {
 } as const;
 
 /** The settings of every command of an operator. */
-export type ConnectionSettings = SettingsOf<typeof connectionSettings>;
+type ConnectionSettings = SettingsOf<typeof connectionSettings>;
 
 /** A gateway that is asked, and those who asked for it. */
 export type Connection = {

@@ -49,7 +49,7 @@ export const contextSettings = {
 } as const;
 
 /** Where the contexts are: below XDG_CONFIG_HOME, or ~/.config. */
-export function contextsPath(env: NodeJS.ProcessEnv): string {
+function contextsPath(env: NodeJS.ProcessEnv): string {
   const directory = env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config');
   return join(directory, 'fairlead', 'contexts.json');
 }

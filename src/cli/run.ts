@@ -48,7 +48,7 @@ export type Command = { readonly doc: string; readonly alias?: string } & (
 export type Commands = Readonly<Record<string, Command>>;
 
 /** Commands, and what stands before their names. */
-export type Level = { readonly path: string; readonly commands: Commands };
+type Level = { readonly path: string; readonly commands: Commands };
 
 /** A command that does something, and the words that call it. */
 export type Listed = { readonly path: string; readonly doc: string; readonly command: Runnable };

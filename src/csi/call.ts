@@ -44,7 +44,7 @@ export type Handlers<Rpcs> = {
 };
 
 /** Which RPC, where it is logged, at which level when it succeeds, and who observes it by the code that it ends with. */
-export type Edge = {
+type Edge = {
   readonly rpc: string;
   readonly log: Log;
   readonly level: 'debug' | 'info';

@@ -57,7 +57,7 @@ export function toVendorVersion(release: string, advertised: Advertised): string
 }
 
 /** What a program says of the plugin; all instances of one version must say the same (CSI spec). */
-export type IdentityOptions = {
+type IdentityOptions = {
   readonly driverName: string;
   /** Absent: what is advertised by default. */
   readonly advertised?: Advertised;

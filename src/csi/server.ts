@@ -23,7 +23,7 @@ export type Service = {
 };
 
 /** Where to listen, and what to serve. `socketPath` is an absolute path. */
-export type ServeOptions = {
+type ServeOptions = {
   readonly socketPath: string;
   readonly services: readonly Service[];
   readonly log: Log;

@@ -37,7 +37,7 @@ export async function withinTime<T>(
 }
 
 /** How often to look, and for how long; both in milliseconds. The last look comes after the time has passed. */
-export type PollOptions = { readonly everyMs: number; readonly timeoutMs: number };
+type PollOptions = { readonly everyMs: number; readonly timeoutMs: number };
 
 /** What may be seen: false would be seen as well, and end the looking. */
 export type Seen = string | number | object | true;

@@ -21,7 +21,7 @@ export type ExecResult = {
  * `mute` command goes nowhere; of any other's streams `mostOutput` characters are returned. The command is given `descriptors`
  * of this process, from 3 on, and an `environment` that is made once, by `environmentWith`; by default all of this process's.
  */
-export type ExecOptions = {
+type ExecOptions = {
   readonly timeoutMs: number;
   readonly stdin?: string;
   readonly mute?: boolean;

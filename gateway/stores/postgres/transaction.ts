@@ -29,7 +29,7 @@ const requiring = (sql: string): string =>
   `with changed as (${sql} returning 1) select 1 from changed having 1 / count(*) < 0`;
 
 /** What a transaction that was begun can do, and how it ends. */
-export type Transaction = {
+type Transaction = {
   readonly sql: Sql;
   /** Resolves once what was changed is durable; rejects when it is not, or when nobody knows. */
   commit(): Promise<void>;

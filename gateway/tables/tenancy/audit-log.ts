@@ -43,7 +43,7 @@ export function timeOfAuditId(id: string): number {
 }
 
 /** Which rows: those of these, from `fromId` on, and before `beforeId`. */
-export type AuditRange = {
+type AuditRange = {
   readonly cluster?: string | undefined;
   readonly resource?: string | undefined;
   readonly fromId: string;

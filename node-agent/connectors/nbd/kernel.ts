@@ -22,7 +22,7 @@ const requestSeconds = 30n;
 const deadSeconds = 600n;
 
 /** A device by its index, or any that is free, and the name that the kernel shows of what it leads to. */
-export type NamedDevice = { readonly index: number | undefined; readonly identifier: string };
+type NamedDevice = { readonly index: number | undefined; readonly identifier: string };
 
 /** Connects a device, and returns its index. */
 export function connectDevice(socket: Socket, found: Export, { index, identifier }: NamedDevice): number {

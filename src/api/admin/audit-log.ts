@@ -27,7 +27,7 @@ export const auditLogQuery = {
 };
 
 /** One thing that was done, or that failed. */
-export const auditEntrySchema = z
+const auditEntrySchema = z
   .object({
     id: text('019c1234abcd-00000001-5f0e9a4b'),
     at: time,

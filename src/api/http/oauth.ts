@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { unavailableProblem } from '../problem.ts';
 
 /** A client of an authorization server; the secret is asked for with each grant. */
-export type OauthClient = {
+type OauthClient = {
   readonly url: string;
   readonly clientId: string;
   readonly secret: () => string | Promise<string>;

@@ -4,7 +4,7 @@ import { type Problem, unavailableProblem } from '../problem.ts';
 import { parseJson } from '../../lib/json.ts';
 
 /** What goes into a token, and the file with the key that signs it. */
-export type TokenOptions = TokenClaims & { readonly keyFile: string };
+type TokenOptions = TokenClaims & { readonly keyFile: string };
 
 /** Gives a bearer token that is good for some time still; `renew` reads the key again and signs a new one. */
 export type TokenSource = (renew: boolean) => string | Promise<string>;

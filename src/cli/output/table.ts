@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Colour } from '../run.ts';
 
 /** How a table is written: with its heads or without, and its cells in colours. */
-export type TableOptions = {
+type TableOptions = {
   readonly hasHeads?: boolean;
   readonly style?: (format: Colour, text: string) => string;
   /** What rows before these had. */

@@ -14,7 +14,7 @@ export type KubernetesObject = {
 };
 
 /** Objects of one kind, what is kept of each, and who is told of all, by name, when something of that has changed. */
-export type Following<T extends KubernetesObject, F> = {
+type Following<T extends KubernetesObject, F> = {
   /** The list's path, such as `/api/v1/nodes`. */
   readonly path: string;
   readonly read: (object: T) => F;

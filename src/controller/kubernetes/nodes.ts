@@ -8,7 +8,7 @@ import { follow } from './follow.ts';
 import { readNode, readRegistration, type CsiNodeObject, type NodeObject } from './objects.ts';
 
 /** Which cluster's nodes are reported, and to whom. */
-export type NodeOptions = {
+type NodeOptions = {
   readonly client: Gateway;
   readonly driverName: string;
   /** As `--kubernetes` says. */

@@ -17,7 +17,7 @@ export type Registration = {
 };
 
 /** A taint keeps pods off a node. */
-export type Taint = { readonly key: string };
+type Taint = { readonly key: string };
 
 /** `v1 Node`, in part. */
 export type NodeObject = KubernetesObject & {

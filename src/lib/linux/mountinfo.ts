@@ -67,7 +67,7 @@ export function nearestMount(mounts: readonly Mount[], path: string): Mount | un
 }
 
 /** A directory of a filesystem: the filesystem's device, and the path from its own root. */
-export type Origin = Pick<Mount, 'device' | 'root'>;
+type Origin = Pick<Mount, 'device' | 'root'>;
 
 /** Which directory a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
 export function originOf(mounts: readonly Mount[], path: string): Origin | undefined {

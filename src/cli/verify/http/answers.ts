@@ -13,7 +13,7 @@ export type Asked = {
 };
 
 /** An answer that is one of those that the operation documents. */
-export type Judged = { readonly code: ProblemCode | undefined; readonly body: unknown };
+type Judged = { readonly code: ProblemCode | undefined; readonly body: unknown };
 
 /** Holds an answer against the rules for all answers; a breach is a fault of that rule, whichever check asked. */
 export function judge(asked: Asked, answer: Incoming, shown: Exchange): Judged {

@@ -17,10 +17,10 @@ export type Forgery = {
 };
 
 /** A key that signs tokens, who they say they are from, and whom they are for. */
-export type KeyOptions = { readonly keyFile: string; readonly issuer: string; readonly audience: string };
+type KeyOptions = { readonly keyFile: string; readonly issuer: string; readonly audience: string };
 
 /** A client of an authorization server (RFC 6749, "Client Credentials Grant"). */
-export type OAuthOptions = {
+type OAuthOptions = {
   readonly url: string;
   readonly client: string;
   readonly secret: string;

@@ -95,7 +95,7 @@ export async function untilReady<T extends { readonly state: string }>(
 }
 
 /** How a list is read. */
-export type Listing = {
+type Listing = {
   readonly limit?: number;
   readonly volumeId?: string;
   /** Called before each page but the first. */
