@@ -15,7 +15,7 @@ const toStuckAfter = (given: z.ZodType<number, number>) =>
 export const auditQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(milliseconds)) });
 
 /** Something that the storage and the store do not agree on. */
-const findingSchema = z
+export const findingSchema = z
   .object({
     pool: poolName,
     kind: z.enum(['volume', 'snapshot']),
@@ -31,7 +31,7 @@ const findingSchema = z
 const total = z.int().describe('How many there are, also where not all are shown.');
 
 /** A pool whose storage could not be asked. */
-const unaskedSchema = z
+export const unaskedSchema = z
   .object({ pool: poolName, detail: text('the storage API cannot be reached').describe('Why, for people.') })
   .meta({ id: 'Unasked', description: 'A pool whose storage could not be asked what it has.' });
 
@@ -58,7 +58,7 @@ export const repairSpecSchema = z
   .meta({ id: 'RepairSpec', description: 'What a repair may do.' });
 
 /** A finding, and what a repair does about it. */
-const repairStepSchema = findingSchema
+export const repairStepSchema = findingSchema
   .extend({
     action: z.enum(['remove', 'finish', 'none']),
     outcome: z.enum(['done', 'failed', 'left']).optional().describe('Absent: nothing was tried.'),
@@ -72,7 +72,7 @@ export const repairSchema = z
   .meta({ id: 'Repair', description: 'What a repair did, or would do; at most 10000 steps are shown.' });
 
 /** A soft-deleted volume. */
-const deletedVolumeSchema = z
+export const deletedVolumeSchema = z
   .object({
     id: volumeId,
     pool: poolName,

@@ -14,7 +14,7 @@ import {
 } from './storage.ts';
 
 /** What a new volume is filled from. */
-const volumeSourceSchema = z
+export const volumeSourceSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('snapshot'), snapshotId: text('east.snap-1') }),
     z.strictObject({ kind: z.literal('volume'), volumeId }),
@@ -48,7 +48,7 @@ export const parametersSpecSchema = z
   .meta({ id: 'ParametersSpec', description: 'The mutable parameters to change.' });
 
 /** How a volume is shared. */
-const grantAccess = z.enum(['read-only', 'read-write']);
+export const grantAccess = z.enum(['read-only', 'read-write']);
 
 /** How a volume is to be shared. */
 export const grantSpecSchema = z

@@ -27,11 +27,13 @@ export const auditLogQuery = {
 };
 
 /** One thing that was done, or that failed. */
-const auditEntrySchema = z
+export const auditEntrySchema = z
   .object({
     id: text('019c1234abcd-00000001-5f0e9a4b'),
     at: time,
-    actor: text('east').describe('The cluster that asked, `operator`, or `gateway` where nobody asked.'),
+    actor: text('east').describe(
+      'The cluster that asked, `operator`, or `gateway` for what it does by itself.',
+    ),
     subject: z.string().optional().describe('Who of those it was: the key, or the subject of the token.'),
     operation: text('create'),
     kind: z.enum(['volume', 'snapshot', 'group', 'node']),

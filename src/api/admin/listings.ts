@@ -18,7 +18,7 @@ const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry:
 };
 
 /** A volume of any cluster, as operators see it. */
-const anyVolumeSchema = volumeSchema
+export const anyVolumeSchema = volumeSchema
   .extend({
     cluster,
     pool: poolName,
@@ -38,7 +38,7 @@ const anyVolumeSchema = volumeSchema
 export const anyVolumePageSchema = pageOf('volumes', anyVolumeSchema);
 
 /** A snapshot of any cluster, as operators see it. */
-const anySnapshotSchema = snapshotSchema
+export const anySnapshotSchema = snapshotSchema
   .extend({ cluster, pool: poolName, reservedBytes })
   .meta({ id: 'AnySnapshot', description: 'A snapshot of any cluster, as operators see it.' });
 
@@ -46,7 +46,7 @@ const anySnapshotSchema = snapshotSchema
 export const anySnapshotPageSchema = pageOf('snapshots', anySnapshotSchema);
 
 /** A volume on a node, without how the node reaches it. */
-const anyAttachmentSchema = z
+export const anyAttachmentSchema = z
   .object({
     id: text('east.pvc-1/east/node-1').describe("The volume's id, the cluster, and the node's id."),
     volumeId,
@@ -64,7 +64,7 @@ const anyAttachmentSchema = z
 export const anyAttachmentPageSchema = pageOf('attachments', anyAttachmentSchema);
 
 /** A node of any cluster. */
-const anyNodeSchema = nodeSpecSchema
+export const anyNodeSchema = nodeSpecSchema
   .extend({
     id: text('east/node-1').describe("The cluster, and the node's id."),
     cluster,
@@ -102,7 +102,7 @@ export const poolSchema = z
 export const poolPageSchema = pageOf('pools', poolSchema);
 
 /** A cluster, and what it has. */
-const clusterStateSchema = z
+export const clusterStateSchema = z
   .object({
     id: cluster,
     isEnrolled: z
@@ -126,7 +126,7 @@ const clusterStateSchema = z
 export const clusterPageSchema = pageOf('clusters', clusterStateSchema);
 
 /** What a gateway works on now. */
-const runningOperationSchema = z
+export const runningOperationSchema = z
   .object({
     id: text('volume/east.pvc-1'),
     kind: z.enum(['volume', 'snapshot', 'group']),
@@ -142,7 +142,7 @@ const runningOperationSchema = z
 export const operationPageSchema = pageOf('operations', runningOperationSchema);
 
 /** What a cluster has at a pool now. */
-const queueSchema = z
+export const queueSchema = z
   .object({
     id: text('fast/east').describe('The pool, and the cluster.'),
     pool: poolName,
