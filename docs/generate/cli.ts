@@ -45,7 +45,7 @@ fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead e
 | exit status | means |
 |---|---|
 | 0 | it is done; what was asked for is there |
-| 1 | it failed: a bad flag, a gateway that cannot be reached, a refusal. Each fault is one line on standard error; one that the gateway told has its request id with it |
+| 1 | it failed: a bad flag, a gateway that cannot be reached, a refusal. Each fault is one line on standard error; one from the gateway has its request id with it |
 | 2 | it was answered, but something was not found (\`get\`, \`describe\`), waits (\`explain\`), or is left that should not be (\`admin audit\`, \`admin repair\`) |
 
 ## Contexts

@@ -28,7 +28,7 @@ const settings = z
     keyring: absoluteDirectory
       .optional()
       .describe("the file with the user's key; else ceph.client.USER.keyring in /etc/ceph"),
-    pool: word.optional().describe('the pool of the images, which RBD was told of (rbd pool init)'),
+    pool: word.optional().describe('the pool of the images, initialized for RBD (rbd pool init)'),
     filesystem: word.optional().describe('instead of a pool: the CephFS whose directories are the volumes'),
     mode: z
       .enum(['legacy', 'crc', 'secure'])

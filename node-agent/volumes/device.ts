@@ -193,7 +193,7 @@ async function growConnected(
 /** The size of a block device in bytes, as the kernel sees it now; a device that is missing is UNAVAILABLE. */
 export async function readSizeBytes(number: string, host: Host): Promise<number> {
   const sectors = await host.readText(`/sys/dev/block/${number}/size`);
-  if (sectors === undefined) throw unavailableProblem(`device ${number} is gone`);
+  if (sectors === undefined) throw unavailableProblem(`device ${number} is missing`);
   return Number(sectors) * 512;
 }
 

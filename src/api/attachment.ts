@@ -126,7 +126,7 @@ export type Unsealed = { readonly secrets?: Readonly<Record<string, string>> };
 
 /** The attachment as the CSI publish_context: flat strings, at most 4 KiB (CSI spec, "Size Limits"), and none of it secret. */
 export function toPublishContext(attachment: Attachment & Unsealed): Record<string, string> {
-  if (attachment.secrets) throw new Problem('UNAVAILABLE', 'the attachment has secrets that nobody sealed');
+  if (attachment.secrets) throw new Problem('UNAVAILABLE', 'the attachment has secrets that are not sealed');
   const entries = Object.entries(attachment).filter(([, value]) => value !== undefined);
   const context = Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
   const size = mapByteLength(context);

@@ -43,7 +43,7 @@ const featureMeanings = {
   changes: 'it lists the allocated and the changed blocks of snapshots',
   health: 'it reports what is wrong with a volume',
   topology: 'volumes and snapshots have a topology, and are not reached from everywhere',
-  nodes: 'it must be told of a node before a volume is attached to it',
+  nodes: 'a node must be reported to it before a volume is attached to that node',
 } as const;
 
 /** One of `features`. */

@@ -144,7 +144,7 @@ function missing({ id, cluster }: Facts): Advice {
     );
   return wait(
     `there is neither a volume nor a snapshot "${id}"`,
-    "nobody has asked for it, it was deleted, or it was refused: the log of the cluster's controller says which",
+    "the cluster has not asked for it, it was deleted, or it was refused: the log of the cluster's controller says which",
   );
 }
 
@@ -186,7 +186,7 @@ function ofState({ id, volume, snapshot, operation }: Facts): readonly Advice[] 
   if (!subject) return [];
   const kind = volume ? 'volume' : 'snapshot';
   const { state } = subject;
-  const idle = operation ? '' : ', and nobody works on it now';
+  const idle = operation ? '' : ', and no gateway works on it now';
   const todo =
     'the next call of the cluster, or a sweep within 15 s, goes on with it; fairlead admin repair --yes does now';
   if (state === 'creating') return [wait(`${kind} "${id}" is not created yet${idle}`, todo)];
@@ -219,7 +219,7 @@ function ofAttachments({ volume, unknownNodes, operation }: Facts): readonly Adv
             ? undefined
             : 'another node gets it once it is detached there, unless its access mode lets both write'),
       );
-    const idle = operation ? '' : ', and nobody works on that now';
+    const idle = operation ? '' : ', and no gateway works on that now';
     const verb = state === 'attaching' ? 'attached to' : 'detached from';
     return wait(
       `it is not ${verb} ${node} yet${idle}`,

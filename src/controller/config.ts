@@ -20,7 +20,7 @@ export const controllerSettings = {
     optional: true,
   },
   'token-file': {
-    doc: 'file with a token that somebody else renews, such as one that Kubernetes projects for a service account, in place of --key-file; read again all the time',
+    doc: 'file with a token that another program renews, such as one that Kubernetes projects for a service account, in place of --key-file; read again all the time',
     parse: absolutePath,
     optional: true,
   },
@@ -55,7 +55,7 @@ export const controllerSettings = {
     optional: true,
   },
   'drained-nodes': {
-    doc: 'ConfigMap, as NAMESPACE/NAME, that is told which nodes are being drained; for agents with --drained-nodes-file',
+    doc: 'ConfigMap, as NAMESPACE/NAME, into which the nodes that are being drained are written; for agents with --drained-nodes-file',
     parse: configMapName,
     optional: true,
   },

@@ -164,5 +164,5 @@ async function findBindFault(host: string, port: number): Promise<string | undef
 function lackOf(listen: string, fault: string): string {
   return fault === 'EADDRNOTAVAIL'
     ? `no interface of this machine has the address ${listen}`
-    : `nobody can listen at ${listen} (${fault})`;
+    : `no program can listen at ${listen} (${fault})`;
 }

@@ -40,7 +40,7 @@ async function findFaults(
   if (found === 'foreign')
     return [inaccessible('ForeignMount', `"${mount.path}" holds something else than volume "${volumeId}"`)];
   if (found === 'stale')
-    return [inaccessible('DeviceGone', `what volume "${volumeId}" was mounted from is gone`)];
+    return [inaccessible('DeviceGone', `the device or share of volume "${volumeId}" is missing`)];
   if (!isTurnedReadonly(record, mount)) return [];
   const message = `the ${mount.type} of volume "${volumeId}" turned read-only after an error`;
   return [{ status: 'DEGRADED', reason: 'TurnedReadOnly', message }];

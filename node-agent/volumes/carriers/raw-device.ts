@@ -41,7 +41,7 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
     isHere: disks => isHere(volume, disks, false),
     async examine() {
       if (!device || (await owns(volume, device.number))) return [];
-      return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is gone`)];
+      return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is missing`)];
     },
   };
 }

@@ -24,7 +24,7 @@ export function createTokenSource({ keyFile, ...claims }: TokenOptions): TokenSo
 /** How long a token that was read serves without another look at its file, in milliseconds. */
 const readAgainMs = 1_000;
 
-/** Gives the token of a file that somebody else renews; reads it again at once where the last one was not accepted. */
+/** Gives the token of a file that another program renews; reads it again at once where the last one was not accepted. */
 export function readTokenFile(path: string): TokenSource {
   let known: { readonly token: string; readonly untilMs: number } | undefined;
   async function read(): Promise<string> {

@@ -87,12 +87,12 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
   [
     'a create that is not done',
     { volume: { ...volume, state: 'creating' } },
-    /not created yet, and nobody works/,
+    /not created yet, and no gateway works/,
   ],
   [
     'a delete that is not done',
     { volume: { ...volume, state: 'deleting' } },
-    /not deleted yet, and nobody works/,
+    /not deleted yet, and no gateway works/,
   ],
   [
     'a soft-deleted volume',
@@ -113,7 +113,7 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
   [
     'a detach that is not done, from a node that is gone',
     { volume: { ...volume, attachments: [{ ...attachment, state: 'detaching' }] }, unknownNodes: ['n1'] },
-    /^it is not detached from node "n1" of cluster "a" yet, and nobody works on that now$/,
+    /^it is not detached from node "n1" of cluster "a" yet, and no gateway works on that now$/,
     /VolumeAttachment/,
   ],
   [

@@ -70,7 +70,7 @@ export const restarts: Checks = {
 };
 
 function requireRestart({ restart: how }: Kit): () => Promise<void> {
-  if (!how) throw skip('nobody said how the vendor is restarted: --restart or --start');
+  if (!how) throw skip('--restart or --start is needed: how the vendor is restarted is not known');
   return how;
 }
 

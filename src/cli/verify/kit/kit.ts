@@ -27,7 +27,7 @@ export type KitOptions = {
   readonly parameters: Readonly<Record<string, string>>;
   /** Mutable parameters, each with values that it may have. */
   readonly mutable: Readonly<Record<string, readonly string[]>>;
-  /** Restarts the vendor; undefined where nobody said how. */
+  /** Restarts the vendor; undefined where it is not known how. */
   readonly restart: (() => Promise<void>) | undefined;
 };
 
