@@ -79,7 +79,7 @@ test('its first cluster makes no volume of the same id before that is free at th
   const { volumes } = gateway;
   await handOver(gateway);
   const again = (): Promise<unknown> => volumes.create(a, 'a.one', volumeSpec('one'));
-  await assert.rejects(again(), isProblemThat('FAILED_PRECONDITION', /another cluster has now$/));
+  await assert.rejects(again(), isProblemThat('FAILED_PRECONDITION', /belongs to another cluster$/));
   await assertWhole(gateway);
   await volumes.delete(b, 'b.one');
   await again();
