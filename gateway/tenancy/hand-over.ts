@@ -5,7 +5,7 @@ import type { Reader, Sql } from '../store.ts';
 import { findAttachments, nodeName } from '../tables/attachments.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { auditTable } from '../tables/tenancy/audit-log.ts';
-import { findGrants, grantTable } from '../tables/tenancy/grants.ts';
+import { findGrants, removeGrants } from '../tables/tenancy/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
@@ -57,7 +57,8 @@ export function createHandOver(
       async succeed(sql, { intent: { before, after } }) {
         await requireRoom(sql, asked.to, before);
         // What was granted since does not go without a word.
-        for (const grant of await requireUnshared(sql, asked)) await grantTable.remove(sql, grant);
+        await requireUnshared(sql, asked);
+        await removeGrants(sql, before.id);
         await moveReservation(sql, before, after);
         await volumeTable.remove(sql, before);
         await volumeTable.add(sql, after);
@@ -128,11 +129,10 @@ async function plan(sql: Sql, { volumeId, to }: HandOver, id: string): Promise<M
   return { before, after: { ...before, id, ...moved } };
 }
 
-/** What the volume's next owner was granted; FAILED_PRECONDITION while any other cluster shares it. */
-async function requireUnshared(sql: Sql, { volumeId, to }: HandOver) {
-  const grants = await findGrants(sql, volumeId);
-  const other = grants.find(({ cluster }) => cluster !== to.name);
-  if (!other) return grants;
+/** FAILED_PRECONDITION while another cluster than the volume's next owner shares it. */
+async function requireUnshared(sql: Sql, { volumeId, to }: HandOver): Promise<void> {
+  const other = (await findGrants(sql, volumeId)).find(({ cluster }) => cluster !== to.name);
+  if (!other) return;
   throw preconditionProblem(
     `volume "${volumeId}" is shared with cluster "${other.cluster}": revoke that first`,
   );

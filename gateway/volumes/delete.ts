@@ -22,11 +22,7 @@ export async function deleteVolume(
     if (!known) return { result: undefined };
     const nodes = attachments.map(one => nodeName(one, known));
     if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
-    const holders = known.shared ? (await findGrants(sql, id)).map(({ cluster }) => `"${cluster}"`) : [];
-    if (holders.length > 0)
-      throw preconditionProblem(
-        `volume "${id}" is shared with cluster ${holders.join(', ')}: revoke that first`,
-      );
+    if (known.shared) await requireUnshared(sql, id);
     await requireUnneeded(sql, { kind: 'volume', id });
     if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
     return { intent: known };
@@ -43,6 +39,8 @@ export async function deleteVolume(
     },
     async succeed(sql, { intent }) {
       if (!canRestore(intent)) return removeVolume(sql, intent);
+      // It was ready until now, and so could be shared since.
+      await requireUnshared(sql, id);
       const restorableUntilMs = (await sql.now()) + keepDeletedMs;
       await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
     },
@@ -90,6 +88,13 @@ export function undoVolume(
 async function isKept(sql: Sql, record: VolumeRecord): Promise<boolean> {
   const owner = await findAtStorage(sql, toVolumeRef(record).id);
   return owner !== undefined && ['', record.nonce].includes(owner.nonce);
+}
+
+/** FAILED_PRECONDITION, naming the clusters, while the volume is shared. */
+async function requireUnshared(sql: Sql, id: string): Promise<void> {
+  const holders = (await findGrants(sql, id)).map(({ cluster }) => `"${cluster}"`);
+  if (holders.length === 0) return;
+  throw preconditionProblem(`volume "${id}" is shared with cluster ${holders.join(', ')}: revoke that first`);
 }
 
 async function deleteFrom(pools: Pools, record: VolumeRecord): Promise<void> {

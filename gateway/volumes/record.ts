@@ -6,7 +6,7 @@ import type { KnownVolume, VolumeRef } from '../backend.ts';
 import type { Choice } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
 import type { AttachmentRecord } from '../tables/attachments.ts';
-import type { GrantRecord } from '../tables/tenancy/grants.ts';
+import { type GrantRecord, removeGrants } from '../tables/tenancy/grants.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
@@ -75,9 +75,10 @@ export async function changeVolume(
   return after;
 }
 
-/** Removes the record, and what the volume takes of its pool. */
+/** Removes the record, what the volume takes of its pool, and its grants: none is one of the next volume of this id. */
 export async function removeVolume(sql: Sql, volume: VolumeRecord): Promise<void> {
   await moveReservation(sql, volume, undefined);
+  await removeGrants(sql, volume.id);
   await volumeTable.remove(sql, volume);
 }
 

@@ -1,4 +1,4 @@
-import type { Reader } from '../../store.ts';
+import type { Reader, Sql } from '../../store.ts';
 import { boolean, table, text, type RecordOf } from '../table.ts';
 
 const columns = {
@@ -23,6 +23,11 @@ export const grantTable = table('grants', {
 /** With whom the volume is shared, by cluster. */
 export function findGrants(sql: Reader, volumeId: string): Promise<readonly GrantRecord[]> {
   return grantTable.select(sql, { volumeId }, 'order by cluster');
+}
+
+/** Nothing of the volume is shared from now on. */
+export async function removeGrants(sql: Sql, volumeId: string): Promise<void> {
+  await sql.write('delete from grants where volume_id = ?', volumeId);
 }
 
 /** At most `limit` of what the cluster was granted whose ids come after `afterId`, by id. */

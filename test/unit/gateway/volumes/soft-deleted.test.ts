@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { type GrantRecord, grantTable } from '../../../../gateway/tables/tenancy/grants.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
@@ -9,6 +10,7 @@ import {
   openMemory,
   volumeSpec,
 } from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 import { attach, hour, volumesIn } from '../faulty-gateway.ts';
 
 const volume = '/v1/volumes/a.pvc-1';
@@ -75,4 +77,37 @@ test('an attached volume is not soft-deleted', async t => {
   await attach(gateway, 'a.pvc-1');
   assertProblem(await remove(), 409, 'FAILED_PRECONDITION');
   assert.equal((await ask(`GET ${volume}`)).body['state'], 'ready');
+});
+
+const { a, b } = clusters;
+const grant: GrantRecord = { volumeId: 'a.pvc-1', cluster: 'b', access: 'read-only', revoking: false };
+
+test('a volume that is shared while it is being soft-deleted stays, and its owner is told who shares it', async t => {
+  let granted: Promise<unknown> = Promise.resolve();
+  const gateway = await makeGateway(t, {
+    keepDeletedMs: hour,
+    checkpoint({ point, operation }) {
+      if (point === 'after-intent' && operation === 'delete')
+        granted = replica.sharing.grant({ volumeId: 'a.pvc-1', grantee: 'b' }, grant);
+    },
+    wrapEngine: engine => ({ ...engine, transaction: work => granted.then(() => engine.transaction(work)) }),
+  });
+  const replica = await gateway.replica({ wrapEngine: engine => engine });
+  const { volumes } = gateway;
+  await volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1'));
+  const shared = /^volume "a\.pvc-1" is shared with cluster "b"/;
+  await assert.rejects(volumes.delete(a, 'a.pvc-1'), isProblemThat('FAILED_PRECONDITION', shared));
+  assert.equal((await volumes.get(b, 'a.pvc-1')).state, 'ready');
+});
+
+test('nobody sees the next volume of an id by what was granted of the one before', async t => {
+  const { create, remove, recovery, engine, volumes } = await open(t, 50);
+  await remove();
+  // As a store has it in which a volume was shared while it was being deleted.
+  await engine.transaction(sql => grantTable.add(sql, grant));
+  const sweep = async () => (await recovery.sweep()) || undefined;
+  assert.equal(await poll(sweep, { everyMs: 10, timeoutMs: 60_000 }), 1);
+  assert.equal((await create()).status, 201);
+  await assert.rejects(volumes.get(b, 'a.pvc-1'), isProblem('NOT_FOUND'));
+  assert.deepEqual((await volumes.list(b, { limit: 10 })).volumes, []);
 });
