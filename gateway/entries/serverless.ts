@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { toDocument, unavailableProblem } from '../../src/api/problem.ts';
+import { parseJson } from '../../src/lib/json.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { readSettings } from '../../src/lib/settings.ts';
@@ -29,6 +31,8 @@ type ServerlessOptions = {
 
 /** Backends that need no machine of their own. */
 const plugins = { memory, rest } as const;
+
+const filesSchema = z.record(z.string(), z.string());
 
 /** How often the runtime is to call `sweep`, in milliseconds. */
 const sweepEveryMs = 60_000;
@@ -115,7 +119,7 @@ function readConfig(env: Environment, directory: string): GatewayConfig {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const [variable, text] of Object.entries(env))
     if (variable.startsWith('FAIRLEAD_FILES'))
-      for (const [name, content] of Object.entries(JSON.parse(String(text)) as Record<string, string>))
+      for (const [name, content] of Object.entries(readFiles(variable, text)))
         writeFileSync(join(directory, name), content, { mode: 0o600 });
   const settings = Object.entries(env).filter(
     ([name, value]) => typeof value === 'string' && !name.startsWith('FAIRLEAD_FILES'),
@@ -131,6 +135,13 @@ function readConfig(env: Environment, directory: string): GatewayConfig {
   if (!values) throw new AggregateError(faults);
   if (values.store.kind !== 'postgres') throw new Error('the store must be one of PostgreSQL here');
   return values;
+}
+
+/** The texts of a variable's files by name. What a parser says of others would quote it, and so what is secret in it. */
+function readFiles(variable: string, value: unknown): Readonly<Record<string, string>> {
+  const { data } = filesSchema.safeParse(parseJson(String(value)));
+  if (!data) throw new Error(`${variable}: must be a JSON object with the files' texts by name`);
+  return data;
 }
 
 /** What is wrong is for the log alone: nobody has proved who asks. */

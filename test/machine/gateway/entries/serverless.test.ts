@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { createServerless } from '../../../../gateway/entries/serverless.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
@@ -55,3 +56,24 @@ test('an instance serves no pool that holds what its store knows nothing of', { 
   await query('delete from volumes');
   assert.equal(await ask('DELETE'), 503);
 });
+
+for (const [what, files] of [
+  ['is cut off', '{"token": "canary"'],
+  ['begins with what is no JSON', 'canary'],
+  ['holds something else than a text', '{"token": {"is": "canary"}}'],
+  ['holds a number', '{"canary": 20261125}'],
+  ['is a list', '["canary"]'],
+] as const)
+  test(`of a variable with files that ${what} the log names the variable alone`, async t => {
+    const { fetch, sweep } = createServerless({ mostWaitMs: 50, directory: temporaryDirectory(t) });
+    const env = { FAIRLEAD_FILES_TOKENS: files };
+    const write = t.mock.method(process.stderr, 'write', () => true);
+    const { status } = await fetch(new Request('https://gateway.test/v1/volumes'), env, () => undefined);
+    write.mock.restore();
+    const failure = await sweep(env).catch((error: unknown) => inspect(error, { depth: 9 }));
+    assert.equal(status, 503);
+    for (const said of [String(write.mock.calls[0]?.arguments[0]), String(failure)]) {
+      assert.match(said, /FAIRLEAD_FILES_TOKENS: must be a JSON object/);
+      assert.doesNotMatch(said, /canary|20261125/);
+    }
+  });

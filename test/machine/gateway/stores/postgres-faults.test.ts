@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
 import { openPostgres } from '../../../../gateway/stores/postgres.ts';
 import type { Engine } from '../../../../gateway/store.ts';
 import { poll, withinTime } from '../../../../src/lib/concurrency.ts';
@@ -49,6 +50,31 @@ test('a server that is not there is one line without the password', { skip }, as
     message: `cannot use the store of "${urlFile}": ECONNREFUSED`,
   });
 });
+
+const wrongUrls: readonly (readonly [what: string, url: (directory: string) => string, code: string])[] = [
+  ['has another password', at => `postgres://locked:canary@/postgres?host=${at}`, '28P01'],
+  ['names no database', at => `postgres://postgres:canary@/nowhere?host=${at}`, '3D000'],
+  ['names a port that is none', () => 'postgres://me:canary@127.0.0.1:1canary/none', 'ERR_INVALID_URL'],
+  ['has a password that is not written as one', () => 'postgres://me:canary/@127.0.0.1:1', 'ERR_INVALID_URL'],
+  [
+    'names a certificate that is not there',
+    () => 'postgres://me:canary@127.0.0.1:1/none?sslcert=/no',
+    'ENOENT',
+  ],
+];
+for (const [what, url, code] of wrongUrls)
+  test(`a URL that ${what} is one line without the password`, { skip }, async t => {
+    const { directory, query } = await server();
+    await query("drop role if exists locked; create role locked login password 'another'");
+    const rules = join(directory, 'data/pg_hba.conf');
+    writeFileSync(rules, `local all locked scram-sha-256\n${readFileSync(rules, 'utf8')}`);
+    await query('select pg_reload_conf()');
+    const urlFile = join(temporaryDirectory(t), 'url');
+    writeFileSync(urlFile, url(directory));
+    const failure: unknown = await openPostgres(urlFile).catch((error: unknown) => error);
+    assert.equal((failure as Error).message, `cannot use the store of "${urlFile}": ${code}`);
+    assert.doesNotMatch(inspect(failure, { depth: 9, showHidden: true }), /canary/);
+  });
 
 test('a server that is killed is UNAVAILABLE, and all goes on once it is back', { skip }, async t => {
   const { createDatabase, kill, start } = await server();

@@ -7,19 +7,21 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { test, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
 import { decodeJwt } from 'jose';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
-import { silentLog } from '../../../../src/lib/log.ts';
-import { json, problem, startStorageApi, type StorageApi } from '../../../fakes/storage-api.ts';
+import { json, problem, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
 import { makeIdentity } from '../../../fakes/vendors/far-gateway.ts';
-import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
 const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
 const refused = problem('UNAUTHENTICATED', 'the token has expired');
 
 const grant = (token: string) => json(200, { access_token: token, token_type: 'bearer', expires_in: 3_600 });
+/** What the pools of all tests have logged. */
+const { log, lines } = createMemoryLog();
 
 async function open(
   t: TestContext,
@@ -28,7 +30,7 @@ async function open(
 ): Promise<Backend> {
   const { identity } = await makeIdentity(t, 'hq');
   const settings = rest.settings.parse({ tries: 1, ...given });
-  const backend = await rest.open(settings, { name: 'acme', log: silentLog, directory, identity });
+  const backend = await rest.open(settings, { name: 'acme', log, directory, identity });
   t.after(() => backend.close?.());
   return backend;
 }
@@ -87,6 +89,40 @@ test('without a token of the authorization server nothing is sent', async t => {
   for (let count = 0; count < 2; count++)
     await assert.rejects(open(t, directory, { url: api.url, oauth }), isProblem('UNAVAILABLE'));
   assert.equal(api.received.length, 0);
+});
+
+test('whatever an authorization server answers, the secret and the token are in no error and no log line', async t => {
+  const directory = temporaryDirectory(t);
+  const secret = 'canary/secret';
+  writeFileSync(join(directory, 'secret'), secret);
+  const echo = (status: number): Step => {
+    return (request, response) => {
+      const said = { error_description: `${request.headers.authorization} ${secret}`, access_token: '' };
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(said));
+    };
+  };
+  const elsewhere = json(302, {}, { location: `http://127.0.0.1:1/?secret=${encodeURIComponent(secret)}` });
+  const echoesToken = problem('UNAUTHENTICATED', 'no "canary.token" here');
+  const closed = await startStorageApi(t, []);
+  await closed.close();
+  const told: string[] = [];
+  const tell = async (grants: readonly Step[], url?: string): Promise<void> => {
+    const server = await startStorageApi(t, grants);
+    const api = await startStorageApi(t, [json(200, offer), json(200, offer), echoesToken]);
+    const oauth = { url: url ?? server.url, clientId: 'hq', clientSecret: 'secret' };
+    const failure: unknown = await open(t, directory, { url: api.url, oauth })
+      .then(backend => Array.fromAsync(backend.list?.() ?? []))
+      .catch((error: unknown) => error);
+    assert.ok(isProblem('UNAVAILABLE')(failure), String(failure));
+    told.push(inspect(failure, { depth: 9, showHidden: true }));
+  };
+  for (const answer of [echo(400), echo(200), json(200, secret), elsewhere]) await tell([answer]);
+  await tell([grant('canary.token')]);
+  await tell([], closed.url);
+  const basic = Buffer.from(`hq:${encodeURIComponent(secret)}`).toString('base64');
+  for (const line of [...told, ...lines])
+    for (const kept of [secret, encodeURIComponent(secret), basic, 'canary.token'])
+      assert.ok(!line.includes(kept), line);
 });
 
 test('a certificate proves who asks, is read for each new connection, and needs no token', async t => {
