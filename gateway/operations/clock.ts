@@ -1,6 +1,6 @@
 import type { Log } from '../../src/lib/log.ts';
 import type { Engine } from '../store.ts';
-import { limitClaims } from '../tables/claims.ts';
+import { limitClaims, removeEndedClaims } from '../tables/claims.ts';
 import { noteTime, postpone, toleranceMs } from '../tables/clock.ts';
 import { expireSoftDeleted } from '../tables/volumes.ts';
 
@@ -12,6 +12,9 @@ type ClockOptions = {
   /** How often a process that lives for one look alone is begun, in milliseconds; absent: it lives on. */
   readonly beginsEveryMs?: number | undefined;
 };
+
+/** For so many leases a claim that has ended tells who was at work, and can be renewed by who stood still. */
+const keptLeases = 10;
 
 /**
  * Makes `look`, which returns what time it is and ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
@@ -28,6 +31,9 @@ export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOp
       const skew = { ...noted, aheadMs: sinceMs - elapsedMs, behindMs: -sinceMs };
       if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs), noted.nowMs);
       await limitClaims(sql, noted.nowMs + leaseMs);
+      // By the earlier of both, so that no clock that jumped takes a claim from who is about to renew it.
+      const certainMs = Math.min(noted.nowMs, noted.seenMs);
+      await removeEndedClaims(sql, certainMs - keptLeases * leaseMs);
       await expireSoftDeleted(sql, noted.nowMs);
       return skew;
     });

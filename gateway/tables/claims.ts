@@ -61,6 +61,11 @@ export async function limitClaims(sql: Sql, untilMs: number): Promise<void> {
   await sql.write('update claims set until_ms = ? where until_ms > ?', untilMs, untilMs);
 }
 
+/** Removes claims that had ended by then; whoever still holds one of them finds it lost. */
+export async function removeEndedClaims(sql: Sql, beforeMs: number): Promise<void> {
+  await sql.write('delete from claims where until_ms < ?', beforeMs);
+}
+
 /** Frees the resource; fails with `lost` when the claim is the owner's no more. */
 export async function releaseClaim(
   sql: Sql,

@@ -157,7 +157,7 @@ function ofOperation({ operation, nowMs }: Facts): readonly Advice[] {
   return [
     wait(
       `${name} was begun on ${kind} "${resourceId}" ${age} ago by gateway process ${holder.slice(0, 8)}, which has not renewed its claim`,
-      'it has died or stands still; the next call, or a sweep within 15 s, goes on with it',
+      'it has died or stands still; the next call, or a sweep within 15 s, goes on with what was begun, and a claim of what was not is removed later',
     ),
   ];
 }

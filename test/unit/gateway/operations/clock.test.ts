@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createAdmin } from '../../../../gateway/admin/admin.ts';
+import { createClock } from '../../../../gateway/operations/clock.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
 import {
   clusters,
   makeGateway,
@@ -64,6 +66,22 @@ test('a claim that a clock ahead has made ends within one lease of the next swee
   await creating;
   assert.ok(Number(claim?.['until_ms']) <= Date.now() + 15_000);
 });
+
+for (const jump of [30 * day, -30 * day])
+  test(`a clock that goes ${jump > 0 ? 'ahead' : 'back'} takes no claim from who holds it`, async t => {
+    t.mock.timers.enable({ apis: ['Date'], now: startMs });
+    const { backend, engine, volumes } = await makeFaultyGateway(t, { names: [] });
+    const { look } = createClock({ engine, log: silentLog, leaseMs: 15_000 });
+    await look();
+    if (jump < 0) t.mock.timers.setTime(startMs + jump);
+    const release = backend.hold('create');
+    const creating = volumes.create(a, id, volumeSpec('pvc-1'));
+    await backend.entered('create');
+    if (jump > 0) t.mock.timers.setTime(startMs + jump);
+    await look();
+    release();
+    await creating;
+  });
 
 test('a repair right after a clock went ahead removes nothing that was found a moment ago', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });

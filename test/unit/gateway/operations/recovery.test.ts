@@ -79,6 +79,23 @@ test('a gateway that dies before it recorded an intent has changed nothing', asy
   assert.deepEqual(await volumesIn(next.backend), ['a.pvc-1']);
 });
 
+test('what a gateway had claimed that died with nothing begun is not claimed for ever', async t => {
+  const isDying = { value: false };
+  const dying = await makeGateway(t, {
+    keepDeletedMs: 3_600_000,
+    checkpoint: ({ point }) => assert.ok(!isDying.value || point !== 'after-intent', 'dies (injected)'),
+  });
+  await create(dying);
+  isDying.value = true;
+  await assert.rejects(dying.volumes.delete(clusters.a, 'a.pvc-1'));
+  const next = await dying.replica();
+  await next.recovery.sweep();
+  assert.ok((await claimedUntil(next)) > 0);
+  await endClaims(next);
+  await next.recovery.sweep();
+  assert.deepEqual(await next.engine.reader.all('select * from claims'), []);
+});
+
 test('a claim holds for as long as the storage works', async t => {
   const slow = await makeGateway(t, { leaseMs: 3_000 });
   const other = await slow.replica();
