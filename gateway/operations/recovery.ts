@@ -4,6 +4,7 @@ import type { Log } from '../../src/lib/log.ts';
 import type { Services } from '../services.ts';
 import type { Engine } from '../store.ts';
 import { findAttachments } from '../tables/attachments.ts';
+import { type GrantRecord, listRevoking } from '../tables/tenancy/grants.ts';
 import { pruneAudit } from '../tables/tenancy/audit-log.ts';
 import { listUnfinished, type Resource } from '../tables/claims.ts';
 import { timeSeenBefore } from '../tables/clock.ts';
@@ -45,7 +46,7 @@ export function createRecovery({
   beginsEveryMs,
 }: RecoveryOptions) {
   const { look, skewMs } = createClock({ engine, log, leaseMs, beginsEveryMs });
-  const { volumes, changes, attachments, snapshots, groups } = services;
+  const { volumes, changes, attachments, snapshots, groups, sharing } = services;
   const { reader } = engine;
 
   /** Since it was listed it may have been finished, and something new have been created under its id. */
@@ -104,10 +105,17 @@ export function createRecovery({
     }
   }
 
-  async function tryFinish(kind: Resource['kind'], id: string): Promise<void> {
+  /** It may be attached still at nodes of the cluster that had the grant. */
+  function finishRevoking({ volumeId, cluster: grantee }: GrantRecord): Promise<void> {
+    return sharing.finishRevoking({ volumeId, grantee }, ({ cluster, nodeId }) =>
+      attachments.detach({ cluster: asBegun(cluster), volumeId, nodeId }),
+    );
+  }
+
+  async function tryFinish(kind: Resource['kind'], id: string, work: () => Promise<void>): Promise<void> {
     const fields = { [`${kind}Id`]: id, cluster: clusterOf(id) ?? '' };
     try {
-      await finish[kind](id);
+      await work();
       log.info('finished what was left unfinished', fields);
     } catch (error) {
       const { code, detail } = asProblem(error);
@@ -126,12 +134,14 @@ export function createRecovery({
         const ids = await listUnfinished(reader, kind, nowMs);
         const queue = ids.values();
         const drain = async (): Promise<void> => {
-          for (const id of queue) await tryFinish(kind, id);
+          for (const id of queue) await tryFinish(kind, id, () => finish[kind](id));
         };
         await Promise.all(Array.from({ length: concurrency }, drain));
         count += ids.length;
       }
-      return count;
+      const revoking = await listRevoking(reader, nowMs);
+      for (const grant of revoking) await tryFinish('volume', grant.volumeId, () => finishRevoking(grant));
+      return count + revoking.length;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { clusterOf, isClusterName } from '../../src/api/ids.ts';
-import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
+import { asProblem, invalidProblem, preconditionProblem, problemTable } from '../../src/api/problem.ts';
 import type { Grant, GrantSpec } from '../../src/api/volume.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
@@ -46,6 +46,11 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
       return known !== undefined;
     });
 
+  async function shutOut(key: GrantKey, detach: Detach): Promise<void> {
+    for (const attachment of await findHeld(engine.reader, key)) await detach(attachment);
+    await remove(key);
+  }
+
   return {
     /** Shares the volume, or changes how. FAILED_PRECONDITION while what is taken back is attached. */
     async grant(key: GrantKey, { access }: GrantSpec): Promise<Grant> {
@@ -80,10 +85,20 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
       requireOther(key);
       await setRevoking(key, true);
       try {
-        for (const attachment of await findHeld(engine.reader, key)) await detach(attachment);
-        await remove(key);
+        await shutOut(key, detach);
       } catch (error) {
         await setRevoking(key, false);
+        throw error;
+      }
+    },
+
+    /** Goes on with what a gateway began to revoke by force and did not end; what failed for now may be gone on with again. */
+    async finishRevoking(key: GrantKey, detach: Detach): Promise<void> {
+      if (!(await findGrant(engine.reader, key))?.revoking) return;
+      try {
+        await shutOut(key, detach);
+      } catch (error) {
+        if (problemTable[asProblem(error).code].final) await setRevoking(key, false);
         throw error;
       }
     },

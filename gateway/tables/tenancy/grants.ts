@@ -30,6 +30,12 @@ export async function removeGrants(sql: Sql, volumeId: string): Promise<void> {
   await sql.write('delete from grants where volume_id = ?', volumeId);
 }
 
+/** Grants that are being taken back, of volumes on which nobody works at `nowMs`. */
+export function listRevoking(sql: Reader, nowMs: number): Promise<readonly GrantRecord[]> {
+  const unclaimed = `and volume_id not in (select id from claims where kind = 'volume' and until_ms > ?)`;
+  return grantTable.select(sql, { revoking: true }, unclaimed, nowMs);
+}
+
 /** At most `limit` of what the cluster was granted whose ids come after `afterId`, by id. */
 export function listGrants(
   sql: Reader,

@@ -154,8 +154,10 @@ async function readState({ engine: { reader } }: Gateway, { storage }: World): P
           assert.equal(now, 'attached', id);
           return { cluster: holder, node: nodeId.slice(holder.length + 1), readonly };
         });
+      // Nothing is left half revoked once all is finished.
+      assert.ok(!given.some(({ revoking }) => revoking), id);
       const granted = given.map(
-        one => [one.cluster, { access: one.access, revoking: one.revoking }] as const,
+        ({ cluster: holder, access }) => [holder, { access, revoking: false }] as const,
       );
       const size = sizeBytes / mebibyte;
       return [id, { storage: storageId ?? id, size, grants: Object.fromEntries(granted), attached }] as const;
