@@ -1,6 +1,7 @@
 import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from '../../src/api/node.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
+import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
 import { type AttachmentRecord, listVolumesOnNode, nodeName } from '../tables/attachments.ts';
@@ -28,8 +29,10 @@ export function createNodes({
         await lockNode(sql, node);
         const known = await nodeTable.find(sql, node);
         if (!known) await requireRoom(sql, cluster);
-        await nodeTable.replace(sql, node);
-        return { result: known === undefined, isChanged: true };
+        // What a controller says again when it starts fills no log.
+        const isChanged = !sameJson(known?.spec, spec);
+        if (isChanged) await nodeTable.replace(sql, node);
+        return { result: known === undefined, isChanged };
       });
       return { node: { id: nodeId, ...spec }, created };
     },

@@ -80,8 +80,15 @@ test('what changes nothing, because it is so already, is not in the log', async 
     await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
     await gateway.volumes.delete(clusters.a, 'a.never');
     await gateway.nodes.delete(clusters.a, 'n9');
+    await gateway.nodes.put(clusters.a, 'n1', { topology: { zone: 'z', rack: 'r' } });
+    await gateway.nodes.put(clusters.a, 'n1', { topology: { rack: 'r', zone: 'z' }, maxVolumes: undefined });
   }
-  assert.deepEqual(await readShort(gateway), ['gateway create a.one OK']);
+  await gateway.nodes.put(clusters.a, 'n1', { maxVolumes: 3 });
+  assert.deepEqual(await readShort(gateway), [
+    'gateway create a.one OK',
+    'gateway report a/n1 OK',
+    'gateway report a/n1 OK',
+  ]);
 });
 
 test('what fails is in the log by its code, refused at once or by the storage, and what was left is removed', async t => {
