@@ -1,4 +1,4 @@
-import { invalidProblem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import type { Pool, Pools } from './pools.ts';
 
@@ -8,6 +8,12 @@ export type Choice = { readonly pool: Pool; readonly own: Readonly<Record<string
 /** The pools that the cluster may use for something new. */
 export function poolsOf(pools: Pools, { pools: allowed }: Cluster): readonly Pool[] {
   return pools.offered().filter(({ name }) => allowed?.includes(name) ?? true);
+}
+
+/** FAILED_PRECONDITION when the cluster may not use the pool. */
+export function requireUsable({ name, pools: allowed }: Cluster, pool: string): void {
+  if (allowed?.includes(pool) === false)
+    throw preconditionProblem(`cluster "${name}" may not use pool "${pool}"`);
 }
 
 /**

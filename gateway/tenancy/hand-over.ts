@@ -1,6 +1,7 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
+import { requireUsable } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
 import { findAttachments, nodeName } from '../tables/attachments.ts';
 import { moveReservation } from '../tables/reservations.ts';
@@ -114,8 +115,7 @@ async function plan(sql: Sql, { volumeId, to }: HandOver, id: string): Promise<M
   const { pool, pending, storageId = volumeId, shared } = before;
   const named = `volume "${volumeId}"`;
   if (before.cluster === to.name) throw invalidProblem(`${named} belongs to cluster "${to.name}" already`);
-  if (to.pools?.includes(pool) === false)
-    throw preconditionProblem(`cluster "${to.name}" may not use pool "${pool}", in which ${named} is`);
+  requireUsable(to, pool);
   const unfinished = Object.keys(pending).filter(what => pending[what as keyof typeof pending]);
   if (unfinished.length > 0)
     throw new Problem('ABORTED', `${named} is not ready: ${unfinished.join(', ')} pending`);

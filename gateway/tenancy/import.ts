@@ -2,6 +2,7 @@ import { invalidProblem, preconditionProblem, Problem } from '../../src/api/prob
 import type { Capability } from '../../src/api/storage.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
+import { requireUsable } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
@@ -49,7 +50,9 @@ export function createImport({ pools, operations }: Pick<ServiceOptions, 'pools'
       ],
       async intend(sql) {
         const known = await findTaken(sql, asNew, storageId);
-        return known ? { result: known } : { intent: asNew };
+        if (known) return { result: known };
+        requireUsable(cluster, pool.name);
+        return { intent: asNew };
       },
       async act() {
         await requireListed(pool, storageId);

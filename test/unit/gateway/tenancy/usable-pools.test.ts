@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
+import { volumeTable } from '../../../../gateway/tables/volumes.ts';
+import type { Cluster } from '../../../../gateway/tenancy/cluster.ts';
+import { clusters, mounted } from '../../../harness/gateway-harness.ts';
+import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+
+const refused = isProblemThat('FAILED_PRECONDITION', /^cluster "b" may not use pool "main"$/);
+
+test('no volume comes to a cluster that may not use its pool, by a hand-over or an import', async t => {
+  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['legacy'] });
+  const pools = { b: ['other'] };
+  const tenancy = createTenancy({
+    ...gateway,
+    clusters: (): Record<string, Cluster> => ({ a: clusters.a, b: { ...clusters.b, pools: pools.b } }),
+  });
+  const legacy = { pool: 'main', storageId: 'legacy', capabilities: [mounted] };
+  const take = () => tenancy.importVolume({ volumeId: 'b.old', body: legacy });
+  const handOver = () => tenancy.handOverVolume({ volumeId: 'a.one', body: { cluster: 'b' } });
+  await assert.rejects(take(), refused);
+  await assert.rejects(handOver(), refused);
+  const ids = (await volumeTable.select(gateway.engine.reader, {})).map(({ id }) => id);
+  assert.deepEqual(ids, ['a.one']);
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.one', 'legacy']);
+  pools.b.push('main');
+  await take();
+  await handOver();
+  pools.b.pop();
+  // What was done is found done.
+  await take();
+  await handOver();
+});
