@@ -44,7 +44,7 @@ export const migrateStoreCommand = {
 
 /**
  * Copies the store in one transaction, in which counts and hashes are compared, so that it is there whole or not at all.
- * `isNew` is false when it was there already, as it is. The file is marked then: a gateway that starts on it is refused. Throws with one line when a gateway runs on the SQLite file, or the
+ * `isNew` is false when it was there already, as it is. The file is marked then, also when it was there and has changed: a gateway that starts on it is refused. Throws with one line when a gateway runs on the SQLite file, or the
  * database holds another store, or this one as it became since.
  */
 export async function migrateStore(
@@ -57,27 +57,29 @@ export async function migrateStore(
   const source = lockAlone(path);
   const engine = await openPostgres(urlFile);
   try {
-    const found = await findIdentity(engine.reader);
-    if (found !== undefined && found !== id)
+    const known = await findIdentity(engine.reader);
+    if (known !== undefined && known !== id)
       throw new Error(`the database of "${urlFile}" holds another store`);
     await migrate(engine, { newId: id });
     const reader: Reader = {
       all: async (sql, ...values) => source.prepare(sql).all(...values) as readonly SqlRow[],
     };
     const contents = await readContents(reader);
-    const isNew = await engine.transaction(async sql => {
+    const found = await engine.transaction(async sql => {
       await sql.lock('schema', 'version');
       const before = await readContents(sql);
-      if (isDeepStrictEqual(before, contents)) return false;
-      if (before.some(({ rows }) => rows > 0))
-        throw new Error(`the database of "${urlFile}" has this store already, and it has changed since`);
+      if (isDeepStrictEqual(before, contents)) return 'same';
+      if (before.some(({ rows }) => rows > 0)) return 'other';
       for (const table of tables) await copy(table, reader, sql);
       if (!isDeepStrictEqual(await readContents(sql), contents))
         throw new Error('what was copied is not what is in the SQLite file; nothing was changed');
-      return true;
+      return 'nothing';
     });
+    // The copy may be one that broke off before this, on which gateways have worked since.
     markCopied(source, id);
-    return { contents, isNew };
+    if (found === 'other')
+      throw new Error(`the database of "${urlFile}" has this store already, and it has changed since`);
+    return { contents, isNew: found === 'nothing' };
   } finally {
     source.close();
     await engine.close();
