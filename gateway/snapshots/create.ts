@@ -105,18 +105,18 @@ async function intendCreate(sql: Sql, planned: Planned): Promise<Intended<Creati
   if (known)
     requireSame(planned, known, { ...planned, parameters: parametersIn(planned, known.subject.pool) });
   if (known?.subject.state === 'ready') return { result: { ...known, created: false } };
-  const volumes: VolumeRecord[] = [];
-  for (const id of planned.volumeIds) volumes.push(await requireReadyVolume(sql, id));
+  // Asked together, they take one way to a database that is reached over a network.
+  const sources = await Promise.all(
+    planned.volumeIds.map(id => Promise.all([requireReadyVolume(sql, id), isWritable(sql, id)])),
+  );
+  const volumes = sources.map(([volume]) => volume);
   const recorded = known ?? (await recordNew(sql, planned, volumes));
-  const snapshots: NewSnapshot[] = [];
-  for (const member of recorded.members) {
+  const snapshots = recorded.members.flatMap((member): readonly NewSnapshot[] => {
     const { parameters, volumeId } = member;
-    const volume = volumes.find(one => one.id === volumeId);
-    const attachedForWriting = await isWritable(sql, volumeId);
-    if (!volume) continue;
-    const asked = { volume: toKnownVolume(volume), attachedForWriting, parameters };
-    snapshots.push({ ...toSnapshotRef(member), ...asked });
-  }
+    const [volume, attachedForWriting = false] = sources.find(([{ id }]) => id === volumeId) ?? [];
+    if (!volume) return [];
+    return [{ ...toSnapshotRef(member), volume: toKnownVolume(volume), attachedForWriting, parameters }];
+  });
   return { intent: { ...recorded, snapshots } };
 }
 
@@ -159,8 +159,10 @@ async function recordMember(
     );
   const topologies = segments && [segments];
   const where = { pool: pools.get(member.pool), spaces };
-  await requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' });
-  await requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 });
+  await Promise.all([
+    requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' }),
+    requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 }),
+  ]);
   await moveReservation(sql, undefined, member);
   await snapshotTable.add(sql, member);
 }

@@ -47,13 +47,16 @@ export async function findSource(
 ): Promise<VolumeSource | undefined> {
   if (!source) return undefined;
   const { kind } = source;
-  const found = await requireSource(sql, source);
+  // Asked for together, they take one way to a database that is reached over a network.
+  const [found, attachedForWriting] = await Promise.all([
+    requireSource(sql, source),
+    source.kind === 'volume' && isWritable(sql, source.volumeId),
+  ]);
   if (found.id === id && kind === 'volume') throw notFoundProblem({ kind, id });
   if (found.state !== 'ready')
     throw new Problem('ABORTED', `${kind} "${found.id}" is not ready: it is ${found.state}`);
   requireSameEncryption(encryptionOf(spec.parameters), found);
   if ('volumeId' in found) return { kind: 'snapshot', snapshot: toKnownSnapshot(found) };
-  const attachedForWriting = await isWritable(sql, found.id);
   return { kind: 'volume', volume: toKnownVolume(found), attachedForWriting };
 }
 

@@ -10,6 +10,9 @@ const any = { ...clusters.any, quota: { volumes: 9 } };
 /** How often each of an operation's two transactions waits for the server; the second goes there and back once, which is not counted. */
 const most = {
   create: [2],
+  clone: [4],
+  snapshot: [4],
+  restore: [4],
   attach: [2],
   detach: [2],
   delete: [3],
@@ -19,13 +22,18 @@ test('the transactions of an operation take few ways to the server and back', { 
   const { createDatabase, directory } = await server();
   const { urlFile, take, close } = await countRoundTrips(directory, await createDatabase());
   t.after(close);
-  const { volumes, attachments } = await makeGateway(t, {
+  const { volumes, snapshots, attachments } = await makeGateway(t, {
     store: `postgres:${urlFile}`,
     backend: await openMemory(),
   });
   const key = { cluster: any, volumeId: 'any.v', nodeId: 'n1' };
   const operations: Readonly<Record<keyof typeof most, () => Promise<unknown>>> = {
     create: () => volumes.create(any, 'any.v', volumeSpec('v')),
+    clone: () =>
+      volumes.create(any, 'any.c', volumeSpec('c', { source: { kind: 'volume', volumeId: 'any.v' } })),
+    snapshot: () => snapshots.create(any, 'any.s', { name: 's', volumeId: 'any.v' }),
+    restore: () =>
+      volumes.create(any, 'any.r', volumeSpec('r', { source: { kind: 'snapshot', snapshotId: 'any.s' } })),
     attach: () => attachments.attach(key, { capability: mounted, readonly: false }),
     detach: () => attachments.detach(key),
     delete: () => volumes.delete(any, 'any.v'),
