@@ -13,6 +13,7 @@ import { grantTable } from '../../../../gateway/tables/tenancy/grants.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import type { Cluster } from '../../../../gateway/tenancy/cluster.ts';
 import { emptyVolumeRecord } from '../../../../gateway/volumes/record.ts';
+import { clusterOf } from '../../../../src/api/ids.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
@@ -120,14 +121,25 @@ const requests: readonly Request[] = [
     volumeSpec('new', { source: { kind: 'snapshot', snapshotId } }),
   ],
   (_caller, volumeId) => [`GET /v1/snapshots?volumeId=${volumeId}`],
-  (_caller, id) => [`GET /v1/volumes?pageToken=volumes:${id}&limit=1`],
 ];
+
+/** Page tokens as lists give them, with an id of another's in them, and how the list answers. */
+const tokens: readonly ((caller: string, foreign: string) => readonly [list: string, status: number])[] = [
+  (caller, id) => [`volumes?pageToken=volumes/${caller}:${id}`, 200],
+  (_caller, id) => [`volumes?pageToken=volumes/${clusterOf(id)}:${id}`, 409],
+  (_caller, id) => [`snapshots?pageToken=snapshots:${id}`, 409],
+  (_caller, id) => [`health/volumes?pageToken=health:${id}`, 409],
+  (_caller, id) => [`nodes?pageToken=nodes:${id}`, 200],
+];
+const listings = tokens.map((token): Request => (caller, foreign) => [
+  `GET /v1/${token(caller, foreign)[0]}`,
+]);
 
 test('of a hundred clusters with a hundred volumes each none ever sees or changes what is another’s', async t => {
   const { ask, digest, backend, lines } = await openCrowd(t);
   const before = await digest();
   const asked = record({
-    request: constantFrom(...requests),
+    request: constantFrom(...requests, ...listings),
     as: nat(clusterCount - 1),
     // Never the caller itself, nor the one that shares with it.
     distance: nat(clusterCount - 3),
@@ -148,6 +160,17 @@ test('of a hundred clusters with a hundred volumes each none ever sees or change
   assert.equal(await digest(), before);
   assert.deepEqual(backend.calls, []);
   assert.ok(!lines.some(line => line.includes('-of-')));
+});
+
+test('a page token with another’s id in it is one of the list alone that no other cluster reads', async t => {
+  const { ask } = await openCrowd(t);
+  for (const token of tokens) {
+    const [list, expected] = token('c1', 'c50.x7');
+    const { status, text } = await ask(`GET /v1/${list}`, 'c1');
+    assert.deepEqual([status, text.includes('c50')], [expected, false], `${list} ${text.slice(0, 200)}`);
+    const [own] = token('c1', 'c1.x7');
+    assert.equal((await ask(`GET /v1/${own}`, 'c1')).status, 200, own);
+  }
 });
 
 test('each of a hundred clusters lists its own, and what is shared with it, whole and nothing else', async t => {
