@@ -74,8 +74,12 @@ export function createKeyedQueue() {
 /** Work that is repeated. `again` runs it soon, too; `close` ends it, and returns once a run that is under way has ended. */
 export type Repetition = { again(): void; close(): Promise<void> };
 
-/** Runs work at once and then every so often, never twice at a time. It must not throw. Keeps no process alive. */
+/**
+ * Runs work at once and then at least every so often, never twice at a time. It must not throw. Keeps no process alive. The
+ * pauses differ, so that processes that began together, or lost the same server, do not ask for it all at once.
+ */
 export function repeat(work: () => Promise<unknown>, everyMs: number): Repetition {
+  let timer: ReturnType<typeof setTimeout>;
   let running: Promise<unknown> | undefined;
   let [isAsked, isClosed] = [false, false];
   const run = (): void => {
@@ -88,15 +92,18 @@ export function repeat(work: () => Promise<unknown>, everyMs: number): Repetitio
     isAsked = running !== undefined;
     run();
   };
-  run();
-  const timer = setInterval(run, everyMs);
-  // In a browser or a worker a timer is a number, and nothing waits for it.
-  if (typeof timer === 'object') timer.unref();
+  const goOn = (): void => {
+    run();
+    timer = setTimeout(goOn, everyMs * (0.5 + Math.random() / 2));
+    // In a browser or a worker a timer is a number, and nothing waits for it.
+    if (typeof timer === 'object') timer.unref();
+  };
+  goOn();
   return {
     again,
     async close() {
       isClosed = true;
-      clearInterval(timer);
+      clearTimeout(timer);
       await running;
     },
   };

@@ -74,6 +74,18 @@ test('a queue runs work on one key in order, after failures too, and other keys 
   assert.deepEqual(done, ['b', 'a1', 'a2']);
 });
 
+test('repeat waits no longer than it is told, and each time another while', async t => {
+  const timers = t.mock.method(globalThis, 'setTimeout');
+  const repetitions = Array.from({ length: 20 }, () => repeat(async () => undefined, 60_000));
+  await Promise.all(repetitions.map(one => one.close()));
+  const pauses = timers.mock.calls.map(({ arguments: [, ms] }) => Number(ms));
+  assert.equal(new Set(pauses).size, 20);
+  assert.ok(
+    pauses.every(ms => ms >= 30_000 && ms <= 60_000),
+    String(pauses),
+  );
+});
+
 test('repeat runs work again and again, never twice at a time, and waits for it at its end', async () => {
   let [running, most, count] = [0, 0, 0];
   const { promise: thrice, resolve } = Promise.withResolvers<void>();
