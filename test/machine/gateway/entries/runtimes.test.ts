@@ -1,29 +1,48 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { fetchPackage } from '../../../harness/fetched/npm-package.ts';
 import { noPostgres, sharePostgres } from '../../../harness/postgres.ts';
+import { isFull } from '../../../harness/sample.ts';
 import { askAt, liveThrough, prepare } from './serverless.ts';
 
 const server = sharePostgres();
 const module = fileURLToPath(new URL('serve.ts', import.meta.url));
 
-for (const [runtime, ...args] of [
-  ['deno', 'run', '--allow-all', module],
-  ['bun', module],
-] as const) {
-  const isThere = spawnSync(runtime, ['--version']).status === 0;
-  const skip = noPostgres || (!isThere && `there is no ${runtime} on the PATH`);
+/** The runtimes, with what of npm has each for Linux on x64 and where, and what they are started with. */
+const runtimes = [
+  ['deno', '@deno/linux-x64-glibc@2.9.6', 'deno', ['run', '--allow-all', module]],
+  ['bun', '@oven/bun-linux-x64-baseline@1.4.5', 'bin/bun', [module]],
+] as const;
+
+for (const [runtime, release, path, args] of runtimes) {
+  const program = findProgram(runtime, release, path);
+  const missing = `there is no ${runtime} on the PATH${isFull ? `, and ${release} does not run here` : ''}`;
+  const skip = noPostgres || (program === undefined && missing);
   test(`in ${runtime} volumes live, and a call sweeps`, { skip }, async t => {
     const { env, signer, query } = await prepare(t, await server());
-    const address = await serve(t, [runtime, ...args], env);
+    const address = await serve(t, [program ?? runtime, ...args], env);
     const sweep = async (): Promise<void> =>
       assert.equal(await (await fetch(`${address}/sweep`)).text(), 'ok');
     await liveThrough({ ask: askAt(address, signer), query, sweep });
   });
+}
+
+/** That of the PATH, or else, at full length, that of npm. */
+function findProgram(runtime: string, release: string, path: string): string | undefined {
+  if (runs(runtime)) return runtime;
+  const fetched = isFull ? fetchPackage(release, `fairlead-${runtime}`) : undefined;
+  const program = fetched && join(fetched, path);
+  return program !== undefined && runs(program) ? program : undefined;
+}
+
+function runs(program: string): boolean {
+  return spawnSync(program, ['--version']).status === 0;
 }
 
 /** Starts the runtime, and gives the address that it says it serves. */

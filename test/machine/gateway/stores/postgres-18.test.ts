@@ -1,5 +1,5 @@
 import { sharePostgres } from '../../../harness/postgres.ts';
-import { fetchPostgres18 } from '../../../harness/stores/postgres-18.ts';
+import { fetchPostgres18 } from '../../../harness/fetched/postgres-18.ts';
 import { testPostgres } from '../../../suites/postgres.ts';
 
 /** The engine is tried on Debian's release, and on the newest. */
