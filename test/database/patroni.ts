@@ -34,8 +34,8 @@ const timing = { ttl, loop_wait: 1, retry_timeout: 3, primary_start_timeout: 0, 
 export type Patroni = {
   /** The connection URL, with all hosts. */
   readonly url: string;
-  /** Kills the primary's machine and waits until another is primary; the killed one comes back as a standby. */
-  failOver(): Promise<void>;
+  /** Kills the primary's machine and waits until another is primary, when `meanwhile` begins; the killed one comes back as a standby. */
+  failOver(meanwhile: () => Promise<void>): Promise<void>;
 };
 
 /** Why there can be no such cluster here, or false. */
@@ -113,7 +113,7 @@ export async function startPatroni(t: TestContext): Promise<Patroni> {
   await createDatabase((await untilWhole()).port);
   return {
     url: `postgres://postgres@${hosts.join()}/store`,
-    async failOver() {
+    async failOver(meanwhile) {
       const primary = await untilWhole();
       await kill(primary.name);
       const others = nodes.filter(node => node !== primary);
@@ -123,7 +123,7 @@ export async function startPatroni(t: TestContext): Promise<Patroni> {
       };
       assert.ok(await poll(isReplaced, { everyMs: 100, timeoutMs: 60_000 }), 'nobody becomes primary');
       start(primary);
-      await untilWhole();
+      await Promise.all([meanwhile(), untilWhole()]);
     },
   };
 }
