@@ -21,24 +21,24 @@ export async function readClients(pool: RbdPool, image: Image) {
 
 /**
  * Notes who has an image open, before something is done that takes its lock for a moment: a client that stood still since then,
- * and neither watches nor locks the image any more, is shut out all the same.
+ * and neither watches nor locks the image any more, is shut out all the same. Each has a note of its own, so that two who write
+ * at the same time lose none.
  */
 export async function rememberClients(pool: RbdPool, image: Image): Promise<void> {
   const { addresses } = await readClients(pool, image);
-  if (addresses.size === 0) return;
-  const { namespace } = image;
-  const known = await readRemembered(pool, image);
-  const text = [...known.union(addresses)].join(' ');
-  await pool.writeNote({ namespace, key: keyOf(image), text });
+  for (const address of addresses)
+    await pool.writeNote({ namespace: image.namespace, key: prefixOf(image) + address, text: 'open' });
 }
 
 async function readRemembered(pool: RbdPool, image: Image): Promise<ReadonlySet<string>> {
-  const text = (await pool.readNotes(image.namespace)).get(keyOf(image));
-  return new Set(text?.split(' '));
+  const prefix = prefixOf(image);
+  const keys = [...(await pool.readNotes(image.namespace)).keys()];
+  return new Set(keys.filter(key => key.startsWith(prefix)).map(key => key.slice(prefix.length)));
 }
 
-function keyOf({ name }: Image): string {
-  return `clients.${name}`;
+/** No image has a name with a slash in it. */
+function prefixOf({ name }: Image): string {
+  return `clients.${name}/`;
 }
 
 /**
@@ -62,10 +62,15 @@ export async function shutOut(pool: RbdPool, image: Image): Promise<void> {
   };
   if (!(await poll(look, gone)))
     throw unavailableProblem(`image "${pool.specOf(image)}" is still open at ${[...left].join(', ')}`);
-  if (remembered.size > 0) await forgetClients(pool, image);
+  await forget(pool, image, remembered);
 }
 
 /** Drops what was noted of an image's clients, once none of them can reach it. */
 export async function forgetClients(pool: RbdPool, image: Image): Promise<void> {
-  await pool.dropNote({ namespace: image.namespace, key: keyOf(image) });
+  await forget(pool, image, await readRemembered(pool, image));
+}
+
+async function forget(pool: RbdPool, image: Image, addresses: ReadonlySet<string>): Promise<void> {
+  const { namespace } = image;
+  for (const address of addresses) await pool.dropNote({ namespace, key: prefixOf(image) + address });
 }

@@ -1,5 +1,6 @@
 import { parseJson } from '../../../src/lib/json.ts';
 import type { VolumeRef } from '../../backend.ts';
+import { forgetClients, rememberClients } from './clients.ts';
 import { missing } from './commands.ts';
 import { reap } from './kept.ts';
 import { idOf, keptOf, nameOf, namespaceOf, type Image, type RbdPool } from './pool.ts';
@@ -33,10 +34,18 @@ export async function note(pool: RbdPool, ref: VolumeRef, taken: Omit<Taken, 'na
   await pool.writeNote({ namespace, key: prefix + nameOf(ref), text: JSON.stringify(taken) });
 }
 
-/** Removes a snapshot, and its volume's image when that was deleted and nothing else needs it. */
+/**
+ * Removes a snapshot, and its volume's image when that was deleted and nothing else needs it. Who has the image open is noted
+ * first: `rbd snap rm` takes its lock.
+ */
 export async function drop(pool: RbdPool, ref: VolumeRef, { name, image }: Taken): Promise<void> {
-  for (const one of [image, keptOf(image)])
-    await pool.rbd(['snap', 'rm', '--no-progress', `${pool.specOf(one)}@${name}`], { fine: [missing] });
+  const remove = (one: Image) =>
+    pool.rbd(['snap', 'rm', '--no-progress', `${pool.specOf(one)}@${name}`], { fine: [missing] });
+  await rememberClients(pool, image);
+  const { status } = await remove(image);
+  // Its volume may have been deleted after that was noted.
+  if (status === missing && !(await pool.inspect(image))) await forgetClients(pool, image);
+  await remove(keptOf(image));
   await reap(pool, keptOf(image));
   await pool.dropNote({ namespace: namespaceOf(ref.id, 'snapshot'), key: prefix + name });
 }

@@ -1,29 +1,19 @@
 // What `test/storage/ceph-backend.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands.
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
-import { poll } from '../../../src/lib/concurrency.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
-import {
-  assertHolds,
-  makeVolume,
-  newGroup,
-  newSnapshot,
-  takeSnapshot,
-} from '../../suites/backend-fixtures.ts';
+import { assertHolds, makeVolume, newSnapshot, takeSnapshot } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
 import {
   ask,
   content,
-  contentOf,
   imageOf,
   images,
   requireNothingLeft,
@@ -35,7 +25,6 @@ import {
 import { opened, openCeph } from './pool.ts';
 
 const mebibyte = 2 ** 20;
-const waiting = { everyMs: 200, timeoutMs: 120_000 };
 
 after(requireNothingLeft);
 
@@ -86,53 +75,6 @@ test('the user of an attachment reaches its own image alone, and is gone with it
   await backend.detach(volume, 'n1');
 });
 
-for (const isPaused of [false, true])
-  test(`a client that writes${isPaused ? ', and stood still until the cluster forgot it,' : ''} is shut out before detach returns`, async t => {
-    const backend = await openCeph(t);
-    const volume = await makeVolume(backend, { requiredBytes: 64 * mebibyte });
-    await attach(t, volume, 'n1');
-    const image = imageOf(volume.id);
-    const writer = spawn(
-      'rbd',
-      ['bench', '--io-type', 'write', '--io-total', '1T', '--io-threads', '1', image],
-      {
-        stdio: 'ignore',
-      },
-    );
-    const ended = once(writer, 'exit');
-    t.after(() => writer.kill('SIGKILL'));
-    const isWritten = () => contentOf(image).some(byte => byte !== 0) || undefined;
-    assert.ok(await poll(isWritten, waiting));
-    if (isPaused) {
-      writer.kill('SIGSTOP');
-      assert.ok(await poll(() => watchersOf(volume.id).length === 0 || undefined, waiting));
-    }
-    await backend.detach(volume, 'n1');
-    const before = contentOf(image);
-    writer.kill('SIGCONT');
-    const [status] = await ended;
-    assert.notEqual(status, 0);
-    assert.ok(contentOf(image).equals(before));
-    assert.deepEqual(watchersOf(volume.id), []);
-    await backend.detach(volume, 'n1');
-  });
-
-test('a volume that is open is not deleted, with snapshots neither', async t => {
-  const backend = await openCeph(t);
-  const volume = await makeVolume(backend, { requiredBytes: 64 * mebibyte });
-  await attach(t, volume, 'n1');
-  const writer = spawn('rbd', ['bench', '--io-type', 'write', '--io-total', '1T', imageOf(volume.id)], {
-    stdio: 'ignore',
-  });
-  t.after(() => writer.kill('SIGKILL'));
-  assert.ok(await poll(() => watchersOf(volume.id).length > 0 || undefined, waiting));
-  await assert.rejects(backend.delete(volume), isProblem('FAILED_PRECONDITION'));
-  await takeSnapshot(backend, newSnapshot('a.snapshot', volume, true));
-  await assert.rejects(backend.delete(volume), isProblem('FAILED_PRECONDITION'));
-  assert.equal(writer.exitCode, null, 'what it wrote failed');
-  await backend.detach(volume, 'n1');
-});
-
 test('what is deleted goes from the pool with the last that stands on it, and clones keep their bytes', async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend, { requiredBytes: 8 * mebibyte });
@@ -164,29 +106,6 @@ test('an image whose removal ended after its header goes with the next try', asy
   assert.deepEqual(images(), [image]);
   await backend.snapshots?.delete(snapshot);
   requireNothingLeft();
-});
-
-test('members of a group that are written are taken at one point in time, or not at all', async t => {
-  const backend = await openCeph(t);
-  const volumes = [
-    await makeVolume(backend, { id: 'a.one', requiredBytes: 64 * mebibyte }),
-    await makeVolume(backend, { id: 'a.two', requiredBytes: 64 * mebibyte }),
-  ];
-  const members = newGroup(volumes).map(one => Object.assign(one, { attachedForWriting: true }));
-  assert.equal((await backend.snapshots?.createGroup?.(members))?.length, 2);
-  for (const member of members) await backend.snapshots?.delete(member);
-  for (const volume of volumes) await attach(t, volume, 'n1');
-  const writer = spawn('rbd', ['bench', '--io-type', 'write', '--io-total', '1T', imageOf('a.one')], {
-    stdio: 'ignore',
-  });
-  t.after(() => writer.kill('SIGKILL'));
-  assert.ok(await poll(() => watchersOf('a.one').length > 0 || undefined, waiting));
-  await assert.rejects(
-    async () => backend.snapshots?.createGroup?.(members),
-    isProblem('FAILED_PRECONDITION'),
-  );
-  for (const volume of volumes) await backend.detach(volume, 'n1');
-  assert.deepEqual(await Array.fromAsync(backend.snapshots?.list?.() ?? []), []);
 });
 
 test('a volume that was attached and written leaves no user, watcher, lock, note or image', async t => {

@@ -96,7 +96,7 @@ test('detaching a node that has no user runs nothing more, whoever has the volum
 test('detaching shuts out all that have or had the image open, and the user goes last', async t => {
   const { backend, readLines } = await open(t, {
     ...usual,
-    'image-meta list': { 'clients.v.own': '192.0.2.9:0/9' },
+    'image-meta list': { 'clients.v.own/192.0.2.9:0/9': 'open' },
     'lock ls': [],
   });
   await backend.detach(volume, 'n1');
@@ -114,11 +114,35 @@ test('detaching shuts out all that have or had the image open, and the user goes
   );
 });
 
+test('deleting a snapshot first notes each of its clients by itself, so that no other note is lost', async t => {
+  const watchers = [{ address: '192.0.2.9:0/9' }, { address: '192.0.2.8:0/8' }];
+  const image = { namespace: 'fairlead.a', name: 'v.own' };
+  const { backend, readLines } = await open(t, {
+    ...usual,
+    status: { watchers },
+    'lock ls': [],
+    'image-meta list': { 'snapshot.s.own': JSON.stringify({ image, isWhole: true }) },
+  });
+  await backend.snapshots?.delete({ id: 'a.s', nonce: 'own' });
+  const words = readLines().map(line => line.split(' ').slice(7).join(' '));
+  const notes = 'rbd/fairlead.a/notes';
+  assert.deepEqual(words.filter(line => /^(image-meta|snap rm)/.test(line)).slice(0, 4), [
+    `image-meta list ${notes} --format json`,
+    `image-meta set ${notes} clients.v.own/192.0.2.9:0/9 open`,
+    `image-meta set ${notes} clients.v.own/192.0.2.8:0/8 open`,
+    'snap rm --no-progress rbd/fairlead.a/v.own@s.own',
+  ]);
+});
+
 test('deleting a volume drops what was noted of its clients, also when the image is gone already', async t => {
+  const noted = { 'clients.v.own/192.0.2.9:0/9': 'open', 'clients.other.own/192.0.2.8:0/8': 'open' };
   for (const answers of [usual, { ...usual, info: 2, rm: 2, 'snap ls': 2, status: 2 }]) {
-    const { backend, readLines } = await open(t, { ...answers, 'lock ls': [] });
+    const { backend, readLines } = await open(t, { ...answers, 'lock ls': [], 'image-meta list': noted });
     await backend.delete(volume);
-    assert.match(readLines().at(-1) ?? '', /image-meta remove rbd\/fairlead\.a\/notes clients\.v\.own$/);
+    assert.match(
+      readLines().at(-1) ?? '',
+      /image-meta remove rbd\/fairlead\.a\/notes clients\.v\.own\/192\.0\.2\.9:0\/9$/,
+    );
   }
 });
 
