@@ -46,6 +46,17 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
 
 type Wanted = { readonly image: Image; readonly info: ImageInfo; readonly access: NodeAccess };
 
+/**
+ * What `profile rbd` has, but for one thing: whoever finds the lock of a client that died shuts that out, by its address, and of
+ * addresses none that stands for a whole machine or for one of the cluster's own servers. Before Ceph 16 the command had another name.
+ */
+const monRights = [
+  ...['mon', 'osd', 'pg'].map(service => `allow service ${service} r`),
+  ...['blocklist', 'blacklist'].map(
+    list => `allow command "osd ${list}" with ${list}op=add addr regex "^[^/]+:0/[1-9][0-9]*$"`,
+  ),
+].join(', ');
+
 /** Rights in the objects of one image. */
 function capsOf(pool: RbdPool, { image, info, access }: Wanted): readonly string[] {
   const on = (rights: string, { namespace }: Image, prefix: string): string =>
@@ -57,7 +68,7 @@ function capsOf(pool: RbdPool, { image, info, access }: Wanted): readonly string
     on('rwx', image, `rbd_object_map.${info.id}`),
     on(access.readonly ? 'rx' : 'rwx', image, `rbd_data.${info.id}.`),
   ];
-  return ['mon', 'profile rbd', 'osd', osd.join(', ')];
+  return ['mon', monRights, 'osd', osd.join(', ')];
 }
 
 type Dump = {

@@ -1,7 +1,7 @@
 // What `test/storage/ceph-backend.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { assertHolds, makeVolume, newSnapshot, takeSnapshot } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
 import {
@@ -25,6 +26,9 @@ import {
 import { opened, openCeph } from './pool.ts';
 
 const mebibyte = 2 ** 20;
+
+/** Of one client, of all that a machine has, of a server. */
+const addresses = { '192.0.2.9:0/9': true, '192.0.2.9:0/0': false, '192.0.2.9:6800/9': false };
 
 after(requireNothingLeft);
 
@@ -65,6 +69,8 @@ test('the user of an attachment reaches its own image alone, and is gone with it
   assert.ok(rights.mayRead(`rbd_header.${reach.imageId}`));
   for (const object of [`rbd_header.${id}`, 'rbd_directory', 'rbd_info'])
     assert.ok(!rights.mayRead(object), object);
+  for (const [address, may] of Object.entries(addresses))
+    assert.equal(rights.mayShutOut(address), may, address);
   const again = await attach(t, volume, 'n1');
   assert.deepEqual(again.reach, reach);
   await backend.detach(volume, 'n1');
@@ -119,7 +125,28 @@ test('a volume that was attached and written leaves no user, watcher, lock, note
   requireNothingLeft();
 });
 
-type Rights = { mayRead(object: string): boolean };
+test('what a client that died held, the next of its node has by the rights of the attachment', async t => {
+  const backend = await openCeph(t);
+  const volume = await makeVolume(backend);
+  const { rights, reach } = await attach(t, volume, 'n1');
+  // This client wants more of the pool than a kernel does; of the monitors it may ask the same.
+  const entity = `client.${reach.user}`;
+  const [{ caps } = assert.fail()] = ask<readonly { caps: { mon: string } }[]>(`ceph auth get ${entity}`);
+  const more = ['auth', 'caps', entity, 'mon', caps.mon, 'osd', 'allow rwx pool=rbd'];
+  assert.equal(spawnSync('ceph', more).status, 0);
+  const image = imageOf(volume.id);
+  const client = spawn('rbd', ['bench', '--io-type', 'write', '--io-total', '1T', image], {
+    stdio: 'ignore',
+  });
+  t.after(() => client.kill('SIGKILL'));
+  const isLocked = () => ask<readonly object[]>(`rbd lock ls ${image}`).length > 0 || undefined;
+  assert.ok(await poll(isLocked, { everyMs: 100, timeoutMs: 120_000 }));
+  client.kill('SIGKILL');
+  assert.ok(rights.mayWrite());
+  await backend.detach(volume, 'n1');
+});
+
+type Rights = { mayRead(object: string): boolean; mayShutOut(address: string): boolean; mayWrite(): boolean };
 type Attached = {
   readonly reach: AttachmentOf<'rbd'> & { readonly secrets: Readonly<Record<string, string>> };
   readonly rights: Rights;
@@ -144,6 +171,11 @@ async function attach(t: TestContext, volume: KnownVolume, nodeId: string): Prom
     reach,
     rights: {
       mayRead: object => spawnSync('rados', [...login, 'stat', object]).status === 0,
+      mayShutOut: address =>
+        spawnSync('ceph', [...login.slice(0, 4), 'osd', 'blocklist', 'add', address, '1']).status === 0,
+      mayWrite: () =>
+        spawnSync('rbd', [...login, 'bench', '--io-type', 'write', '--io-total', '4K', reach.image])
+          .status === 0,
     },
   };
 }
