@@ -19,7 +19,7 @@ database cluster. What is named runs at full length.
   machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
   conformance  csi-sanity and the stock sidecars: root, and Go; schemathesis: Python with venv, and PyPI
   vm           Debian kernels under QEMU, which are fetched and not installed
-  storage      Ceph, which is fetched and not installed: root
+  storage      Ceph, which is fetched and not installed: root; a third of its kill loops, all with CEPH_CRASHES=all
   database     PostgreSQL under Patroni, which is fetched and not installed: root
   kubernetes   clusters of Kubernetes with Fairlead in them: root, and what npm run test:kubernetes builds first
 

@@ -3,12 +3,6 @@ import { startCeph, whyNoCeph } from './ceph.ts';
 
 void test('the backend "ceph" drives a Ceph cluster', { skip: whyNoCeph() }, async t => {
   const ceph = await startCeph(t);
-  for (const file of [
-    'ceph-check.ts',
-    'ceph-backend.ts',
-    'ceph-fencing.ts',
-    'ceph-shares.ts',
-    'ceph-crashes.ts',
-  ])
+  for (const file of ['ceph-check.ts', 'ceph-backend.ts', 'ceph-fencing.ts'])
     await ceph.runTests(`inside/${file}`);
 });

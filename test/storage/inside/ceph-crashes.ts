@@ -1,14 +1,10 @@
-// What `test/storage/ceph-backend.test.ts` runs where Ceph is: the gateway is killed at each step that changes something.
+// What `test/storage/ceph-crashes.test.ts` runs where Ceph is: the gateway is killed at each step that changes something.
 
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, test } from 'node:test';
-import type { Backend, KnownVolume, NodeAccess, VolumeSource } from '../../../gateway/backend.ts';
+import { after } from 'node:test';
+import type { KnownVolume, NodeAccess, VolumeSource } from '../../../gateway/backend.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { seed } from '../../harness/sample.ts';
 import {
   assertHolds,
   makeVolume,
@@ -17,45 +13,13 @@ import {
   sourceOf,
   takeSnapshot,
 } from '../../suites/backend-fixtures.ts';
-import { content, imageOf, requireNothingLeft, users, watchersOf } from './cluster.ts';
+import { content, imageOf, requireNothingLeft, watchersOf } from './cluster.ts';
+import { testCrashes, type Work } from './crashes.ts';
 import { clear, openBackend } from './pool.ts';
-
-const directory = mkdtempSync(join(tmpdir(), 'crashes-'));
-after(() => rmSync(directory, { recursive: true }));
-const [counter, plan] = [join(directory, 'counter'), join(directory, 'plan')];
-const realPath = process.env['PATH'] ?? '';
-
-// Ceph's commands, of which one that changes something is never begun, or dies while it works, or ends and cannot say so.
-const moments = ['before', 'midway', 'after'] as const;
-for (const program of ['rbd', 'ceph']) {
-  const path = join(directory, program);
-  writeFileSync(
-    path,
-    `#!/bin/sh
-PATH=${realPath}
-case " $* " in
-  *' info '* | *' status '* | *' ls '* | *' list '* | *' get '* | *' dump '* | *' children '*) exec ${program} "$@" ;;
-esac
-step=$(($(cat ${counter}) + 1))
-echo $step >${counter}
-read -r fatal when <${plan}
-[ $step = "$fatal" ] || exec ${program} "$@"
-case $when in
-  midway) timeout --signal=KILL 0.06 ${program} "$@" >${directory}/said 2>&1 ;;
-  after) ${program} "$@" >${directory}/said 2>&1 ;;
-esac
-kill -KILL $$
-`,
-  );
-  chmodSync(path, 0o755);
-}
 
 const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
 const access: NodeAccess = { nodeId: 'n1', attachmentId: 'x1', capability, readonly: false };
 const mebibyte = 2 ** 20;
-
-/** Prepares what is then done to a volume with this id. */
-type Work = (backend: Backend, id: string) => Promise<() => Promise<unknown>>;
 
 const works: Readonly<Record<string, Work>> = {
   create: async (backend, id) => () => makeVolume(backend, { id }),
@@ -125,50 +89,4 @@ async function openImage({ id }: KnownVolume): Promise<void> {
   assert.ok(await poll(isOpen, { everyMs: 100, timeoutMs: 120_000 }));
 }
 
-for (const [name, prepare] of Object.entries(works))
-  test(`${name}, killed at any step, is done by the next try, or undone, and leaves nothing`, async t => {
-    harm();
-    process.env['PATH'] = `${directory}:${realPath}`;
-    const backend = await openBackend();
-    process.env['PATH'] = realPath;
-    t.after(async () => {
-      harm();
-      await again(() => clear(backend));
-      requireNothingLeft();
-    });
-    for (let step = 1, isPast = false; !isPast; step++) {
-      // A command of Ceph's takes half a second: each step has one moment, by the run's seed.
-      const moment = moments[(step + seed) % moments.length] ?? 'before';
-      const id = `a.v-${step}-${moment}`;
-      harm();
-      const work = await prepare(backend, id);
-      harm(step, moment);
-      const outcome = await work().catch((error: unknown) => error);
-      isPast = Number(readFileSync(counter, 'utf8')) < step;
-      assert.equal(outcome instanceof Error, !isPast, String(outcome));
-      harm();
-      const retry = moment === 'midway' ? again : (one: typeof work) => one();
-      if (moment !== 'after' || /^(create|detach)/.test(name)) await retry(work);
-      const volume = { id, nonce: 'own' };
-      await backend.detach(volume, 'n1');
-      await retry(() => backend.delete(volume));
-    }
-    assert.deepEqual(users(), []);
-  });
-
-/** Tries until it is done: the cluster takes a while to know of a command that was killed. */
-async function again(work: () => Promise<unknown>): Promise<void> {
-  let fault: unknown;
-  const tried = (): Promise<true | undefined> =>
-    work().then(
-      () => true,
-      (error: unknown) => void (fault = error),
-    );
-  assert.ok(await poll(tried, { everyMs: 1_000, timeoutMs: 120_000 }), String(fault));
-}
-
-/** At this step, or never. */
-function harm(step = 0, moment = 'never'): void {
-  writeFileSync(counter, '0\n');
-  writeFileSync(plan, `${step} ${moment}\n`);
-}
+testCrashes(works, { open: openBackend, clear, requireNothingLeft });

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-backend.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands, with shares.
+// What `test/storage/ceph-shares.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands, with shares.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

@@ -108,3 +108,23 @@ export function rest(): readonly string[] {
     return imagesIn(space).concat(notes === '' ? [] : notes);
   });
 }
+
+/** What is left in the pool and the filesystem, with all that can keep it from being deleted, to explain a failure. */
+export function describeRest(): string {
+  const ofSpaces = namespaces().flatMap(space => [
+    `rbd image-meta list rbd/${space}/notes`,
+    `rbd trash ls --all rbd/${space}`,
+  ]);
+  const ofImages = images().flatMap(image =>
+    ['info', 'status', 'snap ls --all', 'lock ls', 'children --all'].map(what => `rbd ${what} ${image}`),
+  );
+  const ofShares = ['ceph fs subvolume ls files fairlead.a', 'ceph config-key dump fairlead.fs/'];
+  const ofCluster = ['ceph status', 'ceph osd blocklist ls'];
+  return [...ofSpaces, ...ofImages, ...ofShares, ...ofCluster].map(describe).join('');
+}
+
+function describe(line: string): string {
+  const [program = '', ...args] = line.split(' ');
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', timeout: 30_000 });
+  return `${line} (${status})\n${stdout}${stderr}`;
+}

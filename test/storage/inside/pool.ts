@@ -22,11 +22,11 @@ export async function openCeph(t: Pick<TestContext, 'after'>): Promise<Backend> 
 
 /** Deletes all volumes and snapshots; then neither images nor notes are left. */
 export async function clear({ list, delete: remove, snapshots }: Backend): Promise<void> {
-  if (rest().length > 0)
-    for (const [all, one] of [
-      [list, remove],
-      [snapshots?.list, snapshots?.delete],
-    ] as const)
-      for (const id of (await Array.fromAsync(all?.() ?? [])) as readonly string[]) await one?.({ id });
+  if (rest().length === 0) return;
+  for (const [all, one] of [
+    [list, remove],
+    [snapshots?.list, snapshots?.delete],
+  ] as const)
+    for (const id of (await Array.fromAsync(all?.() ?? [])) as readonly string[]) await one?.({ id });
   assert.deepEqual(rest(), []);
 }
