@@ -3,5 +3,5 @@ import { startCeph, whyNoCeph } from './ceph.ts';
 
 void test('the backend "ceph" drives a filesystem of a Ceph cluster', { skip: whyNoCeph() }, async t => {
   const ceph = await startCeph(t);
-  await ceph.runTests('inside/ceph-shares.ts');
+  for (const file of ['ceph-shares.ts', 'share-crashes.ts']) await ceph.runTests(`inside/${file}`);
 });
