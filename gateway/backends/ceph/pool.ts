@@ -17,7 +17,8 @@ export type Image = { readonly namespace: string; readonly name: string };
 export type ImageInfo = { readonly size: number; readonly id: string; readonly parent?: Parent };
 /** One line beside the images of a namespace. */
 export type Note = { readonly namespace: string; readonly key: string; readonly text: string };
-type Parent = { readonly pool: string; readonly pool_namespace?: string; readonly image: string };
+/** What an image is a clone of. */
+export type Parent = { readonly pool: string; readonly pool_namespace?: string; readonly image: string };
 
 const prefix = 'fairlead.';
 /** Of an image that was deleted and that snapshots or clones still need, and of snapshots for a moment. No id's name begins so. */

@@ -1,10 +1,11 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
+import { parseJson } from '../../../src/lib/json.ts';
 import type { Backend, NewVolume } from '../../backend.ts';
 import { forgetClients, readClients, rememberClients } from './clients.ts';
 import { busy, exists, filled, missing } from './commands.ts';
 import { features, fill } from './copies.ts';
 import { blocksTimeoutMs, reap } from './kept.ts';
-import { idOf, imageOf, isOwn, keptOf, requireImage, type Image, type RbdPool } from './pool.ts';
+import { idOf, imageOf, isOwn, keptOf, requireImage, type Image, type Parent, type RbdPool } from './pool.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -76,9 +77,11 @@ function sizeText(bytes: number): string {
  */
 async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
   const spec = pool.specOf(image);
-  const { parent } = (await pool.inspect(image)) ?? {};
   const inUse = preconditionProblem(`volume "${id}" is still in use by a node`);
   if ((await readClients(pool, image)).watchers.length > 0) throw inUse;
+  const info = await pool.inspect(image);
+  const origin = info?.parent;
+  if (origin) await noteOrigin(pool, image, origin);
   const { status } = await pool.rbd(['rm', '--no-progress', spec], {
     fine: [missing, busy, filled],
     timeoutMs: blocksTimeoutMs,
@@ -86,8 +89,29 @@ async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
   if (status === busy) throw inUse;
   if (status === filled) await pool.rbd(['rename', spec, pool.specOf(keptOf(image))]);
   if (status !== 0) await reap(pool, keptOf(image));
+  if (origin || !info) await reapOrigin(pool, image);
   // A command of ours that was killed is noted, too, of an image that no node ever had.
   await forgetClients(pool, image);
-  const { pool_namespace: namespace = '', image: name = '' } = parent ?? {};
-  if (isOwn(name)) await reap(pool, { namespace, name });
+}
+
+/**
+ * Notes the image that this one is a clone of, by its name once its volume is deleted: one whose `rbd rm` was interrupted does not
+ * tell any more.
+ */
+async function noteOrigin(pool: RbdPool, image: Image, parent: Parent): Promise<void> {
+  const { pool_namespace: namespace = '', image: name } = parent;
+  const origin = isOwn(name) ? { namespace, name } : keptOf({ namespace, name });
+  await pool.writeNote({ ...originOf(image), text: JSON.stringify(origin) });
+}
+
+async function reapOrigin(pool: RbdPool, image: Image): Promise<void> {
+  const { namespace, key } = originOf(image);
+  const text = (await pool.readNotes(namespace)).get(key);
+  if (text === undefined) return;
+  await reap(pool, parseJson(text) as Image);
+  await pool.dropNote({ namespace, key });
+}
+
+function originOf({ namespace, name }: Image): { readonly namespace: string; readonly key: string } {
+  return { namespace, key: `origin.${name}` };
 }

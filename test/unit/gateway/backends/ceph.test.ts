@@ -152,6 +152,31 @@ test('deleting a volume drops what was noted of its clients, also when the image
   }
 });
 
+test('a clone whose removal was interrupted still takes with it the deleted image that it was made from', async t => {
+  const parent = { pool: 'rbd', pool_namespace: 'fairlead.b' };
+  const origin = JSON.stringify({ namespace: 'fairlead.b', name: '_source.own' });
+  const notes = 'rbd/fairlead.a/notes';
+  const answers = { ...usual, 'lock ls': [], 'image-meta list': { 'origin.v.own': origin }, children: [] };
+  const changes = async (answer: object | number): Promise<readonly string[]> => {
+    const { backend, readLines } = await open(t, { ...answers, info: answer });
+    await backend.delete(volume);
+    const words = readLines().map(line => line.split(' ').slice(7).join(' '));
+    return words.filter(line => /^(image-meta (set|remove)|rm)/.test(line));
+  };
+  const steps = [
+    'rm --no-progress rbd/fairlead.a/v.own',
+    'rm --no-progress rbd/fairlead.b/_source.own',
+    `image-meta remove ${notes} origin.v.own`,
+  ];
+  // Also of a volume that may be deleted meanwhile.
+  for (const name of ['_source.own', 'source.own'])
+    assert.deepEqual(await changes({ ...info, parent: { ...parent, image: name } }), [
+      `image-meta set ${notes} origin.v.own ${origin}`,
+      ...steps,
+    ]);
+  assert.deepEqual(await changes(2), steps);
+});
+
 test('what cannot stand in a command is no setting', () => {
   for (const bad of ['a b', '-a', 'a/b', 'a@b', '', 'a,b'])
     for (const name of ['pool', 'user'])
