@@ -16,21 +16,39 @@ export function isOf(pid: number, config: string): boolean {
   return threads.some(thread => isIn(readText(`${tasks}/${thread}/cmdline`)));
 }
 
-/** Kills the server of a configuration, and the process of each of its connections; true once none of them can write any more. */
+/**
+ * Kills the server of a configuration, and the process of each of its connections; true once none of them can write any more,
+ * and a look that came after all of that found no other.
+ */
 export async function endProcesses(
   config: string,
   patience: { readonly everyMs: number; readonly timeoutMs: number },
 ): Promise<boolean> {
   const killed = new Set<number>();
   const areGone = (): true | undefined => {
-    const numbers = readdirSync('/proc').filter(name => /^\d+$/.test(name));
-    for (const pid of numbers.map(Number).filter(one => isOf(one, config))) {
+    const found = findProcesses(config);
+    for (const pid of found) {
       kill(pid);
       killed.add(pid);
     }
-    return [...killed].every(hasEnded) || undefined;
+    return (found.length === 0 && [...killed].every(hasEnded)) || undefined;
   };
   return (await poll(areGone, patience)) ?? false;
+}
+
+/** Those of a configuration, with what began while they were looked for: one that forks and ends meanwhile is followed. */
+function findProcesses(config: string): readonly number[] {
+  const first = listProcesses();
+  const found = first.filter(pid => isOf(pid, config));
+  const known = new Set(first);
+  const later = listProcesses().filter(pid => !known.has(pid));
+  return [...found, ...later.filter(pid => isOf(pid, config))];
+}
+
+function listProcesses(): readonly number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number);
 }
 
 /** A process loses its arguments before its last thread has done its last write, and before its port is free. */

@@ -101,7 +101,12 @@ function newAddress(): string {
 /** Kills them; none listens any more when it returns. */
 function endAll(numbers: readonly number[]): void {
   for (const number of numbers) process.kill(number, 'SIGKILL');
-  for (const number of numbers) while (!isOver(number)) spawnSync('sleep', ['0.01']);
+  for (const number of numbers) waitFor(() => isOver(number));
+}
+
+/** Nothing else happens in this process meanwhile. */
+function waitFor(isSo: () => boolean): void {
+  while (!isSo()) spawnSync('sleep', ['0.01']);
 }
 
 /** It is gone, or waits for its parent to see that. */
@@ -169,6 +174,27 @@ describe('the export nbd', { skip }, () => {
       await exported.withdraw(one, 'n1', 'a');
     }
     assert.deepEqual([running(), configs()], before);
+  });
+
+  test('a client that comes while the server is being killed has lost its connection, too, once that is withdrawn', async t => {
+    const { exported, address, volume, running } = open(t);
+    const one = volume('a.one');
+    const port = portOf(await exported.publish(one, accessOf('n1')));
+    const [listener] = running();
+    const kill = process.kill.bind(process);
+    // After the server was found, and before it is killed.
+    t.mock.method(process, 'kill', (pid: number, signal: NodeJS.Signals) => {
+      if (pid === listener) {
+        const client = spawn('bash', ['-c', `exec 3<>/dev/tcp/${address}/${port}; exec sleep 600`]);
+        t.after(() => client.kill('SIGKILL'));
+        waitFor(() => running().length === 2);
+      }
+      kill(pid, signal);
+      waitFor(() => isOver(pid));
+      return true;
+    });
+    await exported.withdraw(one, 'n1', 'a');
+    assert.deepEqual(running(), []);
   });
 
   test('after a reboot what is attached is served by its port, and one whose port is taken keeps no other from its nodes', async t => {
