@@ -3,21 +3,34 @@ import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import type { NodeAccess } from '../backend.ts';
 import type { Intended, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
-import { type AttachmentRecord, attachmentTable, findAttachments } from '../tables/attachments.ts';
+import {
+  type AttachmentRecord,
+  attachmentTable,
+  findAttachments,
+  findNextTime,
+  noteTime,
+} from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
-import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
 import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
-import { requireReadyVolume, toKnownVolume, toVolumeRef } from '../volumes/record.ts';
+import { requireReadyVolume } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
 import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
-import { apart, isUsedRaw, newAttachmentId, requireSame, toResource } from './record.ts';
+import {
+  apart,
+  type AskedAttachment,
+  isUsedRaw,
+  newAttachmentId,
+  requireSame,
+  toResource,
+} from './record.ts';
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
+import { createStorageSide } from './storage-side.ts';
 
 /** Names one attachment of the asking cluster. */
 type AttachmentKey = {
@@ -37,22 +50,24 @@ type Attached = { readonly attachment: AttachmentResource; readonly created: boo
 /** Of a machine that had the node's name before, and another key. */
 type Former = { readonly former: AttachmentRecord };
 type Detaching = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
-type Settling = { readonly volume: VolumeRecord; readonly found: AttachmentRecord | undefined };
 
 /** Makes what attaches volumes to nodes; a cluster sees and changes only its own volumes. */
 export function createAttachments({ engine, pools, operations, signDetached }: ServiceOptions) {
+  const { attachIn, detachIn, settle } = createStorageSide(pools);
+
   async function intendAttach(
     sql: Sql,
     cluster: Cluster,
-    asked: AttachmentRecord,
+    asked: AskedAttachment,
   ): Promise<Intended<Attaching, Attached | Former>> {
     const { volumeId, nodeId } = asked;
     await lockNode(sql, asked);
-    const [volume, reported, attachments, grant] = await Promise.all([
+    const [volume, reported, attachments, grant, time] = await Promise.all([
       requireReadyVolume(sql, volumeId),
       nodeTable.find(sql, asked),
       findAttachments(sql, volumeId),
       requireAccess(sql, cluster, volumeId),
+      findNextTime(sql, volumeId),
     ]);
     requireCapabilities(pools.get(volume.pool), [asked.capability], volume.spec.parameters);
     if (grant) requireGranted(grant, asked.readonly);
@@ -65,7 +80,9 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     // What is being attached was admitted; what is being detached has no more right to come back than any other.
     if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
     if (former) return { result: { former } };
-    const attachment = before?.state === 'attaching' ? before : asked;
+    const isBegun = before?.state === 'attaching';
+    const attachment = isBegun ? before : { ...asked, attachmentId: newAttachmentId(time.seenMs) };
+    if (!isBegun) await noteTime(sql, time);
     await attachmentTable.replace(sql, attachment);
     return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
   }
@@ -118,50 +135,10 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       throw error;
     });
   };
-  const attachIn = (volume: VolumeRecord, access: NodeAccess): Promise<Reach> =>
-    pools.get(volume.pool).backend.attach(toKnownVolume(volume), access);
-  const detachIn = (volume: VolumeRecord, { nodeId, cluster }: AttachmentRecord): Promise<void> =>
-    pools.get(volume.pool).backend.detach(toVolumeRef(volume), nodeId, cluster);
-
-  /**
-   * What was done too late may have let the node in, or shut it out: it is let in if, and only if, that is recorded. Another
-   * cluster may have the volume now, whose record says it.
-   */
-  function settle(begun: VolumeRecord, late: AttachmentRecord): Operation<Settling, void, void> {
-    const { id, nonce } = begun;
-    return {
-      operation: 'settle',
-      subject: { nodeId: late.nodeId },
-      about: late.nodeId,
-      claims: [{ kind: 'volume', id }],
-      pool: ({ volume }) => volume.pool,
-      async intend(sql) {
-        const volume = await findAtStorage(sql, toVolumeRef(begun).id);
-        if (volume?.nonce !== nonce) return { result: undefined };
-        const found = await attachmentTable.find(sql, { ...late, volumeId: volume.id });
-        const isOurs = volume.id === id && volume.state !== 'deleted';
-        // What is begun is finished by others.
-        if (found && (!isOurs || found.state !== 'attached')) return { result: undefined };
-        if (isOurs)
-          await attachmentTable.replace(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
-        return { intent: { volume, found } };
-      },
-      async act({ volume, found }) {
-        if (found) await attachIn(volume, found);
-        else await detachIn(volume, late);
-      },
-      async succeed(sql, { intent: { found } }) {
-        if (found) await attachmentTable.replace(sql, found);
-        else await attachmentTable.remove(sql, late);
-      },
-      // A sweep goes on with it.
-      fail: async () => {},
-    };
-  }
 
   function attaching(
     cluster: Cluster,
-    asked: AttachmentRecord,
+    asked: AskedAttachment,
   ): Operation<Attaching, Reach, Attached | Former> {
     const { volumeId, nodeId, capability, readonly } = asked;
     return {
@@ -207,13 +184,12 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       requireNodeId(nodeId);
       await requireAccess(engine.reader, cluster, volumeId);
       const readonly = asReadonly || isForReaders(capability);
-      const asked: AttachmentRecord = {
+      const asked: AskedAttachment = {
         volumeId,
         cluster: cluster.name,
         nodeId,
         capability,
         readonly,
-        attachmentId: newAttachmentId(),
         state: 'attaching',
         reach: undefined,
         sizeBytes: undefined,

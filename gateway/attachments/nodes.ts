@@ -10,6 +10,7 @@ import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { listPoolsUsed, type VolumeRecord } from '../tables/volumes.ts';
 import type { Deed } from '../tenancy/audit-log.ts';
 import type { Cluster } from '../tenancy/cluster.ts';
+import type { AskedAttachment } from './record.ts';
 
 /** Most nodes of one cluster: twice as many as Kubernetes has, since those that are gone stay until they are deleted. */
 const mostNodes = 10_000;
@@ -163,7 +164,7 @@ function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: W
 }
 
 /** FAILED_PRECONDITION, naming the other node, unless neither writes or both modes say who may write. */
-export function requireShareable(other: AttachmentRecord, asked: AttachmentRecord): void {
+export function requireShareable(other: AttachmentRecord, asked: AskedAttachment): void {
   const { volumeId } = asked;
   const sides = [other, asked];
   const modes = sides.map(({ capability }) => capability.accessMode);

@@ -8,8 +8,8 @@ import type { AttachmentRecord } from '../tables/attachments.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
 /** A UUID of version 7 (RFC 9562), by which nodes know the older of two attachments: its first 48 bits are the time. */
-export function newAttachmentId(nowMs: number = Date.now()): string {
-  const time = nowMs.toString(16).padStart(12, '0');
+export function newAttachmentId(atMs: number): string {
+  const time = atMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }
 
@@ -29,8 +29,11 @@ export function apart(
   };
 }
 
+/** What is asked for of one attachment. */
+export type AskedAttachment = Omit<AttachmentRecord, 'attachmentId'>;
+
 /** ALREADY_EXISTS for what is attached to the node otherwise than asked. */
-export function requireSame(before: AttachmentRecord, asked: AttachmentRecord): void {
+export function requireSame(before: AttachmentRecord, asked: AskedAttachment): void {
   const attached = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
   if (before.readonly !== asked.readonly)
     throw new Problem('ALREADY_EXISTS', `${attached} ${before.readonly ? 'read-only' : 'for writing'}`);

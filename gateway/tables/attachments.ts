@@ -1,6 +1,7 @@
 import type { Reach } from '../../src/api/attachment.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import type { Reader } from '../store.ts';
+import type { Reader, Sql } from '../store.ts';
+import { clockTable } from './clock.ts';
 import { boolean, integer, json, optional, table, text, type RecordOf } from './table.ts';
 
 const columns = {
@@ -45,6 +46,28 @@ export async function findAttachmentsOf(
   const between = 'and volume_id between ? and ? order by volume_id, node_id';
   const found = await attachmentTable.select(sql, {}, between, first.id, last.id);
   return Map.groupBy(found, ({ volumeId }) => volumeId);
+}
+
+/** When an attachment was made, as nodes are told; the name is of volumes that share a row. */
+export type AttachmentTime = { readonly name: string; readonly seenMs: number };
+
+/** How many rows hold the newest times: two volumes that share one only wait for each other. */
+const timeRows = 64;
+
+/**
+ * By the store's clock, and later than what was noted for the volume before, whatever became of the clock since; so, too, for
+ * one that had the same id.
+ */
+export async function findNextTime(sql: Sql, volumeId: string): Promise<AttachmentTime> {
+  const sum = Array.from(volumeId).reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0);
+  const name = `attachments ${sum % timeRows}`;
+  const [nowMs, last] = await Promise.all([sql.now(), clockTable.find(sql, { name })]);
+  return { name, seenMs: Math.max(nowMs, (last?.seenMs ?? 0) + 1) };
+}
+
+/** Notes that an attachment was made then, unless another one was made later. */
+export async function noteTime(sql: Sql, time: AttachmentTime): Promise<void> {
+  await sql.write(...clockTable.putting(time, 'where clock.seen_ms < excluded.seen_ms'));
 }
 
 /** The node for messages, with its cluster where that is not the volume's own. */

@@ -28,7 +28,7 @@ const attachment = {
   target: 'iqn.2026-01.dev.fairlead:fast.0c4e2a52',
   lun: 0,
   serial: '0c4e2a52-7b61-4d29-9d3a-0a2b6f1c9e77',
-  attachmentId: newAttachmentId(),
+  attachmentId: newAttachmentId(Date.now()),
   sizeBytes: 2 ** 30,
   readonly: false,
   mayFormat: true,

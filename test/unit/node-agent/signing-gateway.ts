@@ -23,7 +23,7 @@ export async function openSigningGateway(t: TestContext) {
   return {
     /** The public keys, as they are published. */
     keys: JSON.stringify(await identity.keySet()),
-    async attach(attachment: Attachment, { secrets, atMs, ...ids }: SignedAttachment) {
+    async attach(attachment: Attachment, { secrets, atMs = Date.now(), ...ids }: SignedAttachment) {
       const own = { ...attachment, attachmentId: newAttachmentId(atMs) };
       const reach = await seal({ ...own, ...(secrets && { secrets }) } as Reach, ids.nodeId);
       const { sealed } = reach;

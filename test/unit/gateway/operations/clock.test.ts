@@ -6,6 +6,7 @@ import { silentLog } from '../../../../src/lib/log.ts';
 import {
   clusters,
   makeGateway,
+  mounted,
   openMemory,
   volumeSpec,
   type Gateway,
@@ -118,4 +119,25 @@ test('a clock that goes ahead takes nothing out of the log of changes: what was 
   assert.deepEqual(await loggedAt(60 * day + 150_000), [], 'what came after is kept no longer for it');
   const unseen = await engine.reader.all("select name from clock where name like 'unseen%'");
   assert.deepEqual(unseen, [], 'what is over is forgotten');
+});
+
+test('of a clock that goes back nodes see nothing: each attachment has a later id than those before it', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: startMs });
+  const gateway = await makeFaultyGateway(t);
+  await gateway.nodes.put(a, 'n1', {});
+  const ids: string[] = [];
+  const attachNext = async ({ attachments }: Pick<Gateway, 'attachments'> = gateway): Promise<void> => {
+    const key = { cluster: a, volumeId: id, nodeId: 'n1' };
+    const { attachment } = await attachments.attach(key, { capability: mounted, readonly: false });
+    ids.push(attachment.attachment?.attachmentId ?? assert.fail());
+    await attachments.detach(key);
+  };
+  await attachNext();
+  t.mock.timers.setTime(startMs - day);
+  for (let count = 0; count < 10; count++) await attachNext();
+  await attachNext(await gateway.replica());
+  await gateway.volumes.delete(a, id);
+  await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
+  await attachNext();
+  assert.deepEqual(ids, ids.toSorted());
 });
