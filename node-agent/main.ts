@@ -93,8 +93,10 @@ type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host; readonly
 /** Which attachments this node takes. */
 function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
   const { protocols, 'local-roots': roots = [], 'state-dir': state, 'kubelet-dir': kubelet } = config;
-  const gatewayKeysFile = config['gateway-keys-file'];
-  return openTrust({ protocols, roots, own: [state, kubelet], gatewayKeysFile }, host);
+  const path = config['gateway-keys-file'];
+  const gatewayKeysFiles =
+    path === undefined ? undefined : { path, newestPath: `${state}/newest-attachments.jsonl` };
+  return openTrust({ protocols, roots, own: [state, kubelet], gatewayKeysFiles }, host);
 }
 
 /** What the work on volumes shares, with what an earlier agent recorded. */

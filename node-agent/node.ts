@@ -46,13 +46,17 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
   };
   /** What of an attachment may be recorded, and its secrets, opened for this call; all of it is judged before anything is done. */
   async function readAttachment(volumeId: string, context: Readonly<Record<string, string>>) {
-    const { nodeId, key } = identity;
-    const known = agent.records.get(volumeId)?.attachment.attachmentId;
-    await agent.trust.gatewayKeys?.requireSigned(context, { volumeId, nodeId }, known);
+    const { gatewayKeys } = agent.trust;
+    await gatewayKeys?.requireSigned(context, { volumeId, nodeId: identity.nodeId });
     const { sealed, signature: _, ...attachment } = fromPublishContext(context);
-    if (sealed === undefined) return { attachment, opened: {} };
-    if (!key) throw preconditionProblem('the attachment is sealed, and this node has no key');
-    return { attachment, opened: await key.open(sealed) };
+    const opened = sealed === undefined ? {} : await open(sealed);
+    const known = agent.records.get(volumeId)?.attachment.attachmentId;
+    await gatewayKeys?.requireNewest(volumeId, attachment.attachmentId, known);
+    return { attachment, opened };
+  }
+  function open(sealed: string) {
+    if (identity.key) return identity.key.open(sealed);
+    throw preconditionProblem('the attachment is sealed, and this node has no key');
   }
 
   return {

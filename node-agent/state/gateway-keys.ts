@@ -1,8 +1,10 @@
 import { createPublicKey, verify, type KeyObject, type webcrypto } from 'node:crypto';
 import { signedText, type SignatureHeader } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
+import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Host } from '../host.ts';
+import { openNewestAttachments } from './newest-attachments.ts';
 
 /** What a publish context must be signed for. */
 type SignedFor = { readonly volumeId: string; readonly nodeId: string };
@@ -10,14 +12,15 @@ type SignedFor = { readonly volumeId: string; readonly nodeId: string };
 /** The gateway's public keys: by them the node knows what its gateway made. */
 export type GatewayKeys = {
   /**
-   * FAILED_PRECONDITION, saying which, for a publish context that is not signed, is signed by somebody else, was changed, is
-   * of another volume or node, or is older than one that this agent has seen of the volume, `knownId` among them.
+   * FAILED_PRECONDITION, saying which, for a publish context that is not signed, is signed by somebody else, was changed, or
+   * is of another volume or node.
    */
-  requireSigned(
-    context: Readonly<Record<string, string>>,
-    expected: SignedFor,
-    knownId: string | undefined,
-  ): Promise<void>;
+  requireSigned(context: Readonly<Record<string, string>>, expected: SignedFor): Promise<void>;
+  /**
+   * FAILED_PRECONDITION for an attachment that is older than one that this node has used of the volume, `knownId` among them.
+   * Any other is used from here on; UNAVAILABLE where that cannot be noted.
+   */
+  requireNewest(volumeId: string, attachmentId: string, knownId: string | undefined): Promise<void>;
 };
 
 /** The algorithms of signatures that are taken, with the one kind of key for each: what a header says chooses among these alone. */
@@ -31,25 +34,30 @@ type Algorithm = keyof typeof algorithms;
 /** A key of the file that can prove a signature. */
 type GatewayKey = { readonly kid: unknown; readonly algorithm: Algorithm; readonly key: KeyObject };
 
-/** Of how many volumes the newest attachment is remembered after they have left. */
-const mostRemembered = 1_000;
+/** The file of the keys, and the agent's own of what it has used. */
+type Files = { readonly path: string; readonly newestPath: string };
 
 /** Reads the keys (a JWKS) and throws one line for a file without any. It is looked at for each attachment. */
-export async function openGatewayKeys(path: string, host: Host): Promise<GatewayKeys> {
+export async function openGatewayKeys({ path, newestPath }: Files, host: Host): Promise<GatewayKeys> {
   const readKeys = createKeyReader(path, host);
   await readKeys();
-  const newest = new Map<string, string>();
+  const inTurn = createKeyedQueue();
+  const newest = await openNewestAttachments(newestPath, host);
   return {
-    async requireSigned(context, { volumeId, nodeId }, knownId) {
+    async requireSigned(context, { volumeId, nodeId }) {
       const header = readSigned(context, await readKeys());
       if (header.volume !== volumeId) throw refusal(`of another volume than "${volumeId}"`);
       if (header.node !== nodeId) throw refusal(`for another node than "${nodeId}"`);
-      const { attachmentId = '' } = context;
-      const known = [newest.get(volumeId), knownId].find(id => id !== undefined && isOlder(attachmentId, id));
-      if (known !== undefined)
-        throw refusal(`an old one of volume "${volumeId}", after which came "${known}"`);
-      remember(newest, volumeId, attachmentId);
     },
+    requireNewest: (volumeId, attachmentId, knownId) =>
+      inTurn(volumeId, async () => {
+        const known = [newest.get(volumeId), knownId].find(
+          id => id !== undefined && isOlder(attachmentId, id),
+        );
+        if (known !== undefined)
+          throw refusal(`an old one of volume "${volumeId}", after which came "${known}"`);
+        await newest.note(volumeId, attachmentId);
+      }),
   };
 }
 
@@ -116,13 +124,6 @@ function isSigned(text: string, signature: Buffer, { algorithm, key }: GatewayKe
 function isOlder(one: string, other: string): boolean {
   const timed = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
   return timed.test(one) && timed.test(other) && one < other;
-}
-
-function remember(newest: Map<string, string>, volumeId: string, attachmentId: string): void {
-  newest.delete(volumeId);
-  newest.set(volumeId, attachmentId);
-  const [oldest] = newest.keys();
-  if (newest.size > mostRemembered && oldest !== undefined) newest.delete(oldest);
 }
 
 function refusal(found: string) {

@@ -4,7 +4,7 @@ import { preconditionProblem } from '../../src/api/problem.ts';
 import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import { connectorFor } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
-import type { GatewayKeys } from '../state/gateway-keys.ts';
+import type { GatewayKeys, openGatewayKeys } from '../state/gateway-keys.ts';
 
 /** What this node takes of whoever writes an attachment. Its directories have no symbolic links in them. */
 export type Trust = {
@@ -25,19 +25,19 @@ const systemDirectories =
 /** What an operator set, and the directories that are the agent's and kubelet's; `/` for kubelet's says nothing. */
 type TrustSettings = Pick<Trust, 'protocols' | 'roots'> & {
   readonly own: readonly string[];
-  readonly gatewayKeysFile?: string | undefined;
+  readonly gatewayKeysFiles?: Parameters<typeof openGatewayKeys>[0] | undefined;
 };
 
 /** Reads which directories these are; throws for a root that can hold no volume. */
 export async function openTrust(
-  { protocols, roots, own, gatewayKeysFile }: TrustSettings,
+  { protocols, roots, own, gatewayKeysFiles }: TrustSettings,
   host: Host,
 ): Promise<Trust> {
   const real = (paths: readonly string[]) => Promise.all(paths.map(path => realOrNamed(path, host)));
   // By both names: behind a link such as that of /var/lib/docker lies what no volume may be.
   const resolved = [...(await real(systemDirectories)), ...(await real(own))].filter(path => path !== '/');
   const never = [...new Set([...systemDirectories, ...resolved])];
-  const gatewayKeys = gatewayKeysFile === undefined ? undefined : await openKeys(gatewayKeysFile, host);
+  const gatewayKeys = gatewayKeysFiles === undefined ? undefined : await openKeys(gatewayKeysFiles, host);
   const trust = { protocols, roots: await real(roots), never, gatewayKeys };
   for (const root of trust.roots)
     if (root === '/' || never.some(path => isAtOrBelow(root, path)))
@@ -78,8 +78,8 @@ export function isBelowRoot({ roots, never }: Trust, path: string): boolean {
 }
 
 /** Loaded only where it is asked for: the agent is to cost little. */
-async function openKeys(path: string, host: Host): Promise<GatewayKeys> {
-  return (await import('../state/gateway-keys.ts')).openGatewayKeys(path, host);
+async function openKeys(...opening: Parameters<typeof openGatewayKeys>): Promise<GatewayKeys> {
+  return (await import('../state/gateway-keys.ts')).openGatewayKeys(...opening);
 }
 
 /** A directory that is not there yet has the name that it was given. */

@@ -52,11 +52,12 @@ async function measure(dir: string): Promise<Readonly<Record<'given' | 'taken', 
     return toPublishContext((await signed(resource, identity.signDetached)).attachment ?? whole);
   };
   const context = await give();
-  const keys = await openGatewayKeys(keysFile, host);
+  const keys = await openGatewayKeys({ path: keysFile, newestPath: join(dir, 'newest.jsonl') }, host);
   const floor = await openFloor(context);
   const take = async (): Promise<void> => {
-    await keys.requireSigned(context, { volumeId, nodeId }, undefined);
+    await keys.requireSigned(context, { volumeId, nodeId });
     await key.open(context['sealed'] ?? '');
+    await keys.requireNewest(volumeId, context['attachmentId'] ?? '', undefined);
   };
   return { given: await compare(give, floor.give), taken: await compare(take, floor.take) };
 }

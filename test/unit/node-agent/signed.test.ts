@@ -20,6 +20,8 @@ const secrets = {
   'node.session.auth.password': 'canary-password',
 };
 
+const newestFile = '/bench/state/newest.jsonl';
+
 const otherKey = `${'B'.repeat(42)}A`;
 
 type Context = Readonly<Record<string, string>>;
@@ -37,9 +39,12 @@ async function open(t: TestContext, addresses = ['192.0.2.7:3260']) {
   const key = await openNodeKey('/bench/state/node-key.json', host, true);
   const nodeId = toNodeId({ name: 'n1', key: key?.publicKey ?? '' });
   const agent = await startAgent({ ...openFakeBench(), host });
-  const gatewayKeys = await openGatewayKeys(keysFile, host);
-  const trusting = { ...agent, trust: { ...agent.trust, gatewayKeys } };
-  const node = createNode(trusting, { nodeId, key, maxVolumes: 0, topology: async () => ({}) });
+  const start = async () => {
+    const gatewayKeys = await openGatewayKeys({ path: keysFile, newestPath: newestFile }, host);
+    const trusting = { ...agent, trust: { ...agent.trust, gatewayKeys } };
+    return createNode(trusting, { nodeId, key, maxVolumes: 0, topology: async () => ({}) });
+  };
+  let node = await start();
   const call = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
   const request = { volume_id: volumeId, staging_target_path: '/bench/stage/v', volume_context: {} };
   const volume_capability = {
@@ -58,6 +63,8 @@ async function open(t: TestContext, addresses = ['192.0.2.7:3260']) {
     attachment,
     stage: (publish_context: Context, changed: object = {}) =>
       node['NodeStageVolume']?.({ ...base, publish_context, ...changed } as never, call),
+    /** What is used from here on is another agent, with what this one has left on the disk. */
+    restart: async (): Promise<void> => void (node = await start()),
     unstage: () => node['NodeUnstageVolume']?.(request as never, call),
     attach: (made: object = {}) => gateway.attach(attachment, { volumeId, nodeId, secrets, ...made }),
     /** All that the agent has done to its machine so far. */
@@ -166,6 +173,19 @@ test('an attachment that is older than one that was used is FAILED_PRECONDITION,
   await stage(next);
   await unstage();
   await assert.rejects(async () => stage(old), refused);
+  await stage(next);
+  await unstage();
+});
+
+test('an attachment that is older than one that was used is so for the next agent, too', async t => {
+  const { stage, unstage, attach, restart } = await open(t);
+  const [old, next] = [await attach({ atMs: Date.now() - 60_000 }), await attach()];
+  for (const context of [old, next]) {
+    await stage(context);
+    await unstage();
+  }
+  await restart();
+  await assert.rejects(async () => stage(old), { code: 'FAILED_PRECONDITION', detail: /is an old one/ });
   await stage(next);
   await unstage();
 });

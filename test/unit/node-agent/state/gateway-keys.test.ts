@@ -19,8 +19,8 @@ function open() {
     prove: async (keys: readonly unknown[], changed: object = {}) => {
       host.state.paths.set(path, 'file');
       host.state.texts.set(path, JSON.stringify({ keys }));
-      const proved = await openGatewayKeys(path, host);
-      await proved.requireSigned(signedBy(privateKey, { ...header, ...changed }), expected, undefined);
+      const proved = await openGatewayKeys({ path, newestPath: '/state/newest.jsonl' }, host);
+      await proved.requireSigned(signedBy(privateKey, { ...header, ...changed }), expected);
     },
   };
 }
