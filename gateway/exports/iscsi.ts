@@ -53,6 +53,8 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
   const passwordOf = (name: string, purpose: string): string =>
     names.secretOf(name, purpose).toString('hex').slice(0, 32);
 
+  const requireFree = (name: string): void =>
+    [homeOf(name), storeOf(name)].forEach(path => tree.requireFree(path));
   const ownTargets = (): readonly string[] => tree.list(fabric).filter(entry => entry.startsWith(prefix));
 
   /**
@@ -95,20 +97,27 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     prepare: load,
     list: () => [...ownTargets().map(entry => entry.slice(prefix.length)), ...tree.list(shelf)],
     async make(name, { volume, access }) {
+      requireFree(name);
       tree.make(shelf);
       makeStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });
       await makeGroup(name, access.readonly);
     },
     async remove(name) {
+      requireFree(name);
       const [unit, group] = [unitOf(name), groupOf(name)];
+      const unlink = (): Promise<void> => tree.unlink(`${unit}/store`);
       const turnOff = (): Promise<void> => tree.writeSlowly(`${group}/enable`, '0');
       // The node's I/O fails from here on.
-      if (tree.read(`${group}/enable`) === '1') await drain(tree.unlink(`${unit}/store`), turnOff);
-      else await tree.unlink(`${unit}/store`);
+      if (tree.read(`${group}/enable`) === '1')
+        await drain({ what: `I/O of target "${prefix}${name}"`, work: unlink, cut: turnOff });
+      else await unlink();
       for (const portal of tree.list(`${group}/np`)) await tree.remove(`${group}/np/${portal}`);
       for (const path of [unit, group, homeOf(name), storeOf(name)]) await tree.remove(path);
     },
-    resize: (name, { sizeBytes }) => tree.write(`${storeOf(name)}/control`, `fd_dev_size=${sizeBytes}`),
+    resize(name, { sizeBytes }) {
+      requireFree(name);
+      tree.write(`${storeOf(name)}/control`, `fd_dev_size=${sizeBytes}`);
+    },
     reach: (name, { volume }) => ({
       protocol: 'iscsi',
       portals: addresses,

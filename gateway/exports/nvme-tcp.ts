@@ -81,6 +81,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
         .filter(entry => entry.startsWith(prefix))
         .map(entry => entry.slice(prefix.length)),
     async make(name, { volume }) {
+      tree.requireFree(subsystemOf(name));
       tree.make(subsystemOf(name));
       await makeHost(name);
       tree.make(spaceOf(name));
@@ -89,18 +90,24 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
         await tree.link(subsystemOf(name), `${findPort(tree, address)}/subsystems/${prefix}${name}`);
     },
     async remove(name) {
+      tree.requireFree(subsystemOf(name));
       const space = spaceOf(name);
+      const turnOff = (): Promise<void> => tree.writeSlowly(`${space}/enable`, '0');
       const unlink = async (): Promise<void> => {
         for (const port of tree.list(`${nvmet}/ports`))
           await tree.unlink(`${nvmet}/ports/${port}/subsystems/${prefix}${name}`);
       };
       // The node's I/O fails from here on.
-      if (tree.read(`${space}/enable`) === '1') await drain(tree.writeSlowly(`${space}/enable`, '0'), unlink);
+      if (tree.read(`${space}/enable`) === '1')
+        await drain({ what: `I/O of subsystem "${prefix}${name}"`, work: turnOff, cut: unlink });
       else await unlink();
       await tree.unlink(`${subsystemOf(name)}/allowed_hosts/${prefix}${name}`);
       for (const path of [space, subsystemOf(name), hostOf(name)]) await tree.remove(path);
     },
-    resize: name => tree.write(`${spaceOf(name)}/revalidate_size`, '1'),
+    resize(name) {
+      tree.requireFree(subsystemOf(name));
+      tree.write(`${spaceOf(name)}/revalidate_size`, '1');
+    },
     reach: (name, { volume }) => ({
       protocol: 'nvme-tcp',
       addresses,

@@ -13,7 +13,7 @@ export interface HangingFuse {
 }
 
 /** Covers targets with filesystems that name the images' loop devices as their source, and so pass for the volumes. */
-export async function mountFuse(
+export function mountFuse(
   t: Pick<TestContext, 'after'>,
   covers: readonly { readonly image: string; readonly target: string }[],
 ): Promise<HangingFuse> {
@@ -23,6 +23,14 @@ export async function mountFuse(
     }).trim(),
     target,
   ]);
+  return serveFuse(t, pairs);
+}
+
+/** Mounts filesystems by a source and a path for each, one after the other. */
+export async function serveFuse(
+  t: Pick<TestContext, 'after'>,
+  pairs: readonly string[],
+): Promise<HangingFuse> {
   const program = fileURLToPath(new URL('../fakes/hanging-fuse.ts', import.meta.url));
   const child = spawn(process.execPath, [program, ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');

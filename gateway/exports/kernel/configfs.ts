@@ -3,11 +3,12 @@ import { rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import { codeOf } from '../../backends/local/files.ts';
+import { boundCalls } from './bounded-calls.ts';
 
 /**
  * The kernel's configfs, in which targets are directories, attributes files, and uses links. What is there already, or is
  * gone already, is fine. What may wait, for a node that does not answer or for what all processors do (RCU), is promised: it
- * happens in a thread, and beside others.
+ * happens in a thread, and beside others. UNAVAILABLE where the kernel does not do it, as over a disk that hangs.
  */
 export interface ConfigTree {
   /** The names in a directory; none where it is missing. */
@@ -18,21 +19,29 @@ export interface ConfigTree {
   /** Writes what nobody but root may read. */
   writeSecret(path: string, value: string): void;
   make(path: string): void;
-  /** The same by a process of its own, which outlives this one. UNAVAILABLE where the kernel does not do it. */
+  /** The same by a process of its own, which outlives this one. */
   makeApart(path: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
   writeSlowly(path: string, value: string): Promise<void>;
   unlink(path: string): Promise<void>;
   remove(path: string): Promise<void>;
+  /**
+   * UNAVAILABLE while the kernel has not done something at or below the path: whatever else comes there, a look as well, could
+   * wait for that, and this process with it.
+   */
+  requireFree(path: string): void;
 }
 
 /** Where the kernel's targets are set up. */
 export const configfs = '/sys/kernel/config';
 
-const apartTimeoutMs = 20_000;
+const timeoutMs = 20_000;
+
+/** Of the four threads that this process has for files and keys the kernel may hold up three, and the fourth is left for the rest. */
+const boundedCalls = boundCalls({ atOnce: 3, timeoutMs });
 
 /** The machine's own. */
-export function openConfigTree(): ConfigTree {
+export function openConfigTree(bounded = boundedCalls): ConfigTree {
   return {
     list: path => ignoring(['ENOENT'], () => readdirSync(path)) ?? [],
     read: path => ignoring(['ENOENT'], () => readFileSync(path, 'utf8').replace(/\n$/, '')),
@@ -44,14 +53,15 @@ export function openConfigTree(): ConfigTree {
     make: path => ignoring(['EEXIST'], () => mkdirSync(path)),
     async makeApart(path) {
       const { status, stderr } = await exec('mkdir', ['--parents', '--', path], {
-        timeoutMs: apartTimeoutMs,
+        timeoutMs,
       });
       if (status !== 0) throw unavailableProblem(`cannot make "${path}"`, stderr);
     },
-    link: (target, path) => symlink(target, path).catch(unless('EEXIST')),
-    writeSlowly: (path, value) => writeFile(path, value),
-    unlink: path => unlink(path).catch(unless('ENOENT')),
-    remove: path => rmdir(path).catch(unless('ENOENT')),
+    link: (target, path) => bounded.run(path, () => symlink(target, path).catch(unless('EEXIST'))),
+    writeSlowly: (path, value) => bounded.run(path, () => writeFile(path, value)),
+    unlink: path => bounded.run(path, () => unlink(path).catch(unless('ENOENT'))),
+    remove: path => bounded.run(path, () => rmdir(path).catch(unless('ENOENT'))),
+    requireFree: bounded.requireFree,
   };
 }
 

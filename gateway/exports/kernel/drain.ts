@@ -1,20 +1,30 @@
-import { unavailableProblem } from '../../../src/api/problem.ts';
 import { pause, withinTime } from '../../../src/lib/concurrency.ts';
+import { boundCalls } from './bounded-calls.ts';
 
-/** How long what a node has in flight may take to end by itself, and after its connection was cut, in milliseconds. */
-const [drainMs, cutMs] = [500, 20_000];
+/** How long what a node has in flight may take to end by itself, and how long all of it may take, in milliseconds. */
+const [drainMs, timeoutMs] = [500, 20_000];
 /** How long a node that lives has its connection to learn of it: without one its I/O would wait, and not fail. */
 const noticeMs = 30;
+
+/** One fewer than the tree does at once: what these wait for is a call, too. */
+const boundedDrains = boundCalls({ atOnce: 2, timeoutMs });
+
+/** What closes the way to the data, with its name for messages, and what cuts the node's connection. */
+type Closing = {
+  readonly what: string;
+  readonly work: () => Promise<void>;
+  readonly cut: () => Promise<void>;
+};
 
 /**
  * Closes the way to the data by work of the kernel that ends once nothing is in flight, and then cuts the connection. A node
  * that stands still, having announced data that it does not send, would hold the work up for as long as its connection
- * lives, which is cut then first.
+ * lives, which is cut then first. UNAVAILABLE where it does not end then either, as over a disk that hangs.
  */
-export async function drain(work: Promise<void>, cut: () => Promise<void>): Promise<void> {
-  const isDrained = await withinTime(work, drainMs);
+export async function drain({ what, work, cut }: Closing, bounded = boundedDrains): Promise<void> {
+  const working = bounded.run(what, work);
+  const isDrained = await withinTime(working, drainMs);
   if (isDrained) await pause(noticeMs);
   await cut();
-  if (!isDrained && !(await withinTime(work, cutMs)))
-    throw unavailableProblem('the kernel still waits for I/O of the node to end');
+  await working;
 }

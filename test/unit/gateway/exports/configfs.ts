@@ -129,6 +129,7 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
         fail('EBUSY', path);
       for (const other of [path, ...below(path)]) entries.delete(other);
     },
+    requireFree() {},
   };
   return {
     tree,

@@ -7,6 +7,7 @@ import type { ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts'
 import { createNames } from '../../../../gateway/exports/targets/names.ts';
 import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
+import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { createMemoryLog } from '../../../harness/gateway-harness.ts';
 import { createConfigTree } from './configfs.ts';
 import { createCountdown, playEnding } from '../../../suites/exports/ended.ts';
@@ -167,6 +168,32 @@ for (const { name, hasKeys, open } of kinds)
       }
       const common = { attachmentId: access.attachmentId, sizeBytes: 1, readonly: false, mayFormat: true };
       assert.ok(Object.keys(toPublishContext({ ...reach, ...common })).length > 5);
+    });
+
+    test('what the kernel has not finished with is UNAVAILABLE, and not looked at, which could wait for it', async () => {
+      const kernel = createConfigTree({ hasKeys });
+      const access = accessOf('n1');
+      await open({ kernel }).exported.publish(volume, access);
+      const looked: string[] = [];
+      const tree: ConfigTree = {
+        ...kernel.tree,
+        read: path => (looked.push(path), kernel.tree.read(path)),
+        write: path => void looked.push(path),
+        make: path => void looked.push(path),
+        requireFree(path) {
+          if (kernel.made().some(made => path.endsWith(made))) throw unavailableProblem(path);
+        },
+      };
+      const { exported } = open({ kernel, tree });
+      const unavailable = { code: 'UNAVAILABLE' };
+      looked.length = 0;
+      await assert.rejects(exported.withdraw(volume, 'n1', 'a'), unavailable);
+      await assert.rejects(exported.resize(volume), unavailable);
+      await assert.rejects(exported.publish(volume, access), unavailable);
+      assert.deepEqual(
+        looked.filter(path => !path.endsWith('.probe')),
+        [],
+      );
     });
 
     test('a volume that cannot be published at the start keeps no other from its nodes', async () => {

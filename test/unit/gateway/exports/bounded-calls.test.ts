@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { boundCalls } from '../../../../gateway/exports/kernel/bounded-calls.ts';
+import { drain } from '../../../../gateway/exports/kernel/drain.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
+
+const unavailable = { code: 'UNAVAILABLE' };
+/** So long that no call here is late. */
+const longMs = 600_000;
+
+/** Calls that end when they are told to, by name. */
+function openCalls() {
+  const begun = new Map<string, PromiseWithResolvers<void>>();
+  return {
+    begun: (): readonly string[] => [...begun.keys()],
+    end: (name: string): void => begun.get(name)?.resolve(),
+    call: (name: string) => () => {
+      const ending = Promise.withResolvers<void>();
+      begun.set(name, ending);
+      return ending.promise;
+    },
+  };
+}
+
+test('so many calls are under way at once, and the others begin in the order in which they came', async () => {
+  const { begun, end, call } = openCalls();
+  const { run } = boundCalls({ atOnce: 2, timeoutMs: longMs });
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const all = Promise.all(names.map(name => run(name, call(name))));
+  for (const [index, name] of names.entries()) {
+    const wanted = names.slice(0, index + 2);
+    const isBegun = () => begun().length >= wanted.length || undefined;
+    assert.ok(await poll(isBegun, { everyMs: 1, timeoutMs: longMs }));
+    assert.deepEqual(begun(), wanted);
+    end(name);
+  }
+  await all;
+});
+
+test('a call that does not end is UNAVAILABLE and keeps its place until it ends', async () => {
+  const { begun, end, call } = openCalls();
+  const { run, requireFree } = boundCalls({ atOnce: 2, timeoutMs: 20 });
+  const hung = { ...unavailable, detail: 'the kernel has not finished with "/kernel/one"' };
+  await assert.rejects(run('/kernel/one', call('/kernel/one')), hung);
+  await run('/kernel/two', async () => {});
+  await assert.rejects(run('/kernel/three', call('/kernel/three')), unavailable);
+  const both = { ...unavailable, detail: /"\/kernel\/one", "\/kernel\/three"$/ };
+  await assert.rejects(run('/kernel/four', call('/kernel/four')), both);
+  assert.ok(!begun().includes('/kernel/four'), 'there is no place for it');
+  for (const path of ['/kernel', '/kernel/one']) assert.throws(() => requireFree(path), unavailable);
+  requireFree('/kernel/on');
+  end('/kernel/one');
+  await setImmediate();
+  requireFree('/kernel/one');
+  await run('/kernel/five', async () => {});
+});
+
+test('a call that fails gives its place back, and its error is the caller’s', async () => {
+  const { run, requireFree } = boundCalls({ atOnce: 1, timeoutMs: longMs });
+  const busy = Object.assign(new Error('busy'), { code: 'EBUSY' });
+  for (let count = 0; count < 2; count++)
+    await assert.rejects(
+      run('/kernel/one', () => Promise.reject(busy)),
+      busy,
+    );
+  requireFree('/kernel/one');
+});
+
+test('a node that stands still is cut off, and then the way to its data is closed', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const cut = async (): Promise<void> => {
+    done.push('cut');
+    resolve();
+  };
+  await drain({ what: 'I/O', work: () => promise.then(() => void done.push('closed')), cut });
+  assert.deepEqual(done, ['cut', 'closed']);
+});
+
+test('over a disk that hangs closing is UNAVAILABLE, whether that or the cut does not end', async () => {
+  const tree = boundCalls({ atOnce: 3, timeoutMs: 20 });
+  const drains = boundCalls({ atOnce: 2, timeoutMs: 20 });
+  const { call } = openCalls();
+  const closing = { what: 'I/O of target "one"', work: call('work'), cut: async () => {} };
+  await assert.rejects(drain(closing, drains), { ...unavailable, detail: /"I\/O of target "one""$/ });
+  const cut = () => tree.run('/kernel/enable', call('cut'));
+  await assert.rejects(drain({ ...closing, work: async () => {}, cut }, drains), {
+    ...unavailable,
+    detail: /"\/kernel\/enable"$/,
+  });
+});
