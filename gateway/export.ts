@@ -26,7 +26,7 @@ export interface Export {
   /** Shows nodes the size that the file has now. */
   resize?(volume: ExportedVolume): Promise<void>;
   /**
-   * Publishes again what is recorded as attached, and removes every other target of this pool. What one volume lacks is
+   * Publishes again what is recorded as attached, as nodes were told of it, and removes every other target of this pool. What one volume lacks is
    * logged, and keeps no other from its nodes.
    */
   restore?(attached: AsyncIterable<ExportedAttachment>): Promise<void>;
@@ -42,8 +42,12 @@ export type ExportedRef = VolumeRef & { readonly path: string };
 /** The file of a volume that is there, and its size now. */
 export type ExportedVolume = ExportedRef & { readonly sizeBytes: number };
 
-/** A volume that a node has. */
-export type ExportedAttachment = { readonly volume: ExportedVolume; readonly access: NodeAccess };
+/** A volume that a node has, or is being given. `reach` is how the node was told to reach it; absent while it was not. */
+export type ExportedAttachment = {
+  readonly volume: ExportedVolume;
+  readonly access: NodeAccess;
+  readonly reach?: Reach | undefined;
+};
 
 /** What an export is opened with. */
 export type ExportContext = {

@@ -105,7 +105,7 @@ async function* imagesOf(
         `export: volume "${volume.id}" is attached to node "${access.nodeId}" over ${reach.protocol}; detach it before that becomes ${protocol}`,
       );
     try {
-      yield { volume: await requireImage(pool, volume), access };
+      yield { volume: await requireImage(pool, volume), access, reach };
     } catch (error) {
       const { code, detail } = asProblem(error);
       log.error('a volume that is attached cannot be exported', { volumeId: volume.id, code, detail });

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { unavailableProblem } from '../../src/api/problem.ts';
+import type { Reach } from '../../src/api/attachment.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
 import type { Export, ExportPlugin } from '../export.ts';
@@ -50,18 +51,21 @@ export type NvmeParts = {
 /** The export over a configfs whose target is loaded by `load`. */
 export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmeParts): Export {
   const { addresses, listen = addresses, authentication } = chosen;
-  let isDemanding = false;
+  let [canDemand, isDemanding] = [false, false];
   const keyOf = (name: string, purpose: string): string => toKey(names.secretOf(name, purpose));
 
-  async function makeHost(name: string): Promise<void> {
-    const host = hostOf(name);
+  /** A node goes on as it was told, whatever the kernel can since; one that may come in already is not asked for more. */
+  async function makeHost(name: string, told?: Reach): Promise<void> {
+    const [host, subsystem] = [hostOf(name), subsystemOf(name)];
+    const isNew = !tree.list(`${subsystem}/allowed_hosts`).includes(`${prefix}${name}`);
+    const hasKeys = told ? canDemand && told.sealed !== undefined : isDemanding;
     tree.make(host);
-    if (isDemanding) {
+    if (isNew && hasKeys) {
       tree.writeSecret(`${host}/dhchap_key`, keyOf(name, 'host'));
       tree.writeSecret(`${host}/dhchap_ctrl_key`, keyOf(name, 'controller'));
     }
-    setAttribute(tree, `${subsystemOf(name)}/attr_allow_any_host`, '0');
-    await tree.link(host, `${subsystemOf(name)}/allowed_hosts/${prefix}${name}`);
+    setAttribute(tree, `${subsystem}/attr_allow_any_host`, '0');
+    await tree.link(host, `${subsystem}/allowed_hosts/${prefix}${name}`);
   }
 
   const driver: TargetDriver = {
@@ -69,7 +73,8 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
     noun: 'nvme subsystem',
     async prepare() {
       await load();
-      isDemanding = authentication !== 'none' && (await canDemandKeys(tree, names.pool));
+      canDemand = await canDemandKeys(tree, names.pool);
+      isDemanding = authentication !== 'none' && canDemand;
       if (isDemanding || authentication === 'none') return;
       const lack = 'the kernel of this machine cannot demand keys of nodes (CONFIG_NVME_TARGET_AUTH)';
       if (authentication === 'dhchap') throw new Error(`export: ${lack}`);
@@ -80,10 +85,10 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
         .flatMap(kind => tree.list(`${nvmet}/${kind}`))
         .filter(entry => entry.startsWith(prefix))
         .map(entry => entry.slice(prefix.length)),
-    async make(name, { volume }) {
+    async make(name, { volume, reach }) {
       tree.requireFree(subsystemOf(name));
       tree.make(subsystemOf(name));
-      await makeHost(name);
+      await makeHost(name, reach);
       tree.make(spaceOf(name));
       enableSpace(tree, spaceOf(name), { path: volume.path, uuid: toUuid(names.identityOf(volume)) });
       for (const address of listen)

@@ -61,9 +61,10 @@ export function exportTargets(
     return driver.reach(name, { volume, access });
   }
 
-  async function makeOrLog({ volume, access }: ExportedAttachment): Promise<void> {
+  async function makeOrLog(target: ExportedAttachment): Promise<void> {
+    const { volume, access } = target;
     try {
-      await driver.make(names.nameOf(volume, access), { volume, access });
+      await driver.make(names.nameOf(volume, access), target);
     } catch (error) {
       const { code, detail } = asProblem(error);
       log.error('a volume that is attached cannot be exported', { volumeId: volume.id, code, detail });

@@ -13,11 +13,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openImages } from '../../../../gateway/backends/image.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { copyTogether, fromVolume } from '../../../../gateway/backends/image/copies.ts';
 import type { MappedExtent } from '../../../../gateway/backends/image/extents.ts';
 import { openPool } from '../../../../gateway/backends/image/pool.ts';
 import { unsharedRanges } from '../../../../gateway/backends/image/changes.ts';
+import type { ExportedAttachment } from '../../../../gateway/export.ts';
+import { openLoop } from '../../../../gateway/exports/loop.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
@@ -161,6 +165,24 @@ test('a link to the directory is resolved, as the kernel shows the files of loop
   const access = { nodeId: 'n1', attachmentId: 'x', capability, readonly: false };
   const reach = await backend.attach(await makeVolume(backend), access);
   assert.deepEqual(reach, { protocol: 'loop', path: join(directory, 'real', 'a.volume.img') });
+});
+
+test('an export is told at the start how nodes were told to reach what they have', async t => {
+  const told: ExportedAttachment[] = [];
+  const restore = async (recorded: AsyncIterable<ExportedAttachment>): Promise<void> =>
+    void told.push(...(await Array.fromAsync(recorded)));
+  const exporting = { exported: { ...openLoop(), restore }, log: silentLog };
+  const backend = await openImages(temporaryDirectory(t), 2 ** 30, exporting);
+  t.after(() => backend.close());
+  const volume = await makeVolume(backend);
+  const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
+  const access = { nodeId: 'n1', attachmentId: 'x', capability, readonly: false };
+  const reach = await backend.attach(volume, access);
+  async function* attached() {
+    yield { volume, access, reach };
+  }
+  await backend.restore(attached());
+  assert.partialDeepStrictEqual(told, [{ volume: { id: volume.id }, access, reach }]);
 });
 
 test('without maps of a filesystem every byte is looked at', async t => {

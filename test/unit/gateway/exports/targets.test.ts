@@ -232,6 +232,27 @@ test('an nvme-tcp pool says at its start that nobody can prove himself, unless t
   assert.deepEqual(said, []);
 });
 
+test('after the kernel learnt to demand keys a node goes on as it was told, and new attachments have keys', async () => {
+  const nvme = kinds[0] ?? assert.fail();
+  const access = accessOf('n1');
+  const reach = await nvme.open().exported.publish(volume, access);
+  assert.equal(reach.secrets, undefined);
+  const kernel = createConfigTree({ hasKeys: true });
+  const { exported } = nvme.open({ kernel });
+  await exported.restore(recorded({ volume, access, reach }));
+  assert.deepEqual(kernel.secrets(), []);
+  assert.equal((await exported.users(volume)).length, 1);
+  // As what was done too late is put right.
+  await exported.publish(volume, access);
+  assert.deepEqual(kernel.secrets(), []);
+  const { secrets: keys, ...told } = await exported.publish(other, access);
+  assert.deepEqual(kernel.secrets(), Object.values(keys ?? {}));
+  const rebooted = createConfigTree({ hasKeys: true });
+  const attached = { volume: other, access, reach: { ...told, sealed: 'the keys' } };
+  await nvme.open({ kernel: rebooted }).exported.restore(recorded(attached));
+  assert.deepEqual(rebooted.secrets(), Object.values(keys ?? {}));
+});
+
 test('an iscsi portal that no target has is made by a process that outlives the gateway', async () => {
   const kernel = createConfigTree();
   const apart: string[] = [];
