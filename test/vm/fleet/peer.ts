@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
@@ -13,6 +13,7 @@ import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeC
 import { createLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
+import { startRawWriter } from '../targets/raw-writer.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
 import { filesWith, iscsiRecords, readEach, withPatience, writer } from '../guest/agent.ts';
@@ -126,12 +127,7 @@ function createWriters(directory: string) {
   return {
     /** Writes numbered records of 4 KiB to a raw volume without pause, around the cache. */
     async writeRaw(name: string) {
-      const line =
-        'while :; do seq -f %4095.0f 1 8192 | dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7; done';
-      raw.set(
-        name,
-        once(spawn('sh', ['-c', line, `${directory}/pods/${name}`], { stdio: 'ignore' }), 'exit'),
-      );
+      raw.set(name, once(startRawWriter(`${directory}/pods/${name}`), 'exit'));
     },
     /** How that ended: 7 is an error of the volume. */
     rawEnd: async (name: string) => raw.get(name),
