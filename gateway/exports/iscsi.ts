@@ -31,7 +31,10 @@ export const iscsi: ExportPlugin<typeof settings> = {
       async check() {
         const isFit = Buffer.byteLength(root) <= mostRootBytes && !/[,\n]/.test(root);
         const unfit = `the kernel takes no directory "${root}": it is longer than ${mostRootBytes} bytes, or has a comma`;
-        return [...(isFit ? [] : [unfit]), ...(await findLacks(modules, listen))];
+        return [
+          ...(isFit ? [] : [unfit]),
+          ...(await findLacks({ modules, listen, isServed: portal => isServed(tree, portal) })),
+        ];
       },
     };
   },
@@ -55,15 +58,12 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
 
   const requireFree = (name: string): void =>
     [homeOf(name), storeOf(name)].forEach(path => tree.requireFree(path));
-  const ownTargets = (): readonly string[] => tree.list(fabric).filter(entry => entry.startsWith(prefix));
-
   /**
    * The first target of a portal has the kernel listen there. A process that is killed meanwhile would leave it listening for
    * nobody, and no target could have the portal until the machine starts again (iscsit_add_np).
    */
   async function makePortal(directory: string, portal: string): Promise<void> {
-    const isServed = ownTargets().some(target => tree.list(`${fabric}/${target}/tpgt_1/np`).includes(portal));
-    if (isServed) tree.make(`${directory}/${portal}`);
+    if (isServed(tree, portal)) tree.make(`${directory}/${portal}`);
     else await tree.makeApart(`${directory}/${portal}`);
   }
 
@@ -95,7 +95,7 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     protocol: 'iscsi',
     noun: 'iscsi target',
     prepare: load,
-    list: () => [...ownTargets().map(entry => entry.slice(prefix.length)), ...tree.list(shelf)],
+    list: () => [...ownTargets(tree).map(entry => entry.slice(prefix.length)), ...tree.list(shelf)],
     async make(name, { volume, access }) {
       requireFree(name);
       tree.make(shelf);
@@ -133,6 +133,15 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     }),
   };
   return exportTargets(driver, { names, log });
+}
+
+function ownTargets(tree: ConfigTree): readonly string[] {
+  return tree.list(fabric).filter(entry => entry.startsWith(prefix));
+}
+
+/** True where a target of a pool has the portal. */
+function isServed(tree: ConfigTree, portal: string): boolean {
+  return ownTargets(tree).some(target => tree.list(`${fabric}/${target}/tpgt_1/np`).includes(portal));
 }
 
 function homeOf(name: string): string {

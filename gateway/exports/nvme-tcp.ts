@@ -26,6 +26,7 @@ type Settings = Pick<z.output<typeof settings>, 'addresses' | 'listen' | 'authen
 const modules = ['nvmet', 'nvmet_tcp'];
 const prefix = 'nqn.2026-11.dev.fairlead:';
 const nvmet = `${configfs}/nvmet`;
+const ports = `${nvmet}/ports`;
 
 /** Volumes as namespaces, each in a subsystem for one attachment, which accepts one name of a host alone. */
 export const nvmeTcp: ExportPlugin<typeof settings> = {
@@ -35,7 +36,8 @@ export const nvmeTcp: ExportPlugin<typeof settings> = {
     const { addresses, listen = addresses } = chosen;
     return {
       ...exportNvme(chosen, { tree, names, log, load: () => loadModules(modules) }),
-      check: () => findLacks(modules, listen),
+      check: () =>
+        findLacks({ modules, listen, isServed: address => knownPort(tree, address) !== undefined }),
     };
   },
 };
@@ -99,8 +101,8 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
       const space = spaceOf(name);
       const turnOff = (): Promise<void> => tree.writeSlowly(`${space}/enable`, '0');
       const unlink = async (): Promise<void> => {
-        for (const port of tree.list(`${nvmet}/ports`))
-          await tree.unlink(`${nvmet}/ports/${port}/subsystems/${prefix}${name}`);
+        for (const port of tree.list(ports))
+          await tree.unlink(`${ports}/${port}/subsystems/${prefix}${name}`);
       };
       // The node's I/O fails from here on.
       if (tree.read(`${space}/enable`) === '1')
@@ -163,25 +165,34 @@ function enableSpace(tree: ConfigTree, home: string, { path, uuid }: Space): voi
     }
 }
 
-/** The port of an address, whoever made it; without one it is made, under a number that is its own at each start. */
-function findPort(tree: ConfigTree, address: string): string {
+/** What the port of an address says of itself. */
+function portAttributes(address: string): readonly (readonly [name: string, value: string])[] {
   const { host, port } = hostPort(address);
-  const wanted = [
+  return [
     ['addr_adrfam', host.includes(':') ? 'ipv6' : 'ipv4'],
     ['addr_trtype', 'tcp'],
     ['addr_traddr', host],
     ['addr_trsvcid', String(port)],
-  ] as const;
-  const ports = `${nvmet}/ports`;
-  const known = tree
+  ];
+}
+
+/** The number of an address's port, whoever made it. */
+function knownPort(tree: ConfigTree, address: string): string | undefined {
+  const wanted = portAttributes(address);
+  return tree
     .list(ports)
     .find(id => wanted.every(([name, value]) => tree.read(`${ports}/${id}/${name}`) === value));
+}
+
+/** The port of an address; without one it is made, under a number that is its own at each start. */
+function findPort(tree: ConfigTree, address: string): string {
+  const known = knownPort(tree, address);
   if (known !== undefined) return `${ports}/${known}`;
   let id = (crc32(address) % 0xf000) + 1;
   // What a crash left half made has no service yet.
   while ((tree.read(`${ports}/${id}/addr_trsvcid`) ?? '') !== '') id++;
   tree.make(`${ports}/${id}`);
-  for (const [name, value] of wanted) setAttribute(tree, `${ports}/${id}/${name}`, value);
+  for (const [name, value] of portAttributes(address)) setAttribute(tree, `${ports}/${id}/${name}`, value);
   return `${ports}/${id}`;
 }
 
