@@ -4,8 +4,8 @@ import { withinTime } from '../../../src/lib/concurrency.ts';
 /** Calls that may never end, so many at once. */
 export interface BoundedCalls {
   /**
-   * The call's outcome. Who has waited too long for a place, or for the end, gets UNAVAILABLE, which says what does not end; such
-   * a call keeps its place until it does. While all places are so kept, none begins. `what` is a path, or words.
+   * The call's outcome, once there was a place for it. UNAVAILABLE, which says what does not end, for a call that takes too long,
+   * which keeps its place until it ends, and for all that come or wait while all places are so kept. `what` is a path, or words.
    */
   run<T>(what: string, call: () => Promise<T>): Promise<T>;
   /** UNAVAILABLE while a call is under way at the path or below it. */
@@ -28,13 +28,11 @@ export function boundCalls({ atOnce, timeoutMs }: Bounds): BoundedCalls {
 
   async function takePlace(what: string): Promise<UnderWay> {
     requirePlaces();
-    const deadlineMs = performance.now() + timeoutMs;
     while (underWay.size >= atOnce) {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.add(resolve);
-      const hasChanged = await withinTime(promise, deadlineMs - performance.now());
+      await promise;
       waiting.delete(resolve);
-      if (!hasChanged) throw lateProblem([...underWay]);
       requirePlaces();
     }
     const own = { what, isLate: false };

@@ -1,8 +1,8 @@
 import { pause, withinTime } from '../../../src/lib/concurrency.ts';
 import { boundCalls } from './bounded-calls.ts';
 
-/** How long what a node has in flight may take to end by itself, and how long all of it may take, in milliseconds. */
-const [drainMs, timeoutMs] = [500, 20_000];
+/** How long what a node has in flight may take to end by itself, and how long the work may wait and take, in milliseconds. */
+const [drainMs, timeoutMs] = [500, 60_000];
 /** How long a node that lives has its connection to learn of it: without one its I/O would wait, and not fail. */
 const noticeMs = 30;
 
@@ -22,7 +22,12 @@ type Closing = {
  * lives, which is cut then first. UNAVAILABLE where it does not end then either, as over a disk that hangs.
  */
 export async function drain({ what, work, cut }: Closing, bounded = boundedDrains): Promise<void> {
-  const working = bounded.run(what, work);
+  const begun = Promise.withResolvers<void>();
+  const working = bounded.run(what, () => {
+    begun.resolve();
+    return work();
+  });
+  await Promise.race([begun.promise, working]);
   const isDrained = await withinTime(working, drainMs);
   if (isDrained) await pause(noticeMs);
   await cut();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { boundCalls } from '../../../../gateway/exports/kernel/bounded-calls.ts';
 import { drain } from '../../../../gateway/exports/kernel/drain.ts';
-import { poll } from '../../../../src/lib/concurrency.ts';
+import { pause, poll } from '../../../../src/lib/concurrency.ts';
 
 const unavailable = { code: 'UNAVAILABLE' };
 /** So long that no call here is late. */
@@ -56,6 +56,20 @@ test('a call that does not end is UNAVAILABLE and keeps its place until it ends'
   await run('/kernel/five', async () => {});
 });
 
+test('who waits is not late for as long as those before it end', async () => {
+  const { run } = boundCalls({ atOnce: 1, timeoutMs: 1_000 });
+  await Promise.all(Array.from({ length: 15 }, (_, index) => run(`/kernel/${index}`, () => pause(100))));
+});
+
+test('who waits is UNAVAILABLE once nothing before it ends', async () => {
+  const { begun, call } = openCalls();
+  const { run } = boundCalls({ atOnce: 1, timeoutMs: 20 });
+  const outcomes = await Promise.allSettled(['one', 'two', 'three'].map(name => run(name, call(name))));
+  for (const outcome of outcomes)
+    assert.equal(outcome.status === 'rejected' && outcome.reason.code, 'UNAVAILABLE');
+  assert.deepEqual(begun(), ['one']);
+});
+
 test('a call that fails gives its place back, and its error is the caller’s', async () => {
   const { run, requireFree } = boundCalls({ atOnce: 1, timeoutMs: longMs });
   const busy = Object.assign(new Error('busy'), { code: 'EBUSY' });
@@ -76,6 +90,17 @@ test('a node that stands still is cut off, and then the way to its data is close
   };
   await drain({ what: 'I/O', work: () => promise.then(() => void done.push('closed')), cut });
   assert.deepEqual(done, ['cut', 'closed']);
+});
+
+test('a node whose turn comes late learns of it before its connection is cut, as any that lives', async () => {
+  const drains = boundCalls({ atOnce: 1, timeoutMs: longMs });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const note = (event: string) => async (): Promise<void> => void done.push(event);
+  const still = { what: 'one', work: () => promise, cut: async () => resolve() };
+  const living = { what: 'two', work: note('closed'), cut: note('cut') };
+  await Promise.all([drain(still, drains), drain(living, drains)]);
+  assert.deepEqual(done, ['closed', 'cut']);
 });
 
 test('over a disk that hangs closing is UNAVAILABLE, whether that or the cut does not end', async () => {
