@@ -8,12 +8,14 @@ export type Step = { readonly machine: string; readonly text: string; readonly f
  * each, what stands for something of the reader's is replaced. Blocks that name no machine are examples.
  */
 export function readGuide(path: string, replaced: Readonly<Record<string, string>> = {}): readonly Step[] {
-  const blocks = readFileSync(path, 'utf8').matchAll(/^```(?:sh|yaml) (\S+)(?: (\S+))?\n([^]*?)^```$/gm);
+  const blocks = readFileSync(path, 'utf8').matchAll(
+    /^( *)```(?:sh|yaml) (\S+)(?: (\S+))?\n([^]*?)^ *```$/gm,
+  );
   const replace = (text: string): string =>
     Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), text);
-  return [...blocks].map(([, machine = '', file, text = '']) => ({
+  return [...blocks].map(([, indent = '', machine = '', file, text = '']) => ({
     machine,
-    text: replace(text),
+    text: replace(text.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
     file: file && replace(file),
   }));
 }
