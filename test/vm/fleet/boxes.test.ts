@@ -10,6 +10,7 @@ import {
   freeBlocks,
   moveBetweenNodes,
   requireNothingLeft,
+  shareRaw,
   until,
   writtenOf,
   type Stage,
@@ -42,6 +43,10 @@ test('a box that exports its images to two nodes', skip === undefined ? {} : { s
     );
     await t.test(`${pool}: what a pod deletes and trims is freed`, () => freeBlocks(stage, pool));
   }
+  for (const pool of ['nvme-tcp', 'iscsi'])
+    await t.test(`${pool}: what either node writes to a raw volume of both, the other reads`, () =>
+      shareRaw(stage, pool),
+    );
   await t.test('many attachments over each export, by either node in turn, leave nothing', async () => {
     // An nbd-server computes for seconds before it serves; `test/machine/gateway/exports/nbd.test.ts` starts thirty where that is quick.
     const counts = { 'nvme-tcp': 30, iscsi: 30, nbd: 10 };

@@ -60,10 +60,11 @@ async function start(root: string, pools: Pools) {
   return { client, url, startedMs: performance.now() - startMs };
 }
 
-/** A share is mounted by many nodes at once. */
-type Use = Capability['accessType'] | 'share' | 'share to read';
+/** A share is mounted, and a shared block volume used raw, by many nodes at once. */
+type Use = Capability['accessType'] | 'shared block' | 'share' | 'share to read';
 
 function capabilityFor(use: Use): Capability {
+  if (use === 'shared block') return { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' };
   if (use === 'mount' || use === 'block') return { accessType: use, accessMode: 'SINGLE_NODE_WRITER' };
   return { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' };
 }

@@ -24,6 +24,7 @@ const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MU
 const capabilities: Readonly<Record<string, VolumeCapability>> = {
   mount: writer,
   block: { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } },
+  'shared block': { block: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } },
   share,
   'share to read': share,
 };

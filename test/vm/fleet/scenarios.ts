@@ -68,6 +68,39 @@ export async function freeBlocks({ box, nodes: [node], ids: [id] }: Stage, pool:
   await box.ask('detach', name, id);
 }
 
+/** What either node writes to a raw volume that both have, the other reads, and one goes on when the other is detached. */
+export async function shareRaw({ box, nodes, ids }: Stage, pool: string): Promise<void> {
+  const name = `shared-${pool}`;
+  const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' };
+  await box.ask('create', name, pool, { requiredBytes: 8 * MiB, capabilities: [capability] });
+  const users: { readonly node: Servant; readonly path: string }[] = [];
+  for (const [index, node] of nodes.entries()) {
+    const attachment = await box.ask('attach', name, ids[index], 'shared block');
+    await node.ask('bringUp', name, attachment, 'shared block');
+    users.push({ node, path: await node.ask<string>('pathOf', name) });
+  }
+  const [one, two] = users;
+  assert.ok(one && two);
+  const write = 'printf %4096s "$1" | dd of="$0" bs=4096 oflag=direct iflag=fullblock status=none';
+  const read = 'dd if="$0" bs=4096 count=1 iflag=direct status=none';
+  for (const [writer, reader] of [
+    [one, two],
+    [two, one],
+    [one, two],
+  ] as const) {
+    const text = crypto.randomUUID();
+    await writer.node.ask('run', 'sh', ['-ec', write, writer.path, text]);
+    assert.equal((await reader.node.ask<string>('run', 'sh', ['-ec', read, reader.path])).trim(), text);
+  }
+  await one.node.ask('takeDown', name);
+  await box.ask('detach', name, ids[0]);
+  await two.node.ask('run', 'sh', ['-ec', write, two.path, 'still here']);
+  assert.equal((await two.node.ask<string>('run', 'sh', ['-ec', read, two.path])).trim(), 'still here');
+  await two.node.ask('takeDown', name);
+  await box.ask('detach', name, ids[1]);
+  await requireNothingLeft({ box, nodes });
+}
+
 /** Brings two raw volumes up and takes them down again, both at once and each on either node in turn, so many times in all. */
 export async function cycle({ box, nodes, ids }: Stage, pool: string, count: number): Promise<void> {
   const repeat = async (first: number): Promise<void> => {
