@@ -132,18 +132,25 @@ export function createRecovery({
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const) {
         const ids = await listUnfinished(reader, kind, nowMs);
-        const queue = ids.values();
-        const drain = async (): Promise<void> => {
-          for (const id of queue) await tryFinish(kind, id, () => finish[kind](id));
-        };
-        await Promise.all(Array.from({ length: concurrency }, drain));
-        count += ids.length;
+        count += await finishEach(ids, id => tryFinish(kind, id, () => finish[kind](id)));
       }
       const revoking = await listRevoking(reader, nowMs);
-      for (const grant of revoking) await tryFinish('volume', grant.volumeId, () => finishRevoking(grant));
-      return count + revoking.length;
+      return (
+        count +
+        (await finishEach(revoking, one => tryFinish('volume', one.volumeId, () => finishRevoking(one))))
+      );
     },
   };
+}
+
+/** Some at a time; returns how many there were. */
+async function finishEach<T>(all: readonly T[], finish: (one: T) => Promise<void>): Promise<number> {
+  const queue = all.values();
+  const drain = async (): Promise<void> => {
+    for (const one of queue) await finish(one);
+  };
+  await Promise.all(Array.from({ length: concurrency }, drain));
+  return all.length;
 }
 
 /** What was begun was allowed then: the node was admitted, and the cluster could use the pool. */

@@ -17,6 +17,9 @@ export type GrantKey = { readonly volumeId: string; readonly grantee: string; re
 /** What closes an attachment, and returns once it is closed. */
 export type Detach = (attachment: AttachmentRecord) => Promise<void>;
 
+/** Whether a grant is still to be taken back. */
+type IsToGo = (sql: Reader) => Promise<boolean>;
+
 /** Makes what shares volumes with other clusters: an operator may do that, and who owns the volume. */
 export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engine' | 'operations'>) {
   async function change(operation: string, key: GrantKey, work: (sql: Sql) => Promise<boolean>) {
@@ -31,8 +34,9 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
     });
   }
 
-  const remove = (key: GrantKey): Promise<void> =>
+  const remove = (key: GrantKey, isToGo: IsToGo = async () => true): Promise<void> =>
     change('revoke', key, async sql => {
+      if (!(await isToGo(sql))) return false;
       const known = await findGrant(sql, key);
       await requireUnheld(sql, key);
       if (known) await grantTable.remove(sql, known);
@@ -46,9 +50,10 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
       return known !== undefined;
     });
 
-  async function shutOut(key: GrantKey, detach: Detach): Promise<void> {
-    for (const attachment of await findHeld(engine.reader, key)) await detach(attachment);
-    await remove(key);
+  async function shutOut(key: GrantKey, detach: Detach, isToGo?: IsToGo): Promise<void> {
+    for (const attachment of await findHeld(engine.reader, key))
+      if (!isToGo || (await isToGo(engine.reader))) await detach(attachment);
+    await remove(key, isToGo);
   }
 
   return {
@@ -92,11 +97,15 @@ export function createSharing({ engine, operations }: Pick<ServiceOptions, 'engi
       }
     },
 
-    /** Goes on with what a gateway began to revoke by force and did not end; what failed for now may be gone on with again. */
+    /**
+     * Goes on with what a gateway began to revoke by force and did not end; what failed for now may be gone on with again. What is
+     * granted anew meanwhile, or restored because the gateway lives and could not end it, stays.
+     */
     async finishRevoking(key: GrantKey, detach: Detach): Promise<void> {
-      if (!(await findGrant(engine.reader, key))?.revoking) return;
+      const isRevoking: IsToGo = async sql => (await findGrant(sql, key))?.revoking === true;
+      if (!(await isRevoking(engine.reader))) return;
       try {
-        await shutOut(key, detach);
+        await shutOut(key, detach, isRevoking);
       } catch (error) {
         if (problemTable[asProblem(error).code].final) await setRevoking(key, false);
         throw error;

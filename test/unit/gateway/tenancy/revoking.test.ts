@@ -58,3 +58,14 @@ test('whom a sweep cannot shut out keeps what it was granted', async t => {
   assert.equal((await next.attachments.get(key)).state, 'attached');
   assert.equal((await next.attachments.attach(key, writing)).created, false);
 });
+
+test('what is shared anew while a sweep goes on with its revocation stays shared, and so does what its gateway restores', async t => {
+  const next = await openAfterDeath(t, 'before-intent');
+  const grant = { volumeId: 'a.one', grantee: 'b' };
+  await next.sharing.finishRevoking(grant, async () => {
+    await next.attachments.detach(key);
+    await next.sharing.grant(grant, { access: 'read-write' });
+  });
+  assert.equal((await next.volumes.get(b, 'a.one')).state, 'ready');
+  assert.equal((await next.attachments.attach(key, writing)).created, true);
+});
