@@ -29,12 +29,15 @@ export async function createEnrolment(
     last?.held,
     enrolled.map(one => ({ ...one, isAtFault: one.isAtFault || one.keys.some(key => malformed.has(key)) })),
   );
-  const isNew = (owner: KeyOwner, { kid, material }: Names): boolean =>
-    !isSame(owner, last?.held.get(kid)) || !isSame(owner, last?.held.get(material) ?? owner);
   const all = enrolled
     .flatMap(({ keys: own, caller, issuer }) => {
       const owner = { caller, issuer };
-      return own.map(key => ({ key, owner, names: namesOf(key), isNew: isNew(owner, namesOf(key)) }));
+      return own.map(key => ({
+        key,
+        owner,
+        names: namesOf(key),
+        isNew: isNewcomer(owner, Object.values(namesOf(key)), last?.held),
+      }));
     })
     .toSorted((one, other) => Number(one.isNew) - Number(other.isNew));
   for (const { key, owner, names } of all) {
@@ -51,6 +54,16 @@ export async function createEnrolment(
     }
   }
   return { keySet: createLocalJWKSet({ keys: [...keys.values()] } as JSONWebKeySet), owners, held };
+}
+
+/** True for who has none of these names in `held`, or one that is another's. A key that gets another `kid` stays its owner's. */
+export function isNewcomer(
+  owner: KeyOwner,
+  names: readonly string[],
+  held: ReadonlyMap<string, KeyOwner> = new Map(),
+): boolean {
+  const holders = names.flatMap(name => held.get(name) ?? []);
+  return holders.length === 0 || holders.some(holder => !isSame(owner, holder));
 }
 
 /** What of `held` nobody else gets: it is whose file is at fault now, and who has it back once that is mended. */

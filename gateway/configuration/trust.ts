@@ -2,7 +2,7 @@ import { createLocalJWKSet } from 'jose/jwks/local';
 import type { JSONWebKeySet } from 'jose';
 import type { KeyOwner, Trusted } from '../http/auth.ts';
 import { discoverKeys, type Discovery } from './discovery.ts';
-import { heldByFaulty, isSame } from './enrolment.ts';
+import { heldByFaulty, isNewcomer, isSame } from './enrolment.ts';
 import type { PublicKey } from './keys.ts';
 
 /** Who calls with tokens that an issuer signs, with the issuer's keys; without them: as it publishes them. */
@@ -38,10 +38,10 @@ export function createTrust(
     else report(one, `the key with kid "${key.kid}" is enrolled for the same issuer and subject already`);
     return isFree;
   };
-  const isNew = (one: TrustedKeys, key: PublicKey): boolean =>
-    namesOf(one, key).some(name => !isSame(one, last?.owners.get(name)));
   const claimed = declared
-    .flatMap(one => (one.keys ?? []).map(key => ({ one, key, isNew: isNew(one, key) })))
+    .flatMap(one =>
+      (one.keys ?? []).map(key => ({ one, key, isNew: isNewcomer(one, namesOf(one, key), last?.owners) })),
+    )
     .toSorted((first, second) => Number(first.isNew) - Number(second.isNew))
     .filter(({ one, key }) => claim(one, key));
   const keysOf = (one: TrustedKeys): Trusted['keys'] => {

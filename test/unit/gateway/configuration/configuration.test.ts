@@ -120,6 +120,19 @@ for (const [name, clashing] of [
     );
   });
 
+test('a key stays its cluster’s when that gives it another key id, whoever else has a copy', async t => {
+  const callers = { b: clusters.b, a: clusters.a };
+  const { served, write } = await open(t, { one: memory }, { callers });
+  write('b.jwks.json', { keys: [{ ...a.publicJwk, kid: 'copy' }] });
+  await served.readAgain();
+  write('a.jwks.json', { keys: [{ ...a.publicJwk, kid: 'renamed' }] });
+  await served.readAgain();
+  assert.deepEqual(
+    [...served.enrolment().owners].map(([kid, { issuer }]) => [kid, issuer]),
+    [['renamed', 'a']],
+  );
+});
+
 test("a key of another cluster's is not had by putting it under a key id of one's own", async t => {
   const { served, write } = await open(t, { one: memory }, { callers: clusters });
   write('b.jwks.json', { keys: [other.publicJwk] });
