@@ -77,8 +77,8 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
 function readTarget(c: Context<Env>, { query, tag }: NamedOperation): object {
   requireEncoded(c.req.url);
   const ids = c.req.param();
-  // What no id can be is unknown to a cluster; what operators name goes into the store as it is.
-  if (tag === 'admin') requirePlain(ids, 'path');
+  // What no id can be is unknown to a cluster; what operators name, and a grantee, goes into the store as it is.
+  if (tag === 'admin' || 'grantee' in ids) requirePlain(ids, 'path');
   if ('nodeId' in ids) requireNodeId(ids['nodeId']);
   return query ? { ...(readBy(query, readQuery(c), 'query') as object), ...ids } : ids;
 }

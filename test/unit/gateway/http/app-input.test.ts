@@ -69,6 +69,7 @@ const badInput: readonly (readonly [route: string, body: unknown, says: RegExp])
   ['GET /v1/snapshots/a.s/blocks?offset=1.5', undefined, /^query.offset: /],
   ['GET /v1/snapshots/a.s/blocks?limit=x', undefined, /^query.limit: /],
   ['GET /v1/volumes?limit=-1', undefined, /^query.limit: /],
+  ['DELETE /v1/volumes/a.x/grants/b%00', undefined, /^path: /],
   ['GET /v1/snapshots?volumeId=a.%00', undefined, /^query: "volumeId" has a NUL$/],
   ['GET /v1/volumes?limit=1&limit=1', undefined, /^query: "limit" is there 2 times$/],
   ['GET /v1/volumes?pageToken=&p%61geToken=a', undefined, /^query: "pageToken" is there 2 times$/],
