@@ -75,8 +75,9 @@ export async function migrateStore(
         throw new Error('what was copied is not what is in the SQLite file; nothing was changed');
       return 'nothing';
     });
-    // The copy may be one that broke off before this, on which gateways have worked since.
-    markCopied(source, id);
+    // The copy may be one that broke off before this, on which gateways have worked since; or they have on the file, adopted again.
+    if (found !== 'other' || (await readSeen(engine.reader)) > (await readSeen(reader)))
+      markCopied(source, id);
     if (found === 'other')
       throw new Error(`the database of "${urlFile}" has this store already, and it has changed since`);
     return { contents, isNew: found === 'nothing' };
@@ -120,6 +121,12 @@ async function findIdentity(reader: Reader): Promise<SqlValue | undefined> {
     "select 1 from information_schema.tables where table_schema = current_schema() and table_name = 'store_identity'",
   );
   return known && (await reader.all('select id from store_identity'))[0]?.['id'];
+}
+
+/** When a gateway last looked at the store. */
+async function readSeen(reader: Reader): Promise<number> {
+  const [row] = await reader.all("select seen_ms from clock where name = 'gateway'");
+  return Number(row?.['seen_ms'] ?? 0);
 }
 
 async function copy({ name, columns }: Table, from: Reader, sql: Sql): Promise<void> {

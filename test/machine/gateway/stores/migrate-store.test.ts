@@ -87,11 +87,32 @@ test('a file that was not marked when it was copied is marked by the next try', 
   await engine.close();
   const gateway = await makeGateway(t, { store: `postgres:${urlFile}`, backend });
   await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
+  await gateway.recovery.sweep();
   await assert.rejects(migrateStore(path, urlFile), /has this store already, and it has changed since$/);
   const again = openSqlite(path);
   t.after(() => again.close());
   await assert.rejects(migrate(again), /was copied to another/);
 });
+
+test(
+  'a file that was adopted again, and worked on since, is not marked by another try',
+  { skip },
+  async t => {
+    const { path, backend, urlFile } = await prepare(t);
+    await migrateStore(path, urlFile);
+    const engine = openSqlite(path);
+    await migrate(engine, { ifCopied: 'adopt' });
+    await engine.close();
+    const gateway = await makeGateway(t, { store: path, backend });
+    await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
+    await gateway.recovery.sweep();
+    await gateway.engine.close();
+    await assert.rejects(migrateStore(path, urlFile), /has this store already, and it has changed since$/);
+    const again = openSqlite(path);
+    t.after(() => again.close());
+    assert.equal(typeof (await migrate(again)), 'string');
+  },
+);
 
 test('a copy that broke off is made as if it were the first', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
