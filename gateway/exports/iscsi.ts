@@ -31,10 +31,7 @@ export const iscsi: ExportPlugin<typeof settings> = {
       async check() {
         const isFit = Buffer.byteLength(root) <= mostRootBytes && !/[,\n]/.test(root);
         const unfit = `the kernel takes no directory "${root}": it is longer than ${mostRootBytes} bytes, or has a comma`;
-        return [
-          ...(isFit ? [] : [unfit]),
-          ...(await findLacks({ modules, listen, isServed: portal => isServed(tree, portal) })),
-        ];
+        return [...(isFit ? [] : [unfit]), ...(await findLacks(modules, listen))];
       },
     };
   },
@@ -109,7 +106,7 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
       const turnOff = (): Promise<void> => tree.writeSlowly(`${group}/enable`, '0');
       // The node's I/O fails from here on.
       if (tree.read(`${group}/enable`) === '1')
-        await drain({ what: `I/O of target "${prefix}${name}"`, work: unlink, cut: turnOff });
+        await drain({ what: `I/O of target ${prefix}${name}`, work: unlink, cut: turnOff });
       else await unlink();
       for (const portal of tree.list(`${group}/np`)) await tree.remove(`${group}/np/${portal}`);
       for (const path of [unit, group, homeOf(name), storeOf(name)]) await tree.remove(path);

@@ -36,8 +36,7 @@ export const nvmeTcp: ExportPlugin<typeof settings> = {
     const { addresses, listen = addresses } = chosen;
     return {
       ...exportNvme(chosen, { tree, names, log, load: () => loadModules(modules) }),
-      check: () =>
-        findLacks({ modules, listen, isServed: address => knownPort(tree, address) !== undefined }),
+      check: () => findLacks(modules, listen),
     };
   },
 };
@@ -106,7 +105,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
       };
       // The node's I/O fails from here on.
       if (tree.read(`${space}/enable`) === '1')
-        await drain({ what: `I/O of subsystem "${prefix}${name}"`, work: turnOff, cut: unlink });
+        await drain({ what: `I/O of subsystem ${prefix}${name}`, work: turnOff, cut: unlink });
       else await unlink();
       await tree.unlink(`${subsystemOf(name)}/allowed_hosts/${prefix}${name}`);
       for (const path of [space, subsystemOf(name), hostOf(name)]) await tree.remove(path);

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { codeOf } from '../../backends/local/files.ts';
+import { listListening } from '../targets/listening.ts';
+import { listProcesses, orGone, readText, socketsOf } from '../targets/proc.ts';
 
 /**
  * True while a thread runs of a process that has a configuration among its arguments. They are not shown of one whose first thread
@@ -45,12 +46,6 @@ function findProcesses(config: string): readonly number[] {
   return [...found, ...later.filter(pid => isOf(pid, config))];
 }
 
-function listProcesses(): readonly number[] {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number);
-}
-
 /** A process loses its arguments before its last thread has done its last write, and before its port is free. */
 function hasEnded(pid: number): boolean {
   const directory = `/proc/${pid}/task`;
@@ -67,28 +62,8 @@ function kill(pid: number): void {
   }
 }
 
-/** True while the process has a socket that takes connections (proc(5): state 0A, and the socket's number). */
+/** True while the process has a socket that takes connections. */
 export function isListening(pid: number): boolean {
-  const tables = ['tcp', 'tcp6'].map(name => readText(`/proc/net/${name}`)).join('');
-  const listening = new Set(
-    Array.from(tables.matchAll(/ 0A (?:\S+ +){5}(\d+)/g), ([, inode]) => `socket:[${inode}]`),
-  );
-  const directory = `/proc/${pid}/fd`;
-  const links = orGone(() => readdirSync(directory).map(name => readlinkSync(join(directory, name))));
-  return links?.some(link => listening.has(link)) ?? false;
-}
-
-/** What a file holds; undefined when it is not there. */
-export function readText(path: string): string | undefined {
-  return orGone(() => readFileSync(path, 'utf8'));
-}
-
-/** Undefined for what is not there, or is gone while it is read. */
-function orGone<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes(codeOf(error))) return undefined;
-    throw error;
-  }
+  const listening = new Set(listListening().map(({ socket }) => socket));
+  return socketsOf(pid).some(one => listening.has(one));
 }

@@ -1,13 +1,15 @@
+import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../../src/lib/concurrency.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { commandProblem, replaceFile } from '../../backends/local/files.ts';
+import { codeOf, commandProblem, replaceFile } from '../../backends/local/files.ts';
 import type { ExportedAttachment } from '../../export.ts';
-import { findListenFault } from '../targets/listening.ts';
-import { endProcesses, isListening, isOf, readText } from './processes.ts';
+import { readText } from '../targets/proc.ts';
+import { endProcesses, isListening, isOf } from './processes.ts';
 
 /** Where servers listen. */
 export type Place = {
@@ -97,7 +99,7 @@ export function openServers({ listen, ports }: Place, { program, directory }: Se
     for (;;) {
       const number = await inTurn('ports', () => record(name, target, busy));
       if (await serve(name)) return replaceFile(configOf(name), textOf(name, target, number));
-      const fault = await findListenFault(listen, number);
+      const fault = await findBindFault(listen, number);
       if (fault !== 'EADDRINUSE')
         throw unavailableProblem(
           `nbd-server does not listen on port ${number}${fault ? `: ${lackOf(listen, fault)}` : ''}`,
@@ -146,12 +148,18 @@ export async function findLacks(
   { root, listen }: { readonly root: string; readonly listen: string },
 ): Promise<readonly string[]> {
   const { fault } = await exec(program, ['-V'], { timeoutMs: patience.timeoutMs });
-  const unbound = await findListenFault(listen, 0);
+  const unbound = await findBindFault(listen, 0);
   return [
     ...(fault === undefined ? [] : ['nbd-server is not installed']),
     ...(/[\\\n]/.test(root) ? [`nbd-server takes no directory "${root}"`] : []),
     ...(unbound === undefined ? [] : [lackOf(listen, unbound)]),
   ];
+}
+
+/** The system's code of why nobody can listen there now; port 0 is any. */
+async function findBindFault(host: string, port: number): Promise<string | undefined> {
+  await using server = createServer();
+  return await once(server.listen(port, host), 'listening').then(() => undefined, codeOf);
 }
 
 function lackOf(listen: string, fault: string): string {

@@ -106,7 +106,11 @@ function endAll(numbers: readonly number[]): void {
 
 /** Nothing else happens in this process meanwhile. */
 function waitFor(isSo: () => boolean): void {
-  while (!isSo()) spawnSync('sleep', ['0.01']);
+  const startMs = performance.now();
+  while (!isSo()) {
+    assert.ok(performance.now() - startMs < 120_000, `${isSo} has not come about`);
+    spawnSync('sleep', ['0.01']);
+  }
 }
 
 /** It is gone, or waits for its parent to see that. */

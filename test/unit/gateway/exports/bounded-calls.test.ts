@@ -107,8 +107,8 @@ test('over a disk that hangs closing is UNAVAILABLE, whether that or the cut doe
   const tree = boundCalls({ atOnce: 3, timeoutMs: 20 });
   const drains = boundCalls({ atOnce: 2, timeoutMs: 20 });
   const { call } = openCalls();
-  const closing = { what: 'I/O of target "one"', work: call('work'), cut: async () => {} };
-  await assert.rejects(drain(closing, drains), { ...unavailable, detail: /"I\/O of target "one""$/ });
+  const closing = { what: 'I/O of target one', work: call('work'), cut: async () => {} };
+  await assert.rejects(drain(closing, drains), { ...unavailable, detail: /"I\/O of target one"$/ });
   const cut = () => tree.run('/kernel/enable', call('cut'));
   await assert.rejects(drain({ ...closing, work: async () => {}, cut }, drains), {
     ...unavailable,
