@@ -73,9 +73,6 @@ async function runTests(
   });
   const [status] = await once(child, 'close');
   // What failed is told at the end of the whole run as well, where nothing else hides it.
-  assert.equal(
-    status,
-    0,
-    `${file} ended with ${status}\n${said.split('failing tests:').at(-1)?.slice(0, 8_192)}`,
-  );
+  const [, failed] = said.split('failing tests:');
+  assert.equal(status, 0, `${file} ended with ${status}\n${failed?.slice(0, 8_192) ?? said.slice(-8_192)}`);
 }

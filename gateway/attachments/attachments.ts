@@ -11,7 +11,7 @@ import {
   attachmentTable,
   findAttachments,
   findNextTime,
-  noteTime,
+  noteAttachmentTime,
 } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
@@ -82,7 +82,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     if (former) return { result: { former } };
     const isBegun = before?.state === 'attaching';
     const attachment = isBegun ? before : { ...asked, attachmentId: newAttachmentId(time.seenMs) };
-    if (!isBegun) await noteTime(sql, time);
+    if (!isBegun) await noteAttachmentTime(sql, time);
     await attachmentTable.replace(sql, attachment);
     return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
   }

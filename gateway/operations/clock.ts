@@ -31,7 +31,7 @@ export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOp
       const skew = { ...noted, aheadMs: sinceMs - elapsedMs, behindMs: -sinceMs };
       if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs), noted.nowMs);
       await limitClaims(sql, noted.nowMs + leaseMs);
-      // By the earlier of both, so that no clock that jumped takes a claim from who is about to renew it.
+      // By the earlier of both: a clock that has just jumped takes no claim from who is about to renew it.
       const certainMs = Math.min(noted.nowMs, noted.seenMs);
       await removeEndedClaims(sql, certainMs - keptLeases * leaseMs);
       await expireSoftDeleted(sql, noted.nowMs);

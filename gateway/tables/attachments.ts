@@ -49,7 +49,7 @@ export async function findAttachmentsOf(
 }
 
 /** When an attachment was made, as nodes are told; the name is of volumes that share a row. */
-export type AttachmentTime = { readonly name: string; readonly seenMs: number };
+type AttachmentTime = { readonly name: string; readonly seenMs: number };
 
 /** How many rows hold the newest times: two volumes that share one only wait for each other. */
 const timeRows = 64;
@@ -66,7 +66,7 @@ export async function findNextTime(sql: Sql, volumeId: string): Promise<Attachme
 }
 
 /** Notes that an attachment was made then, unless another one was made later. */
-export async function noteTime(sql: Sql, time: AttachmentTime): Promise<void> {
+export async function noteAttachmentTime(sql: Sql, time: AttachmentTime): Promise<void> {
   await sql.write(...clockTable.putting(time, 'where clock.seen_ms < excluded.seen_ms'));
 }
 

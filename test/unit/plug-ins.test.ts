@@ -89,7 +89,7 @@ test('every plug-in is registered, and a test imports it or takes it from the re
     for (const file of globSync(`${folder}/*.ts`).filter(one => one !== `${folder}/index.ts`)) {
       const name = plugInOf(folder, file) ?? '';
       assert.ok(registered.has(file), `${file} is not registered`);
-      const entry = new RegExp(`\\.${name}\\b|\\['${name}'\\]`);
+      const entry = new RegExp(`\\b(${folder.split('/')[1]}|registry)(\\.${name}\\b|\\['${name}'\\])`);
       const isTested = tests.some(
         ({ text, targets }) =>
           targets.some(target => target === file || target.startsWith(`${folder}/${name}/`)) ||
