@@ -2,10 +2,12 @@ import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import { createApp, type AppDeps } from './http/app.ts';
 import { createAuthenticate } from './http/auth.ts';
+import type { GatewayConfig } from './config.ts';
 import type { ServedConfiguration } from './configuration/configuration.ts';
 import { createOperations, type OperationsOptions } from './operations/operation.ts';
 import { createRecovery } from './operations/recovery.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
+import type { OwnIdentity } from './pools/identity.ts';
 import { createServices } from './services.ts';
 import { createTurns } from './tenancy/turns.ts';
 
@@ -21,6 +23,19 @@ type GatewayParts = OperationsOptions &
     /** Where a process lives for one sweep alone: how often there is one. */
     readonly beginsEveryMs?: number | undefined;
   };
+
+/** What of a gateway its settings say, and its own identity. */
+export function partsOf(config: GatewayConfig, { keySet, signDetached }: OwnIdentity) {
+  return {
+    audience: config.audience,
+    leaseMs: config['claim-lease'],
+    keepDeletedMs: config['keep-deleted'],
+    keepAuditMs: config['keep-audit'],
+    publicDocs: config['public-docs'] === 'true',
+    keySet,
+    signDetached,
+  } satisfies Partial<GatewayParts>;
+}
 
 /** What serves and what sweeps. `operations.idle()` resolves once nothing runs. */
 export type Gateway = ReturnType<typeof createGateway>;

@@ -15,7 +15,7 @@ import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './configuration/plugins.ts';
-import { createGateway } from './gateway.ts';
+import { createGateway, partsOf } from './gateway.ts';
 import { findCertificate, type Certificate } from './http/certificate.ts';
 import {
   leaveUnread,
@@ -96,13 +96,7 @@ export async function startGateway(
     queues,
     configuration,
     log,
-    audience: config.audience,
-    leaseMs: config['claim-lease'],
-    keepDeletedMs: config['keep-deleted'],
-    keepAuditMs: config['keep-audit'],
-    publicDocs: config['public-docs'] === 'true',
-    keySet: identity.keySet,
-    signDetached: identity.signDetached,
+    ...partsOf(config, identity),
     observer: metrics,
     checkpoint,
   });

@@ -11,7 +11,7 @@ import { memory } from '../backends/memory.ts';
 import { rest } from '../backends/rest.ts';
 import { gatewaySettings, type GatewayConfig } from '../config.ts';
 import { openConfiguration } from '../configuration/configuration.ts';
-import { createGateway } from '../gateway.ts';
+import { createGateway, partsOf } from '../gateway.ts';
 import { createIdentity } from '../pools/identity.ts';
 import { own, type Owner } from '../pools/owner.ts';
 import { requireKnownPools, type Pool } from '../pools/pools.ts';
@@ -67,13 +67,7 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
       engine,
       configuration,
       log,
-      audience: config.audience,
-      leaseMs: config['claim-lease'],
-      keepDeletedMs: config['keep-deleted'],
-      keepAuditMs: config['keep-audit'],
-      publicDocs: config['public-docs'] === 'true',
-      keySet: identity.keySet,
-      signDetached: identity.signDetached,
+      ...partsOf(config, identity),
       mostWaitMs,
       beginsEveryMs: sweepEveryMs,
     });

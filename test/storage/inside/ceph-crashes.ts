@@ -5,16 +5,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { after } from 'node:test';
 import type { KnownVolume, NodeAccess, VolumeSource } from '../../../gateway/backend.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import {
-  assertHolds,
-  makeVolume,
-  newGroup,
-  newSnapshot,
-  sourceOf,
-  takeSnapshot,
-} from '../../suites/backend-fixtures.ts';
+import { assertHolds, makeVolume, newGroup, sourceOf } from '../../suites/backend-fixtures.ts';
 import { content, imageOf, requireNothingLeft, watchersOf } from './cluster.ts';
-import { testCrashes, type Work } from './crashes.ts';
+import { deleteWithSnapshot, testCrashes, type Work } from './crashes.ts';
 import { clear, openBackend } from './pool.ts';
 
 const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
@@ -55,14 +48,7 @@ const works: Readonly<Record<string, Work>> = {
     const volume = await makeVolume(backend, { id });
     return () => backend.delete(volume);
   },
-  async 'delete of what a snapshot needs, and then of the snapshot'(backend, id) {
-    const volume = await makeVolume(backend, { id });
-    const snapshot = await takeSnapshot(backend, newSnapshot(`${id}-snapshot`, volume));
-    return async () => {
-      await backend.delete(volume);
-      await backend.snapshots?.delete(snapshot);
-    };
-  },
+  'delete of what a snapshot needs, and then of the snapshot': deleteWithSnapshot,
 };
 
 function copyOf(kind: VolumeSource['kind']): Work {

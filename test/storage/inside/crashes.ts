@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import type { Backend } from '../../../gateway/backend.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { seed } from '../../harness/sample.ts';
+import { makeVolume, newSnapshot, takeSnapshot } from '../../suites/backend-fixtures.ts';
 import { describeRest, users } from './cluster.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'crashes-'));
@@ -44,6 +45,16 @@ kill -KILL $$
 
 /** Prepares what is then done to a volume with this id. */
 export type Work = (backend: Backend, id: string) => Promise<() => Promise<unknown>>;
+
+/** Deletes a volume of which there is a snapshot, and then that. */
+export const deleteWithSnapshot: Work = async (backend, id) => {
+  const volume = await makeVolume(backend, { id });
+  const snapshot = await takeSnapshot(backend, newSnapshot(`${id}-snapshot`, volume));
+  return async () => {
+    await backend.delete(volume);
+    await backend.snapshots?.delete(snapshot);
+  };
+};
 
 /** A backend, what deletes all that it has, and what requires that nothing of it is left. */
 export type Crashing = {

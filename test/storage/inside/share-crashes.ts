@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import type { Backend, NodeAccess, VolumeSource } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
 import { openPlugin } from '../../harness/open-plugin.ts';
-import { makeVolume, newSnapshot, sourceOf, takeSnapshot } from '../../suites/backend-fixtures.ts';
+import { makeVolume, sourceOf } from '../../suites/backend-fixtures.ts';
 import { users } from './cluster.ts';
-import { testCrashes, type Work } from './crashes.ts';
+import { deleteWithSnapshot, testCrashes, type Work } from './crashes.ts';
 import { requireNoShares, shareSettings } from './filesystem.ts';
 
 const capability = { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
@@ -36,14 +36,7 @@ const works: Readonly<Record<string, Work>> = {
       assert.deepEqual(users(), []);
     };
   },
-  async 'delete a share that a snapshot needs, and then the snapshot'(backend, id) {
-    const volume = await makeVolume(backend, { id });
-    const snapshot = await takeSnapshot(backend, newSnapshot(`${id}-snapshot`, volume));
-    return async () => {
-      await backend.delete(volume);
-      await backend.snapshots?.delete(snapshot);
-    };
-  },
+  'delete a share that a snapshot needs, and then the snapshot': deleteWithSnapshot,
 };
 
 function copyOf(kind: VolumeSource['kind']): Work {
