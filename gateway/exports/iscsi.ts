@@ -31,7 +31,10 @@ export const iscsi: ExportPlugin<typeof settings> = {
       async check() {
         const isFit = Buffer.byteLength(root) <= mostRootBytes && !/[,\n]/.test(root);
         const unfit = `the kernel takes no directory "${root}": it is longer than ${mostRootBytes} bytes, or has a comma`;
-        return [...(isFit ? [] : [unfit]), ...(await findLacks(modules, listen))];
+        return [
+          ...(isFit ? [] : [unfit]),
+          ...(await findLacks({ modules, listen, isServed: portal => isPortal(tree, portal) })),
+        ];
       },
     };
   },
@@ -134,6 +137,18 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
 
 function ownTargets(tree: ConfigTree): readonly string[] {
   return tree.list(fabric).filter(entry => entry.startsWith(prefix));
+}
+
+/** True where any target of this machine has the portal: targets share one. */
+function isPortal(tree: ConfigTree, portal: string): boolean {
+  const targets = tree.list(fabric).filter(name => /^(iqn|eui|naa)\./.test(name));
+  const groups = targets.flatMap(target =>
+    tree
+      .list(`${fabric}/${target}`)
+      .filter(name => name.startsWith('tpgt_'))
+      .map(name => `${fabric}/${target}/${name}`),
+  );
+  return groups.some(group => tree.list(`${group}/np`).includes(portal));
 }
 
 /** True where a target of a pool has the portal. */

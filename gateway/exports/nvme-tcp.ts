@@ -36,7 +36,8 @@ export const nvmeTcp: ExportPlugin<typeof settings> = {
     const { addresses, listen = addresses } = chosen;
     return {
       ...exportNvme(chosen, { tree, names, log, load: () => loadModules(modules) }),
-      check: () => findLacks(modules, listen),
+      check: () =>
+        findLacks({ modules, listen, isServed: address => knownPort(tree, address) !== undefined }),
     };
   },
 };

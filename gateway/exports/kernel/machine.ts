@@ -5,7 +5,7 @@ import { areAddresses, fieldKinds } from '../../../src/api/attachment.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import { hostPort } from '../../../src/lib/parsers.ts';
-import { hasListener } from '../targets/listening.ts';
+import { isListenedAt } from '../targets/listening.ts';
 import { configfs } from './configfs.ts';
 
 const addressList = z
@@ -26,26 +26,31 @@ const modprobeTimeoutMs = 20_000;
 /** The number of configfs in statfs. */
 const configfsType = 0x62656570;
 
+/** What a target of the kernel takes; `isServed` is true for an address that a target of the kernel has, whoever made that. */
+type Needs = {
+  readonly modules: readonly string[];
+  readonly listen: readonly string[];
+  readonly isServed: (address: string) => boolean;
+};
+
 /** What this machine lacks for a target of the kernel, one line each; changes nothing. */
-export async function findLacks(
-  modules: readonly string[],
-  listen: readonly string[],
-): Promise<readonly string[]> {
+export async function findLacks({ modules, listen, isServed }: Needs): Promise<readonly string[]> {
   const lacks: string[] = [];
   if (process.getuid?.() !== 0) lacks.push('the gateway does not run as root, who alone sets up targets');
   if (!isConfigfs())
     lacks.push(`configfs is not mounted: modprobe configfs; mount -t configfs configfs ${configfs}`);
   const { status } = await modprobe(['--dry-run', ...modules]);
   if (status !== 0) lacks.push(`the kernel has not all of the modules ${modules.join(', ')}`);
-  return lacks.concat(listen.flatMap(address => findLackOf(address) ?? []));
+  return lacks.concat(listen.flatMap(address => findLackOf(address, isServed) ?? []));
 }
 
-function findLackOf(address: string): string | undefined {
+function findLackOf(address: string, isServed: Needs['isServed']): string | undefined {
   const { host, port } = hostPort(address);
   const interfaces = Object.values(networkInterfaces()).flatMap(all => all ?? []);
   const isOwn = ['0.0.0.0', '::', ...interfaces.map(one => one.address)].includes(host);
   if (!isOwn) return `no interface of this machine has the address ${host}`;
-  return hasListener(host, port) ? `another program has ${address}` : undefined;
+  // In this order: a target that is made meanwhile is there before it listens.
+  return isListenedAt(host, port) && !isServed(address) ? `another program has ${address}` : undefined;
 }
 
 /** Loads modules of the kernel; UNAVAILABLE where that fails. */

@@ -1,5 +1,5 @@
 import { SocketAddress } from 'node:net';
-import { listProcesses, readText, socketsOf } from './proc.ts';
+import { readText } from './proc.ts';
 
 /** A socket that takes connections, where, and its number. */
 export type Listening = { readonly host: string; readonly port: number; readonly socket: string };
@@ -15,15 +15,12 @@ export function listListening(): readonly Listening[] {
   }));
 }
 
-/** True where a process that this one sees takes connections. Nothing is bound to find out; what the kernel itself listens with is no process's. */
-export function hasListener(host: string, port: number): boolean {
+/** True where somebody takes connections, a program or the kernel. Nothing is bound to find out. */
+export function isListenedAt(host: string, port: number): boolean {
   const wanted = canonical(host);
-  const sockets = new Set(
-    listListening()
-      .filter(one => one.port === port && (one.host === wanted || [one.host, wanted].some(isAny)))
-      .map(({ socket }) => socket),
+  return listListening().some(
+    one => one.port === port && (one.host === wanted || [one.host, wanted].some(isAny)),
   );
-  return sockets.size > 0 && listProcesses().some(pid => socketsOf(pid).some(one => sockets.has(one)));
 }
 
 function isAny(host: string): boolean {

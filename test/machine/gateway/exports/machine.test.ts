@@ -5,8 +5,11 @@ import { test } from 'node:test';
 import { findLacks } from '../../../../gateway/exports/kernel/machine.ts';
 
 /** What is lacking of addresses, and not of this machine's modules. */
-async function lacksOf(...listen: readonly string[]): Promise<readonly string[]> {
-  const all = await findLacks([], listen);
+async function lacksOf(
+  listen: readonly string[],
+  isServed: () => boolean = () => false,
+): Promise<readonly string[]> {
+  const all = await findLacks({ modules: [], listen, isServed });
   return all.filter(line => /another program|interface/.test(line));
 }
 
@@ -15,18 +18,23 @@ for (const [at, taken, free] of [
   ['::1', ['[::1]', '[::]'], '127.0.0.1'],
   ['0.0.0.0', ['127.0.0.1', '0.0.0.0'], undefined],
 ] as const)
-  test(`a port that another program has at ${at} is told, and nowhere else`, async () => {
+  test(`a port that another program has at ${at} is told, nowhere else, and not when a target has it`, async () => {
     await using other = createServer();
     await once(other.listen(0, at), 'listening');
     const { port } = other.address() as AddressInfo;
     for (const host of taken)
-      assert.deepEqual(await lacksOf(`${host}:${port}`), [`another program has ${host}:${port}`]);
-    const elsewhere = free === undefined ? [] : await lacksOf(`${free}:${port}`);
+      assert.deepEqual(await lacksOf([`${host}:${port}`]), [`another program has ${host}:${port}`]);
+    assert.deepEqual(
+      await lacksOf([`${taken[0]}:${port}`], () => true),
+      [],
+      'the kernel has it for its targets',
+    );
+    const elsewhere = free === undefined ? [] : await lacksOf([`${free}:${port}`]);
     assert.ok(!elsewhere.includes(`another program has ${free}:${port}`));
   });
 
 test('an address that no interface has is told', async () => {
-  assert.deepEqual(await lacksOf('192.0.2.1:4420', '127.0.0.1:1'), [
+  assert.deepEqual(await lacksOf(['192.0.2.1:4420', '127.0.0.1:1']), [
     'no interface of this machine has the address 192.0.2.1',
   ]);
 });
