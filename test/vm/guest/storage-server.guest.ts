@@ -21,7 +21,7 @@ import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 
 /** What the gateway's unit is started after, or by which it is seen. */
 const kept = /^(sys-kernel-config\.mount|systemd-journald\.service)$/;
-const patience = { everyMs: 500, timeoutMs: 60_000 };
+const patience = { everyMs: 500, timeoutMs: 180_000 };
 
 test('the guide makes a storage server out of a machine with systemd', async t => {
   const dir = temporaryDirectory(t);
@@ -83,8 +83,10 @@ test('the guide makes a storage server out of a machine with systemd', async t =
     `systemctl stop fairlead-gateway; umount /srv/fast; mkfs.xfs -qf ${dir}/disk; mount -o loop ${dir}/disk /srv/fast`,
   );
   run('systemctl start fairlead-gateway || true');
-  const isRefused = () => /adopt/.test(run('systemctl status fairlead-gateway || true')) || undefined;
-  assert.ok(await poll(isRefused, patience));
+  // It ends by itself, and is started again. What it says may have left the journal, which the kernel's messages fill.
+  const restarts = 'systemctl show --property NRestarts --value fairlead-gateway';
+  const isRefused = () => /^[1-9]\d*$/m.test(run(restarts)) || undefined;
+  assert.ok(await poll(isRefused, patience), run('systemctl status --full fairlead-gateway || true'));
   walk('box-with-a-new-disk');
   assert.match(run('fairlead admin audit || test $? = 2'), /east\.v\b.*missing|missing.*east\.v\b/);
   await client.deleteVolume({ volumeId: 'east.v' }, call());
