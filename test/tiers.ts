@@ -53,11 +53,10 @@ export function fullTests(): readonly string[] {
     return loaded.has('test/harness/sample.ts') || loaded.has('test/packages.ts');
   });
   const others = [...new Set([...findTests(minutesLong), ...more])];
-  // Guests compute and the others mostly wait: two of those beside one of these, until only short ones are left.
-  const mixed = findTests(['vm', 'storage', 'database']).flatMap((guest, index) =>
-    [guest].concat(index % 2 === 0 ? [] : others.splice(0, 1)),
-  );
-  return [...mixed, ...others];
+  // Guests compute, and the others mostly wait: one of each kind beside the other two, until only short ones are left.
+  const systems = [...findTests(['storage', 'database'])];
+  const mixed = findTests(['vm']).flatMap(guest => [guest, ...systems.splice(0, 1), ...others.splice(0, 1)]);
+  return [...mixed, ...systems, ...others];
 }
 
 /**

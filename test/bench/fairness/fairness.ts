@@ -21,7 +21,7 @@ const noisy = 'noisy';
 /** What a cluster waits for while another keeps the gateway busy. */
 export const fairnessBench: Bench = {
   name: 'fairness',
-  doc: 'PUT and DELETE of a volume by one cluster while another has ten requests under way all the time, beside the same alone',
+  doc: 'PUT and DELETE of a volume by one cluster while another has ten requests, or 500 creates, under way all the time, beside the same alone',
   run: () => inDirectory(measureFairness),
 };
 
@@ -74,6 +74,7 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
   }));
   const where = { ...volumeSpec('where'), topology: { requisite, preferred: requisite } };
   const put = { method: 'PUT', token };
+  const creates = { ...put, url: `${url}/${noisy}.n#`, body: JSON.stringify(volumeSpec('n#')) };
   return {
     'lists of 1000 volumes': { url, method: 'GET', token },
     'topologies of 16384 terms': { ...put, url: `${url}/${noisy}.where`, body: JSON.stringify(where) },
@@ -85,7 +86,8 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
       token: '',
       body: 'x'.repeat(2_000_000),
     },
-    creates: { ...put, url: `${url}/${noisy}.n#`, body: JSON.stringify(volumeSpec('n#')) },
+    creates,
+    '500 creates at a time': { ...creates, atOnce: 500 },
   };
 }
 

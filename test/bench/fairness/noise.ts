@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 
-/** A request that a worker sends again and again, so many at a time; each `#` in it becomes the request's number. */
+/** A request that a worker sends again and again, so many at a time (10); each `#` in it becomes the request's number. */
 export type Noise = {
   readonly url: string;
   readonly method: string;
@@ -8,14 +8,14 @@ export type Noise = {
   readonly body?: string;
   /** Sends the body in chunks, without saying how long it is. */
   readonly isChunked?: true;
+  readonly atOnce?: number;
 };
 
-const concurrency = 10;
-const { url, method, token, body, isChunked } = workerData as Noise;
+const { url, method, token, body, isChunked, atOnce = 10 } = workerData as Noise;
 let sent = 0;
 
 await Promise.all(
-  Array.from({ length: concurrency }, async () => {
+  Array.from({ length: atOnce }, async () => {
     for (;;) {
       const number = String(sent++);
       await fetch(url.replace('#', number), {
