@@ -162,7 +162,8 @@ def read_request(operation, ids, query, body):
                 return None
             if fault:
                 raise Problem("NOT_FOUND" if operation.method == "GET" else "INVALID_ARGUMENT", fault)
-        elif one["in"] == "query" and texts.get(name):
+        # An empty text is none, and an empty number none at all.
+        elif one["in"] == "query" and (texts.get(name) or name in texts and schema.get("type") == "integer"):
             number = schema.get("type") == "integer" and re.match(r"-?[0-9]+\Z", texts[name])
             asked[name] = int(texts[name]) if number else texts[name]
             require_valid(schema, asked[name], name)

@@ -35,6 +35,8 @@ export type Import = {
 export function createImport({ pools, operations }: Pick<ServiceOptions, 'pools' | 'operations'>) {
   return async (asked: Import): Promise<VolumeRecord> => {
     const { volumeId, cluster, storageId } = asked;
+    const isKnown = pools.waiting().has(asked.pool) || pools.all().some(({ name }) => name === asked.pool);
+    if (!isKnown) throw invalidProblem(`body.pool: there is no pool "${asked.pool}"`);
     const pool = pools.get(asked.pool);
     requireCapabilities(pool, asked.capabilities);
     const asNew = toRecord(asked, pool);

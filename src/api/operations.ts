@@ -7,6 +7,7 @@ import {
   nodeSchema,
   nodeSpecSchema,
 } from './node.ts';
+import { textPattern } from './ids.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
 import * as snapshots from './snapshot.ts';
 import {
@@ -64,6 +65,7 @@ const limitOf = (most: number, what: string) =>
 const textOf = (description: string, example: string) =>
   z
     .string()
+    .regex(textPattern, 'has a NUL')
     .optional()
     .transform(text => text || undefined)
     .meta({ description, examples: [example] });

@@ -20,6 +20,8 @@ test('no volume comes to a cluster that may not use its pool, by a hand-over or 
   const take = () => tenancy.importVolume({ volumeId: 'b.old', body: legacy });
   const handOver = () => tenancy.handOverVolume({ volumeId: 'a.one', body: { cluster: 'b' } });
   await assert.rejects(take(), refused);
+  const unknown = tenancy.importVolume({ volumeId: 'b.old', body: { ...legacy, pool: 'gone' } });
+  await assert.rejects(unknown, isProblemThat('INVALID_ARGUMENT', /there is no pool "gone"$/));
   await assert.rejects(handOver(), refused);
   const ids = (await volumeTable.select(gateway.engine.reader, {})).map(({ id }) => id);
   assert.deepEqual(ids, ['a.one']);
