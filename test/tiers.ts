@@ -54,9 +54,9 @@ export function fullTests(): readonly string[] {
   });
   const others = [...new Set([...findTests(minutesLong), ...more])];
   // Guests compute, and the others mostly wait: one of each kind beside the other two, until only short ones are left.
-  const systems = [...findTests(['storage', 'database'])];
-  const mixed = findTests(['vm']).flatMap(guest => [guest, ...systems.splice(0, 1), ...others.splice(0, 1)]);
-  return [...mixed, ...systems, ...others];
+  const kinds = [findTests(['vm']), findTests(['storage', 'database']), others];
+  const longest = Math.max(...kinds.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, index) => kinds.flatMap(kind => kind[index] ?? [])).flat();
 }
 
 /**
