@@ -110,6 +110,7 @@ async function measureTurns(gateway: ChildProcess, work: () => Promise<unknown>)
 async function beside<T>(noise: Noise, work: () => Promise<T>): Promise<T> {
   const worker = new Worker(new URL('noise.ts', import.meta.url), { workerData: noise });
   try {
+    await once(worker, 'message');
     return await work();
   } finally {
     await worker.terminate();

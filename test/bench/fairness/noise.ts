@@ -1,4 +1,4 @@
-import { workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 
 /** A request that a worker sends again and again, so many at a time (10); each `#` in it becomes the request's number. */
 export type Noise = {
@@ -12,7 +12,7 @@ export type Noise = {
 };
 
 const { url, method, token, body, isChunked, atOnce = 10 } = workerData as Noise;
-let sent = 0;
+let [sent, answered] = [0, 0];
 
 await Promise.all(
   Array.from({ length: atOnce }, async () => {
@@ -28,6 +28,8 @@ await Promise.all(
       })
         .then(answer => answer.arrayBuffer())
         .catch(() => {});
+      // It is under way once as many were answered as there are at a time.
+      if (++answered === atOnce) parentPort?.postMessage('begun');
     }
   }),
 );
