@@ -29,7 +29,7 @@ await Promise.all(
         .then(answer => answer.arrayBuffer())
         .catch(() => {});
       // It is under way once as many were answered as there are at a time.
-      if (++answered === atOnce) parentPort?.postMessage('begun');
+      if (++answered === atOnce) parentPort?.postMessage('begun', []);
     }
   }),
 );
