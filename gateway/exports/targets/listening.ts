@@ -2,7 +2,7 @@ import { SocketAddress } from 'node:net';
 import { readText } from './proc.ts';
 
 /** A socket that takes connections, where, and its number. */
-export type Listening = { readonly host: string; readonly port: number; readonly socket: string };
+type Listening = { readonly host: string; readonly port: number; readonly socket: string };
 
 /** All of this network namespace (proc(5): state 0A), the kernel's own included. */
 export function listListening(): readonly Listening[] {

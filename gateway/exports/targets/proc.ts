@@ -9,17 +9,13 @@ export function listProcesses(): readonly number[] {
     .map(Number);
 }
 
-/** The sockets that a process has open, by their numbers; none of one that is gone, or whose files this one may not see. */
+/** The sockets that a process has open, by their numbers; none of one that is gone. */
 export function socketsOf(pid: number): readonly string[] {
   const directory = `/proc/${pid}/fd`;
-  const links = seen(() => readdirSync(directory))?.map(name =>
-    seen(() => readlinkSync(join(directory, name))),
+  const links = orGone(() => readdirSync(directory))?.map(name =>
+    orGone(() => readlinkSync(join(directory, name))),
   );
   return (links ?? []).flatMap(link => /^socket:\[(\d+)\]$/.exec(link ?? '')?.[1] ?? []);
-}
-
-function seen<T>(look: () => T): T | undefined {
-  return orGone(look, ['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
 }
 
 /** What a file holds; undefined when it is not there. */
@@ -28,11 +24,11 @@ export function readText(path: string): string | undefined {
 }
 
 /** Undefined for what is not there, or is gone while it is read. */
-export function orGone<T>(read: () => T, codes: readonly string[] = ['ENOENT', 'ESRCH']): T | undefined {
+export function orGone<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (codes.includes(codeOf(error))) return undefined;
+    if (['ENOENT', 'ESRCH'].includes(codeOf(error))) return undefined;
     throw error;
   }
 }
