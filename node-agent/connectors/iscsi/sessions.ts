@@ -1,6 +1,6 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../host/commands.ts';
+import { describeFailure, runIfInstalled, runToEnd, type Ended } from '../../host/commands.ts';
 import { connectMissing, withPort, type Connection } from '../../host/connections.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
@@ -51,8 +51,10 @@ export async function readUnits({ id }: Session, host: Host): Promise<readonly U
   return units;
 }
 
-/** iscsiadm's status for: logged in already, nothing recorded, not authorized, otherwise refused for good (iscsiadm(8)). */
-const [sessionExists, nothingFound, notAuthorized, notNegotiated] = [15, 21, 24, 19];
+/** iscsiadm's status for: its records, logged in already, nothing recorded, not authorized, otherwise refused for good (iscsiadm(8)). */
+const [recordsFailed, sessionExists, nothingFound, notAuthorized, notNegotiated] = [6, 15, 21, 24, 19];
+/** iscsiadm reads the records of all targets, whichever it is asked about, and fails when one of them goes meanwhile. */
+const recordTries = 10;
 
 /**
  * Units come one by one. A portal that does not answer is given up after some 10 seconds. A lost connection is made anew
@@ -91,14 +93,14 @@ type Login = { readonly attachment: AttachmentOf<'iscsi'>; readonly chap: Chap; 
 async function logInTo(portal: string, login: Login): Promise<void> {
   const { attachment, chap, host } = login;
   const { target } = attachment;
-  await runWell(host, recordLine(target, portal, ['--op', 'new']));
+  await changeRecord(recordLine(target, portal, ['--op', 'new']), host);
   const settings = Object.entries(settingsFor(attachment));
   const options = settings.flatMap(([name, value]) => ['--name', name, '--value', value]);
-  await runWell(host, recordLine(target, portal, ['--op', 'update', ...options]));
+  await changeRecord(recordLine(target, portal, ['--op', 'update', ...options]), host);
   try {
     if (chap !== '') await recordChap(chap, portal, { target, host });
     const line = recordLine(target, portal, ['--login']);
-    const result = await runToEnd(host, line);
+    const result = await onRecords(() => runToEnd(host, line));
     if (result.status !== 0 && result.status !== sessionExists) throw loginProblem(line, result, login);
   } catch (error) {
     // No session has the secrets, and the next try brings its own.
@@ -131,7 +133,20 @@ export async function logOut({ id }: Session, target: string, host: Host): Promi
 export async function forget(portal: string, target: string, host: Host): Promise<void> {
   const line = recordLine(target, portal, ['--op', 'delete']);
   // Without the tool nothing was ever recorded.
-  requireEnded(line, await runIfInstalled(host, line));
+  requireEnded(line, await onRecords(() => runIfInstalled(host, line)));
+}
+
+async function changeRecord(line: CommandLine, host: Host): Promise<void> {
+  const result = await onRecords(() => runToEnd(host, line));
+  if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
+}
+
+/** Runs a command that reads the records, again while what others change makes it fail. */
+async function onRecords<Result extends Ended | undefined>(run: () => Promise<Result>): Promise<Result> {
+  for (let left = recordTries; ; left--) {
+    const result = await run();
+    if (result?.status !== recordsFailed || left === 1) return result;
+  }
 }
 
 function recordLine(target: string, portal: string, args: readonly string[]): CommandLine {

@@ -36,6 +36,30 @@ test('iscsi logs in to a portal, has the kernel look for one unit, and disconnec
   assert.match(settings ?? '', / --name node.session.timeo.replacement_timeout --value 120 /);
 });
 
+test('iscsi tries again where the record of another target went while iscsiadm read them all', async () => {
+  const { host, attach } = openOne();
+  const attachment = attach('v');
+  const iscsiadm = host.tools.get('iscsiadm');
+  assert.ok(iscsiadm);
+  const failed = new Set<string>();
+  host.tools.set('iscsiadm', (args, input) => {
+    const line = args.join(' ');
+    if (line.startsWith('--mode session') || failed.has(line)) return iscsiadm(args, input);
+    failed.add(line);
+    return 6;
+  });
+  await iscsi.connect(attachment, host);
+  await iscsi.disconnect(attachment, host);
+  assert.equal(failed.size, 4);
+  assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
+});
+
+test('iscsi tells that the records stay unreadable', async () => {
+  const { host, attach } = openOne();
+  host.tools.set('iscsiadm', () => 6);
+  await assert.rejects(iscsi.connect(attach('v'), host), { code: 'UNAVAILABLE' });
+});
+
 test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
