@@ -56,7 +56,7 @@ export function openNode(nodeId: string) {
       agent = await startAgent(directory, nodeId);
       return (await ask().NodeGetInfo({})).node_id;
     },
-    /** Stages and publishes a volume as kubelet does, which an nbd-server that has just begun may let wait. */
+    /** Stages and publishes a volume as kubelet does, which asks again: an nbd-server that has just begun may let it wait. */
     async bringUp(name: string, attachment: Attachment, use = 'mount') {
       const fields = fieldsOf(name, attachment, use);
       await untilAvailable(() => ask().NodeStageVolume(fields));
@@ -67,8 +67,8 @@ export function openNode(nodeId: string) {
         target_path: `${directory}/pods/${name}`,
         staging_target_path: `${directory}/stage/${name}`,
       };
-      await ask().NodeUnpublishVolume({ volume_id: `c.${name}`, ...paths });
-      await ask().NodeUnstageVolume({ volume_id: `c.${name}`, ...paths });
+      await untilAvailable(() => ask().NodeUnpublishVolume({ volume_id: `c.${name}`, ...paths }));
+      await untilAvailable(() => ask().NodeUnstageVolume({ volume_id: `c.${name}`, ...paths }));
     },
     expand: (name: string, required_bytes: number) =>
       ask().NodeExpandVolume({
@@ -124,7 +124,7 @@ export function joinNetwork(): void {
 /** Pods that write. */
 function createWriters(directory: string) {
   const raw = new Map<string, Promise<unknown>>();
-  const files = new Map<string, { written: number; fault: string; isOver: boolean }>();
+  const files = new Map<string, { readonly state: Writing; readonly ended: Promise<void> }>();
   return {
     /** Writes numbered records of 4 KiB to a raw volume without pause, around the cache. */
     async writeRaw(name: string) {
@@ -135,24 +135,24 @@ function createWriters(directory: string) {
     /** Appends numbered lines to a file, each durable before the next. */
     async writeFile(name: string) {
       const state = { written: 0, fault: '', isOver: false };
-      files.set(name, state);
-      void appendLines(`${directory}/pods/${name}/lines`, state);
+      files.set(name, { state, ended: appendLines(`${directory}/pods/${name}/lines`, state) });
     },
     /** How many lines are durable, and what went wrong. */
-    written: async (name: string) => files.get(name),
+    written: async (name: string) => files.get(name)?.state,
+    /** Resolves once the file is closed. */
     async stopWriting(name: string) {
-      const state = files.get(name);
-      if (state) state.isOver = true;
+      const file = files.get(name);
+      if (file) file.state.isOver = true;
+      await file?.ended;
     },
     linesOf: async (name: string) =>
       readFileSync(`${directory}/pods/${name}/lines`, 'utf8').split('\n').filter(Boolean).length,
   };
 }
 
-async function appendLines(
-  path: string,
-  state: { written: number; fault: string; isOver: boolean },
-): Promise<void> {
+type Writing = { written: number; fault: string; isOver: boolean };
+
+async function appendLines(path: string, state: Writing): Promise<void> {
   try {
     await using file = await open(path, 'a');
     while (!state.isOver) {
