@@ -17,6 +17,6 @@ finish() {
 # The kernel is whichever the mirror has.
 unpack vm qemu-system-x86 busybox-static kmod linux-image-amd64 \
   iproute2 nfs-kernel-server nfs-common \
-  nbd-server nbd-client open-iscsi nvme-cli multipath-tools secilc \
+  nbd-server nbd-client nbdkit open-iscsi nvme-cli multipath-tools secilc \
   cryptsetup-bin dmsetup \
   libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients
