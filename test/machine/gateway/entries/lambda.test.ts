@@ -3,18 +3,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import type { Signer } from '../../../harness/gateway-harness.ts';
+import { temporaryDirectory, type Signer } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { liveThrough, prepare, spec, type Ask } from './serverless.ts';
 
 const server = sharePostgres();
 
 test("on AWS Lambda's runtime volumes live, and a scheduled event sweeps", { skip }, async t => {
-  const { env, signer, query } = await prepare(t, await server());
+  const { env, signer, query } = await prepareInstance(t);
   const { invoke } = await startRuntime(t, env);
   const sweep = async (): Promise<void> => assert.deepEqual(await invoke(scheduled), {});
   await liveThrough({ ask: askBy(invoke, signer), query, sweep });
@@ -28,7 +29,7 @@ for (const [finisher, finish] of [
     `what an instance was at that ended, ${finisher} finishes, and the storage has one volume`,
     { skip },
     async t => {
-      const { env, signer, storage, query } = await prepare(t, await server());
+      const { env, signer, storage, query } = await prepareInstance(t);
       const release = storage.hold();
       const first = await startRuntime(t, { ...env, FAIRLEAD_CLAIM_LEASE: '5s' });
       void askBy(first.invoke, signer)('PUT', '/v1/volumes/east.one', spec('one'));
@@ -49,6 +50,13 @@ for (const [finisher, finish] of [
       assert.deepEqual(await storage.volumes(), made);
     },
   );
+
+/** As `prepare` does, for instances whose directory of temporary files is the test's own. */
+async function prepareInstance(t: TestContext) {
+  const TMPDIR = temporaryDirectory(t);
+  const setup = await prepare(t, await server(), join(TMPDIR, 'fairlead'));
+  return { ...setup, env: { ...setup.env, TMPDIR } };
+}
 
 const scheduled = { source: 'aws.events', 'detail-type': 'Scheduled Event' };
 

@@ -25,8 +25,9 @@ for (const [runtime, release, path, args] of runtimes) {
   const missing = `there is no ${runtime} on the PATH${isFull ? `, and ${release} does not run here` : ''}`;
   const skip = noPostgres || (program === undefined && missing);
   test(`in ${runtime} volumes live, and a call sweeps`, { skip }, async t => {
-    const { env, signer, query } = await prepare(t, await server());
-    const address = await serve(t, [program ?? runtime, ...args], env);
+    const directory = temporaryDirectory(t);
+    const { env, signer, query } = await prepare(t, await server(), directory);
+    const address = await serve(t, [program ?? runtime, ...args, directory], env);
     const sweep = async (): Promise<void> =>
       assert.equal(await (await fetch(`${address}/sweep`)).text(), 'ok');
     await liveThrough({ ask: askAt(address, signer), query, sweep });
@@ -51,7 +52,7 @@ async function serve(
   [runtime = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const child = spawn(runtime, [...args, temporaryDirectory(t)], {
+  const child = spawn(runtime, args, {
     env: {
       ...process.env,
       ...env,

@@ -12,8 +12,9 @@ test(
   'a request that prefers to wait longer than its runtime does is answered, and its work goes on',
   { skip },
   async t => {
-    const { env, signer, storage } = await prepare(t, await server());
-    const { fetch } = createServerless({ mostWaitMs: 50, directory: temporaryDirectory(t) });
+    const directory = temporaryDirectory(t);
+    const { env, signer, storage } = await prepare(t, await server(), directory);
+    const { fetch } = createServerless({ mostWaitMs: 50, directory });
     const release = storage.hold();
     let rest: Promise<void> | undefined;
     const ask = async (method: string, body?: string): Promise<Response> => {
@@ -37,9 +38,10 @@ test(
 );
 
 test('an instance serves no pool that holds what its store knows nothing of', { skip }, async t => {
-  const { env, signer, query } = await prepare(t, await server());
+  const directory = temporaryDirectory(t);
+  const { env, signer, query } = await prepare(t, await server(), directory);
   const ask = async (method: string, body?: object): Promise<number> => {
-    const { fetch } = createServerless({ mostWaitMs: 25_000, directory: temporaryDirectory(t) });
+    const { fetch } = createServerless({ mostWaitMs: 25_000, directory });
     let rest: Promise<void> | undefined;
     const request = new Request('https://gateway.test/v1/volumes/east.one', {
       method,

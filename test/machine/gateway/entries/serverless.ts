@@ -29,8 +29,11 @@ export type Storage = {
   volumes(): Promise<readonly string[]>;
 };
 
-/** Prepares a database that is reached over TCP, and a storage behind REST, which another gateway plays. */
-export async function prepare(t: TestContext, server: PostgresServer): Promise<Setup> {
+/**
+ * Prepares a database that is reached over TCP, and a storage behind REST, which another gateway plays, for an entry that has
+ * its files in this directory.
+ */
+export async function prepare(t: TestContext, server: PostgresServer, directory: string): Promise<Setup> {
   const urlFile = await server.createDatabase();
   const database = /\/(\w+)\?/.exec(readFileSync(urlFile, 'utf8'))?.[1] ?? '';
   const port = await forward(t, join(server.directory, '.s.PGSQL.5432'));
@@ -52,7 +55,7 @@ export async function prepare(t: TestContext, server: PostgresServer): Promise<S
     env: {
       FAIRLEAD_FILES: JSON.stringify(files),
       FAIRLEAD_GATEWAY_NAME: 'a',
-      FAIRLEAD_KEY_FILE: '/tmp/fairlead/keys.json',
+      FAIRLEAD_KEY_FILE: join(directory, 'keys.json'),
     },
     signer,
     storage,

@@ -26,7 +26,7 @@ test(
   'in workerd volumes live, requests that come together do not wait for ever, and a cron trigger sweeps',
   { skip },
   async t => {
-    const { env, signer, query } = await prepare(t, await server());
+    const { env, signer, query } = await prepare(t, await server(), '/tmp/fairlead');
     const { http: address, cron } = await serveWorker(t, env);
     assert.equal((await fetch(`${address}/v1/volumes`)).status, 401);
     const sweep = async (): Promise<void> => {
