@@ -29,12 +29,13 @@ export type AuditOptions = {
 
 type Kind = Finding['kind'];
 type Inventory = ReadonlyMap<string, InventoryRow>;
-type There = Map<string, ReadonlySet<string> | undefined>;
-type Compared = {
+/** Ids by pool; undefined for what a pool does not list. */
+type There = Map<string, Set<string> | undefined>;
+type Compared = Readonly<Record<'before' | 'after', Inventory>> &
+  Readonly<Record<'there' | 'unknown', There>>;
+type Confirmed = Readonly<Record<'unknown' | 'again', There>> & {
   readonly kind: Kind;
-  readonly before: Inventory;
-  readonly there: There;
-  readonly after: Inventory;
+  readonly last: Inventory;
 };
 /** After so many ids of the storage others have their turn. */
 const idsPerTurn = 1_000;
@@ -44,6 +45,7 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
 /**
  * Compares the storage with the store and changes neither; only when something was first found is noted. What is made
  * or removed meanwhile is no finding: a row is there before the storage begins to create something, and until it is deleted.
+ * What seems to be in the storage alone may have been made and removed between two looks at the store, so that it is looked for again.
  */
 export async function audit(options: AuditOptions): Promise<Audit> {
   const { engine, pools, turns, stuckAfterMs } = options;
@@ -57,29 +59,46 @@ export async function audit(options: AuditOptions): Promise<Audit> {
   );
   for (const kind of ['volume', 'snapshot'] as const) {
     const before = await readStore(options, kind);
+    const there = await readPools(kind, () => true);
+    const after = await readStore(options, kind);
+    const unknown: There = new Map();
+    await turns.work('operator', compare({ before, there, after, unknown }));
+    if (unknown.size === 0) continue;
+    const again = await readPools(kind, pool => unknown.has(pool));
+    const last = await readStore(options, kind);
+    await turns.work('operator', confirm({ kind, unknown, again, last }));
+  }
+  async function readPools(kind: Kind, isMeant: (pool: string) => boolean): Promise<There> {
     const there: There = new Map();
-    for (const { name, backend } of pools.all().filter(pool => !unasked.has(pool.name)))
+    for (const { name, backend } of pools.all().filter(pool => isMeant(pool.name) && !unasked.has(pool.name)))
       try {
         there.set(name, await readThere(backend, kind, turns));
       } catch (error) {
         unasked.set(name, asProblem(error).detail);
       }
-    const after = await readStore(options, kind);
-    await turns.work('operator', compare({ kind, before, there, after }));
+    return there;
   }
-  function* compare({ kind, before, there, after }: Compared): Generator<void, void> {
+  function* compare({ before, there, after, unknown }: Compared): Generator<void, void> {
     for (const [pool, ids = []] of there)
       for (const id of ids) {
         yield;
         const isKnown = [before, after].some(rows => rows.get(id)?.pool === pool);
-        (isKnown ? knownIn : unknownIn).add(pool);
-        if (!isKnown)
-          seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+        if (isKnown) knownIn.add(pool);
+        else unknown.set(pool, (unknown.get(pool) ?? new Set()).add(id));
       }
     for (const row of after.values()) {
       yield;
       seen.push(...judge(row, before.get(row.storageId), there.get(row.pool)));
     }
+  }
+  function* confirm({ kind, unknown, again, last }: Confirmed): Generator<void, void> {
+    for (const [pool, ids = []] of unknown)
+      for (const id of ids) {
+        yield;
+        if (!again.get(pool)?.has(id) || last.get(id)?.pool === pool) continue;
+        unknownIn.add(pool);
+        seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+      }
   }
   const nowMs = await readTime(engine.reader);
   const noted = await recordFindings(options, seen, { nowMs, unasked });
@@ -95,11 +114,7 @@ export async function audit(options: AuditOptions): Promise<Audit> {
 }
 
 /** What the storage has, or undefined when it does not list that. */
-async function readThere(
-  backend: Backend,
-  kind: Kind,
-  turns: Turns,
-): Promise<ReadonlySet<string> | undefined> {
+async function readThere(backend: Backend, kind: Kind, turns: Turns): Promise<Set<string> | undefined> {
   const list = kind === 'volume' ? backend.list : backend.snapshots?.list;
   if (!list) return undefined;
   const ids = new Set<string>();

@@ -93,6 +93,21 @@ test('what is made and removed while an audit runs is no finding', async t => {
   await churning;
 });
 
+test('what was made and removed between two looks at the store is no finding', async t => {
+  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const pool = gateway.pools.all()[0] ?? assert.fail('there is no pool');
+  let lists = 0;
+  async function* list(): AsyncGenerator<string> {
+    const isFirst = ++lists === 1;
+    if (isFirst) await create(gateway, 'brief');
+    yield* pool.backend.list?.() ?? [];
+    if (isFirst) await gateway.volumes.delete(clusters.a, 'a.brief');
+  }
+  const pools = { ...gateway.pools, all: () => [{ ...pool, backend: { ...pool.backend, list } }] };
+  const { findings, foreign } = await audit({ ...gateway, pools, stuckAfterMs: 0 });
+  assert.deepEqual([findings, [...foreign], lists], [[], [], 2]);
+});
+
 test('an audit of whatever many findings reads a hundred rows at a time, and forgets none', async t => {
   const orphans = Array.from({ length: 350 }, (_, index) => `a.orphan-${index}`);
   const gateway = await makeFaultyGateway(t, { names: [], orphans });
