@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** A request that a worker sends again and again, so many at a time (10); each `#` in it becomes the request's number. */
@@ -13,6 +14,9 @@ export type Noise = {
 
 const { url, method, token, body, isChunked, atOnce = 10 } = workerData as Noise;
 let [sent, answered] = [0, 0];
+
+// The other cluster is not on the gateway's machine, nor on the quiet one's: of their processors this thread takes what they leave.
+setPriority(constants.priority.PRIORITY_LOW);
 
 await Promise.all(
   Array.from({ length: atOnce }, async () => {
