@@ -9,6 +9,7 @@ import { findPort } from './fleet/port.ts';
 export type Outcome = {
   readonly name: string;
   readonly isSuite: boolean;
+  readonly durationMs: number;
   /** Why it was skipped. */
   readonly skip?: string;
   /** What went wrong, as text with its stack. */
@@ -32,16 +33,16 @@ const crashes = new Set<unknown>(['SIGTRAP', 'SIGSEGV', 'SIGILL']);
 async function runFile(file: string, tries: number): Promise<void> {
   let hasCrashed = false;
   const stream = run({ files: [file], concurrency: 1, timeout: testMs });
-  stream.on('test:pass', ({ name, skip, details: { type } }) => {
+  stream.on('test:pass', ({ name, skip, details: { type, duration_ms: durationMs } }) => {
     const reason = skip === true ? 'no reason given' : skip;
-    say({ name, isSuite: type === 'suite', ...(typeof reason === 'string' && { skip: reason }) });
+    say({ name, isSuite: type === 'suite', durationMs, ...(typeof reason === 'string' && { skip: reason }) });
   });
-  stream.on('test:fail', ({ name, details: { type, error } }) => {
+  stream.on('test:fail', ({ name, details: { type, error, duration_ms: durationMs } }) => {
     hasCrashed = crashes.has((error as { signal?: unknown }).signal);
     if (hasCrashed && tries > 1) return;
     // A file that ends before its tests has words alone for its cause, and its exit status beside them.
     const fault = error.cause instanceof Error ? error.cause : error;
-    say({ name, isSuite: type === 'suite', failure: inspect(fault) });
+    say({ name, isSuite: type === 'suite', durationMs, failure: inspect(fault) });
   });
   stream.on('test:diagnostic', ({ message, nesting }) => {
     // Those of a whole file are its counts.
@@ -53,7 +54,8 @@ async function runFile(file: string, tries: number): Promise<void> {
   stream.resume();
   // One that waits in the kernel cannot be killed when its time is over.
   const hasEnded = await withinTime(once(stream, 'end'), testMs + 60_000);
-  if (!hasEnded) say({ name: file, isSuite: false, failure: 'it hangs, and cannot be killed' });
+  if (!hasEnded)
+    say({ name: file, isSuite: false, durationMs: testMs, failure: 'it hangs, and cannot be killed' });
   if (hasCrashed && tries > 1) await runFile(file, tries - 1);
 }
 

@@ -6,6 +6,8 @@ import type { Outcome, Report } from './guest.ts';
 import { startMachine, type MachinePlan } from './machine.ts';
 import { whyNoMachine } from './packages.ts';
 
+/** So many of the tests that took longest are named. */
+const mostTold = 5;
 const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
 
 /**
@@ -37,7 +39,7 @@ export async function runInMachine(
   const command = ['env', `TEST_SEED=${seed}`, process.execPath, guest, ...files];
   const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
   t.after(() => machine.end());
-  let count = 0;
+  const taken = new Map<string, number>();
   let hasEnded = false;
   let hasFailed = false;
   for await (const line of machine.lines) {
@@ -45,15 +47,17 @@ export async function runInMachine(
     if (report === 'end') hasEnded = true;
     else if (report !== 'alive' && 'note' in report) t.diagnostic(report.note);
     else if (report !== 'alive' && !report.isSuite) {
-      count++;
+      taken.set(report.name, report.durationMs);
       hasFailed ||= report.failure !== undefined;
       await repeat(t, report);
     }
   }
   if (hasFailed) t.diagnostic(`the machine's console:\n${machine.console()}`);
+  const slowest = [...taken].toSorted(([, a], [, b]) => b - a).slice(0, mostTold);
+  for (const [test, ms] of slowest) t.diagnostic(`${Math.round(ms / 1_000)} s in the machine: ${test}`);
   assert.ok(
-    hasEnded && count > 0,
-    `the virtual machine told of ${count} tests and ended:\n${machine.console()}`,
+    hasEnded && taken.size > 0,
+    `the virtual machine told of ${taken.size} tests and ended:\n${machine.console()}`,
   );
 }
 
