@@ -5,7 +5,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import { findTests, fullTests, prepare, slotsFor, usualTests } from './tiers.ts';
+import { findTests, fullTests, prepare, slots, usualTests } from './tiers.ts';
 
 const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
        npm run test:full [-- [--only NAME] TIER|FOLDER|FILE …]
@@ -13,13 +13,14 @@ const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
 npm test runs the tiers unit, machine and conformance, or what is named: a tier, a folder, a file. Kill loops and model
 runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same again.
 npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, the storage systems, and the
-database cluster. What is named runs at full length.
+database cluster. What is named runs at full length. Of what would take it beyond an hour it takes a part, by the seed:
+ten of fifty runs of the vendors' kit (all with KIT_SEEDS=50), a third of Ceph's kill loops (all with CEPH_CRASHES=all).
 
   unit         in this process alone: no root, no tool but openssl, and for the chart Helm and promtool, which are fetched
   machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
   conformance  csi-sanity and the stock sidecars: root, and Go; schemathesis: Python with venv, and PyPI
   vm           Debian kernels under QEMU, which are fetched and not installed
-  storage      Ceph, which is fetched and not installed: root; a third of its kill loops, all with CEPH_CRASHES=all
+  storage      Ceph, which is fetched and not installed: root
   database     PostgreSQL under Patroni, which is fetched and not installed: root
   kubernetes   clusters of Kubernetes with Fairlead in them: root, and what npm run test:kubernetes builds first
 
@@ -71,7 +72,7 @@ function runTests(files: readonly string[]): void {
   const seconds = new Map<string, number>();
   const stream = run({
     files: [...files],
-    concurrency: slotsFor(files),
+    concurrency: slots(),
     // For what hangs: a machine that is busy with other things may be ten times as slow as it can be.
     timeout: 60 * 60_000,
     // node:ffi is one, and each file would say so.

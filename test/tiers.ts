@@ -24,15 +24,33 @@ const fetchedFor: Readonly<Record<string, string>> = {
 /** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */
 const usual = ['conformance', 'machine', 'unit'];
 
-/** What takes minutes at full length, the longest first. */
+/**
+ * What takes minutes at full length, the longest first; guests compute, and storage systems and loops mostly wait, so that
+ * one of each kind comes after the other.
+ */
 const minutesLong = [
-  'test/machine/vendors/kit.test.ts',
+  'test/vm/fleet/boxes.test.ts',
   'test/machine/node-agent/kill.test.ts',
-  'test/machine/gateway/stores/postgres-kills.test.ts',
-  'test/machine/gateway/replicas/kills.test.ts',
-  'test/machine/node-agent/restart.test.ts',
-  'test/machine/gateway/stores/postgres-services.test.ts',
+  'test/storage/ceph-shares.test.ts',
+  'test/vm/fleet/exports.test.ts',
   'test/machine/gateway/stores/postgres-retries.test.ts',
+  'test/storage/ceph-backend.test.ts',
+  'test/vm/scsi.test.ts',
+  'test/machine/gateway/stores/postgres-services.test.ts',
+  'test/storage/ceph-nodes.test.ts',
+  'test/vm/fleet/storage-server.test.ts',
+  'test/machine/gateway/stores/postgres-kills.test.ts',
+  'test/storage/ceph-sanity.test.ts',
+  'test/vm/disks.test.ts',
+  'test/machine/vendors/kit.test.ts',
+  'test/vm/hypervisor.test.ts',
+  'test/machine/node-agent/restart.test.ts',
+  'test/vm/fleet/sanity.test.ts',
+  'test/storage/ceph-vendor.test.ts',
+  'test/vm/shares.test.ts',
+  'test/storage/ceph-crashes.test.ts',
+  'test/conformance/schemathesis.test.ts',
+  'test/machine/gateway/replicas/kills.test.ts',
 ];
 
 /** Test files that are asked for, by tier, folder or file; throws when a name matches none. */
@@ -52,21 +70,12 @@ export function fullTests(): readonly string[] {
     // What is sampled, and what wants a program that is fetched for the guests.
     return loaded.has('test/harness/sample.ts') || loaded.has('test/packages.ts');
   });
-  const others = [...new Set([...findTests(minutesLong), ...more])];
-  // Guests compute, and the others mostly wait: one of each kind beside the other two, until only short ones are left.
-  const kinds = [findTests(['vm']), findTests(['storage', 'database']), others];
-  const longest = Math.max(...kinds.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, index) => kinds.flatMap(kind => kind[index] ?? [])).flat();
+  return [...new Set([...findTests(minutesLong), ...more, ...findTests(['vm', 'storage', 'database'])])];
 }
 
-/**
- * How many of these run at a time. Most wait half of their time, for processes, leases and retries, and two of them keep a
- * processor busy; guests compute all the time.
- */
-export function slotsFor(files: readonly string[]): number {
-  const processors = Math.max(2, availableParallelism());
-  const hasGuests = files.some(file => ['vm', 'storage', 'kubernetes'].includes(tierOf(file)));
-  return hasGuests ? processors + 1 : 2 * processors;
+/** How many files run at a time: most wait half of their time, for processes, leases and retries. */
+export function slots(): number {
+  return 2 * Math.max(2, availableParallelism());
 }
 
 /** Fetches what these tests need and nothing else. */
