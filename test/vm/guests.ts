@@ -39,7 +39,7 @@ export async function runInMachine(
   const command = ['env', `TEST_SEED=${seed}`, process.execPath, guest, ...files];
   const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
   t.after(() => machine.end());
-  const taken = new Map<string, number>();
+  const taken: (readonly [name: string, ms: number])[] = [];
   let hasEnded = false;
   let hasFailed = false;
   for await (const line of machine.lines) {
@@ -47,17 +47,17 @@ export async function runInMachine(
     if (report === 'end') hasEnded = true;
     else if (report !== 'alive' && 'note' in report) t.diagnostic(report.note);
     else if (report !== 'alive' && !report.isSuite) {
-      taken.set(report.name, report.durationMs);
+      taken.push([report.name, report.durationMs]);
       hasFailed ||= report.failure !== undefined;
       await repeat(t, report);
     }
   }
   if (hasFailed) t.diagnostic(`the machine's console:\n${machine.console()}`);
-  const slowest = [...taken].toSorted(([, a], [, b]) => b - a).slice(0, mostTold);
+  const slowest = taken.toSorted(([, a], [, b]) => b - a).slice(0, mostTold);
   for (const [test, ms] of slowest) t.diagnostic(`${Math.round(ms / 1_000)} s in the machine: ${test}`);
   assert.ok(
-    hasEnded && taken.size > 0,
-    `the virtual machine told of ${taken.size} tests and ended:\n${machine.console()}`,
+    hasEnded && taken.length > 0,
+    `the virtual machine told of ${taken.length} tests and ended:\n${machine.console()}`,
   );
 }
 
