@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The flags that `fairlead gateway` sets for itself. */
-export const gatewayFlags = '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-parallel-scavenge';
+export const gatewayFlags =
+  '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-parallel-scavenge';
 
 /** A clock tick of /proc, in milliseconds; the same on every Linux that Node.js runs on. */
 const tickMs = 10;
