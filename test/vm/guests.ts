@@ -54,7 +54,7 @@ export async function runInMachine(
   }
   if (hasFailed) t.diagnostic(`the machine's console:\n${machine.console()}`);
   const slowest = taken.toSorted(([, a], [, b]) => b - a).slice(0, mostTold);
-  for (const [test, ms] of slowest) t.diagnostic(`${Math.round(ms / 1_000)} s in the machine: ${test}`);
+  for (const [title, ms] of slowest) t.diagnostic(`${Math.round(ms / 1_000)} s in the machine: ${title}`);
   assert.ok(
     hasEnded && taken.length > 0,
     `the virtual machine told of ${taken.length} tests and ended:\n${machine.console()}`,
