@@ -50,7 +50,8 @@ export async function openGatewayKeys({ path, newestPath }: Files, host: Host): 
       if (header.node !== nodeId) throw refusal(`for another node than "${nodeId}"`);
     },
     requireNewest: (volumeId, attachmentId, knownId) =>
-      inTurn(volumeId, async () => {
+      // What is compared must still hold when it is noted, and one file has them all.
+      inTurn(newestPath, async () => {
         const known = [newest.get(volumeId), knownId].find(
           id => id !== undefined && isOlder(attachmentId, id),
         );

@@ -1,5 +1,4 @@
 import { unavailableProblem } from '../../src/api/problem.ts';
-import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Host } from '../host.ts';
 
@@ -7,7 +6,7 @@ import type { Host } from '../host.ts';
 export type NewestAttachments = {
   /** Its id; undefined for a volume that was not here, or long ago. */
   get(volumeId: string): string | undefined;
-  /** On return the next agent knows it, too; after a crash of the machine perhaps only while the volume's record is there. */
+  /** One call at a time. On return the next agent knows it, too; after a crash of the machine perhaps only while the volume's record is there. */
   note(volumeId: string, attachmentId: string): Promise<void>;
 };
 
@@ -18,7 +17,6 @@ const mostLines = 2 * mostRemembered;
 
 /** Reads them from a file with a line for each, which is made with the first. */
 export async function openNewestAttachments(path: string, host: Host): Promise<NewestAttachments> {
-  const inTurn = createKeyedQueue();
   const newest = new Map<string, string>();
   const remember = (volumeId: string, attachmentId: string): void => {
     newest.delete(volumeId);
@@ -51,16 +49,15 @@ export async function openNewestAttachments(path: string, host: Host): Promise<N
 
   return {
     get: volumeId => newest.get(volumeId),
-    note: (volumeId, attachmentId) =>
-      inTurn(path, async () => {
-        try {
-          if (newest.get(volumeId) !== attachmentId) await write(toLine([volumeId, attachmentId]));
-        } catch (error) {
-          const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-          throw unavailableProblem(`cannot note the attachment of volume "${volumeId}": ${code}`, error);
-        }
-        remember(volumeId, attachmentId);
-      }),
+    async note(volumeId, attachmentId) {
+      try {
+        if (newest.get(volumeId) !== attachmentId) await write(toLine([volumeId, attachmentId]));
+      } catch (error) {
+        const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+        throw unavailableProblem(`cannot note the attachment of volume "${volumeId}": ${code}`, error);
+      }
+      remember(volumeId, attachmentId);
+    },
   };
 }
 
