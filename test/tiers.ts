@@ -51,6 +51,11 @@ const minutesLong = [
   'test/storage/ceph-crashes.test.ts',
   'test/conformance/schemathesis.test.ts',
   'test/machine/gateway/replicas/kills.test.ts',
+  'test/vm/harness.test.ts',
+  'test/machine/gateway/vendor/model.test.ts',
+  'test/vm/selinux.test.ts',
+  'test/machine/gateway/vendor/crash.test.ts',
+  'test/database/patroni.test.ts',
 ];
 
 /** Test files that are asked for, by tier, folder or file; throws when a name matches none. */
