@@ -10,8 +10,10 @@ import { runInNewContext } from 'node:vm';
 // for what is done at the start.
 const thinFlags = '--optimize-for-size --no-opt --no-maglev --no-sparkplug --semi-space-growth-factor=4';
 // Requests leave garbage that lives for a moment: a young generation that stays small keeps the process small. Maglev's code is
-// quick enough for what takes 2 ms: Turbofan's takes 8 MB, and gains nothing that shows.
-const serverFlags = '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt';
+// quick enough for what takes 2 ms: Turbofan's takes 8 MB, and gains nothing that shows. What Maglev needed for a function is freed at once: with the one thread that
+// V8 has it would wait for all others that get hot meanwhile, and the C library keeps what it once had.
+const serverFlags =
+  '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-maglev-destroy-on-background';
 /** By then the agent is registered with kubelet, in milliseconds after its start. */
 const collectAfterMs = 1_000;
 const flags = {

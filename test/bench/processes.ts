@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /** The flags that `fairlead gateway` sets for itself. */
 export const gatewayFlags =
-  '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-parallel-scavenge';
+  '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-maglev-destroy-on-background --no-parallel-scavenge';
 
 /** A clock tick of /proc, in milliseconds; the same on every Linux that Node.js runs on. */
 const tickMs = 10;
