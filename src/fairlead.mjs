@@ -9,9 +9,10 @@ import { runInNewContext } from 'node:vm';
 // Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
 // for what is done at the start.
 const thinFlags = '--optimize-for-size --no-opt --no-maglev --no-sparkplug --semi-space-growth-factor=4';
-// Requests leave garbage that lives for a moment: a young generation that stays small keeps the process small. Maglev's code is
-// quick enough for what takes 2 ms: Turbofan's takes 8 MB, and gains nothing that shows. What Maglev needed for a function is freed at once: with the one thread that
-// V8 has it would wait for all others that get hot meanwhile, and the C library keeps what it once had.
+// Requests leave garbage that lives for a moment: a young generation that stays small keeps the process small. Maglev's
+// code is quick enough for what takes 2 ms: Turbofan's takes 8 MB, and gains nothing that shows. What Maglev needed for a
+// function is freed at once: with the one thread that V8 has it would wait for all others that get hot meanwhile, and the C
+// library keeps what it once had.
 const serverFlags =
   '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-maglev-destroy-on-background';
 /** By then the agent is registered with kubelet, in milliseconds after its start. */

@@ -30,11 +30,17 @@ export type AuditOptions = {
 type Kind = Finding['kind'];
 type Inventory = ReadonlyMap<string, InventoryRow>;
 /** Ids by pool; undefined for what a pool does not list. */
-type There = Map<string, Set<string> | undefined>;
-type Compared = Readonly<Record<'before' | 'after', Inventory>> &
-  Readonly<Record<'there' | 'unknown', There>>;
-type Confirmed = Readonly<Record<'unknown' | 'again', There>> & {
+type There = Map<string, ReadonlySet<string> | undefined>;
+/** What seems to be in the storage alone: ids by pool. */
+type Unknown = Map<string, Set<string>>;
+type Compared = Readonly<Record<'before' | 'after', Inventory>> & {
+  readonly there: There;
+  readonly unknown: Unknown;
+};
+type Confirmed = {
   readonly kind: Kind;
+  readonly unknown: Unknown;
+  readonly again: There;
   readonly last: Inventory;
 };
 /** After so many ids of the storage others have their turn. */
@@ -61,7 +67,7 @@ export async function audit(options: AuditOptions): Promise<Audit> {
     const before = await readStore(options, kind);
     const there = await readPools(kind, () => true);
     const after = await readStore(options, kind);
-    const unknown: There = new Map();
+    const unknown: Unknown = new Map();
     await turns.work('operator', compare({ before, there, after, unknown }));
     if (unknown.size === 0) continue;
     const again = await readPools(kind, pool => unknown.has(pool));
@@ -92,7 +98,7 @@ export async function audit(options: AuditOptions): Promise<Audit> {
     }
   }
   function* confirm({ kind, unknown, again, last }: Confirmed): Generator<void, void> {
-    for (const [pool, ids = []] of unknown)
+    for (const [pool, ids] of unknown)
       for (const id of ids) {
         yield;
         if (!again.get(pool)?.has(id) || last.get(id)?.pool === pool) continue;
@@ -114,7 +120,11 @@ export async function audit(options: AuditOptions): Promise<Audit> {
 }
 
 /** What the storage has, or undefined when it does not list that. */
-async function readThere(backend: Backend, kind: Kind, turns: Turns): Promise<Set<string> | undefined> {
+async function readThere(
+  backend: Backend,
+  kind: Kind,
+  turns: Turns,
+): Promise<ReadonlySet<string> | undefined> {
   const list = kind === 'volume' ? backend.list : backend.snapshots?.list;
   if (!list) return undefined;
   const ids = new Set<string>();

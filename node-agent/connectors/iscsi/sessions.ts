@@ -51,7 +51,7 @@ export async function readUnits({ id }: Session, host: Host): Promise<readonly U
   return units;
 }
 
-/** iscsiadm's status for: its records, logged in already, nothing recorded, not authorized, otherwise refused for good (iscsiadm(8)). */
+/** iscsiadm's status for: records that could not be read, logged in already, nothing recorded, not authorized, otherwise refused for good (iscsiadm(8)). */
 const [recordsFailed, sessionExists, nothingFound, notAuthorized, notNegotiated] = [6, 15, 21, 24, 19];
 /** iscsiadm reads the records of all targets, whichever it is asked about, and fails when one of them goes meanwhile. */
 const recordTries = 10;
