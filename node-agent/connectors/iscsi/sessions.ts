@@ -1,6 +1,6 @@
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import { describeFailure, runIfInstalled, runToEnd, type Ended } from '../../host/commands.ts';
+import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../host/commands.ts';
 import { connectMissing, withPort, type Connection } from '../../host/connections.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
@@ -91,16 +91,17 @@ export function logIn(
 type Login = { readonly attachment: AttachmentOf<'iscsi'>; readonly chap: Chap; readonly host: Host };
 
 async function logInTo(portal: string, login: Login): Promise<void> {
-  const { attachment, chap, host } = login;
+  const { attachment, chap } = login;
   const { target } = attachment;
-  await changeRecord(recordLine(target, portal, ['--op', 'new']), host);
+  const host = retryOnRecords(login.host);
+  await runWell(host, recordLine(target, portal, ['--op', 'new']));
   const settings = Object.entries(settingsFor(attachment));
   const options = settings.flatMap(([name, value]) => ['--name', name, '--value', value]);
-  await changeRecord(recordLine(target, portal, ['--op', 'update', ...options]), host);
+  await runWell(host, recordLine(target, portal, ['--op', 'update', ...options]));
   try {
-    if (chap !== '') await recordChap(chap, portal, { target, host });
+    if (chap !== '') await recordChap(chap, portal, { target, host: login.host });
     const line = recordLine(target, portal, ['--login']);
-    const result = await onRecords(() => runToEnd(host, line));
+    const result = await runToEnd(host, line);
     if (result.status !== 0 && result.status !== sessionExists) throw loginProblem(line, result, login);
   } catch (error) {
     // No session has the secrets, and the next try brings its own.
@@ -133,20 +134,20 @@ export async function logOut({ id }: Session, target: string, host: Host): Promi
 export async function forget(portal: string, target: string, host: Host): Promise<void> {
   const line = recordLine(target, portal, ['--op', 'delete']);
   // Without the tool nothing was ever recorded.
-  requireEnded(line, await onRecords(() => runIfInstalled(host, line)));
+  requireEnded(line, await runIfInstalled(retryOnRecords(host), line));
 }
 
-async function changeRecord(line: CommandLine, host: Host): Promise<void> {
-  const result = await onRecords(() => runToEnd(host, line));
-  if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
-}
-
-/** Runs a command that reads the records, again while what others change makes it fail. */
-async function onRecords<Result extends Ended | undefined>(run: () => Promise<Result>): Promise<Result> {
-  for (let left = recordTries; ; left--) {
-    const result = await run();
-    if (result?.status !== recordsFailed || left === 1) return result;
-  }
+/** The same host; what fails because others change the records is run again. */
+function retryOnRecords(host: Host): Host {
+  return {
+    ...host,
+    async run(command, args, options) {
+      for (let left = recordTries; ; left--) {
+        const result = await host.run(command, args, options);
+        if (result.status !== recordsFailed || left === 1) return result;
+      }
+    },
+  };
 }
 
 function recordLine(target: string, portal: string, args: readonly string[]): CommandLine {

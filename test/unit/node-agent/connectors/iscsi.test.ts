@@ -54,10 +54,15 @@ test('iscsi tries again where the record of another target went while iscsiadm r
   assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 
-test('iscsi tells that the records stay unreadable', async () => {
+test('iscsi tries ten times before it tells that the records stay unreadable', async () => {
   const { host, attach } = openOne();
-  host.tools.set('iscsiadm', () => 6);
+  let runs = 0;
+  host.tools.set('iscsiadm', () => {
+    runs++;
+    return 6;
+  });
   await assert.rejects(iscsi.connect(attach('v'), host), { code: 'UNAVAILABLE' });
+  assert.equal(runs, 10);
 });
 
 test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
