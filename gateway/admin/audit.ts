@@ -10,7 +10,7 @@ import type { Engine } from '../store.ts';
 import type { Turns } from '../tenancy/turns.ts';
 
 /**
- * All findings, and the pools whose storage could not be asked, of which only the store was looked at. `foreign` are the
+ * All findings, and the pools whose storage could not be asked, or not to the end, of which not all was compared. `foreign` are the
  * pools whose storage has something of which nothing is in the store.
  */
 export type Audit = {
@@ -51,7 +51,8 @@ type Seen = FindingKey & { readonly detail: string; readonly sinceMs?: number };
 /**
  * Compares the storage with the store and changes neither; only when something was first found is noted. What is made
  * or removed meanwhile is no finding: a row is there before the storage begins to create something, and until it is deleted.
- * What seems to be in the storage alone may have been made and removed between two looks at the store, so that it is looked for again.
+ * What seems to be in the storage alone may have been made and removed between two looks at the store, so that it is looked for
+ * again; an id that comes and goes both times is reported.
  */
 export async function audit(options: AuditOptions): Promise<Audit> {
   const { engine, pools, turns, stuckAfterMs } = options;

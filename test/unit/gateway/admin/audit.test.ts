@@ -108,6 +108,21 @@ test('what was made and removed between two looks at the store is no finding', a
   assert.deepEqual([findings, [...foreign], lists], [[], [], 2]);
 });
 
+test('what was made, removed and made again between the looks at the store is no finding', async t => {
+  const gateway = await makeFaultyGateway(t, { names: [] });
+  const pool = gateway.pools.all()[0] ?? assert.fail('there is no pool');
+  let lists = 0;
+  async function* list(): AsyncGenerator<string> {
+    const isFirst = ++lists === 1;
+    await create(gateway, 'brief');
+    yield* pool.backend.list?.() ?? [];
+    if (isFirst) await gateway.volumes.delete(clusters.a, 'a.brief');
+  }
+  const pools = { ...gateway.pools, all: () => [{ ...pool, backend: { ...pool.backend, list } }] };
+  const { findings, foreign } = await audit({ ...gateway, pools, stuckAfterMs: 0 });
+  assert.deepEqual([findings, [...foreign], lists], [[], [], 2]);
+});
+
 test('an audit of whatever many findings reads a hundred rows at a time, and forgets none', async t => {
   const orphans = Array.from({ length: 350 }, (_, index) => `a.orphan-${index}`);
   const gateway = await makeFaultyGateway(t, { names: [], orphans });
