@@ -3,7 +3,7 @@ import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';
 import { createServerless } from './serverless.ts';
 
 // API Gateway gives up after 29 seconds. What is left goes on when the instance is called again, or another finishes it.
-const directory = `${process.env['TMPDIR'] ?? '/tmp'}/fairlead`;
+const directory = `${process.env['TMPDIR'] || '/tmp'}/fairlead`;
 const serverless = createServerless({ mostWaitMs: 25_000, directory });
 const leave = (rest: Promise<void>): void => void rest.catch(() => undefined);
 const answer = handle(new Hono().all('*', c => serverless.fetch(c.req.raw, process.env, leave)));
