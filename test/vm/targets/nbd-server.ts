@@ -52,8 +52,9 @@ export function openNbdServer(t: TestContext) {
     pathOf: (attachment: AttachmentOf<'nbd'>): string => join(exports, attachment.export),
     async start(): Promise<void> {
       const args = ['--ipaddr', address, '--port', String(port), '--pidfile', pidFile];
-      // Once it is in the background it serves.
+      // Once it is in the background it serves, and writes its id a moment later.
       execFileSync('nbdkit', [...args, 'file', `dir=${exports}`]);
+      while (!existsSync(pidFile) || readFileSync(pidFile, 'utf8') === '') await sleep(20);
     },
     /** Ends the server and all its connections. */
     stop,
