@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startNodeAgent } from '../../../node-agent/main.ts';
 import { nodeSettings } from '../../../node-agent/config.ts';
 import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
@@ -151,8 +150,6 @@ function createWriters(directory: string) {
   };
 }
 
-const betweenLinesMs = 50;
-
 type Writing = { written: number; fault: string; isOver: boolean };
 
 async function appendLines(path: string, state: Writing): Promise<void> {
@@ -162,8 +159,6 @@ async function appendLines(path: string, state: Writing): Promise<void> {
       await file.write(`${state.written + 1}\n`);
       await file.datasync();
       state.written++;
-      // Emulated processors would have time for nothing else.
-      await sleep(betweenLinesMs);
     }
   } catch (error) {
     state.fault = String(error);
