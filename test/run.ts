@@ -13,7 +13,7 @@ const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
 npm test runs the tiers unit, machine and conformance, or what is named: a tier, a folder, a file. Kill loops and model
 runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same again.
 npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, the storage systems, and the
-database cluster. What is named runs at full length. Of what would take beyond an hour both take a part, by the seed:
+database cluster. What is named runs at full length. What is too long for that runs in part, chosen by the seed:
 ten of fifty runs of the vendors' kit (all with KIT_SEEDS=50), a third of Ceph's kill loops (all with CEPH_CRASHES=all).
 
   unit         in this process alone: no root, no tool but openssl, and for the chart Helm and promtool, which are fetched
