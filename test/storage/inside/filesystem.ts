@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Backend, VolumeRef } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
-import { poll } from '../../../src/lib/concurrency.ts';
+import { poll, withinTime } from '../../../src/lib/concurrency.ts';
 import { openPlugin } from '../../harness/open-plugin.ts';
 import { contentOf } from '../../suites/backend-fixtures.ts';
 import { ask, settings, users } from './cluster.ts';
@@ -39,7 +39,9 @@ export async function mount(
   });
   const ended = once(process, 'exit');
   t.after(async () => {
-    process.kill('SIGKILL');
+    // It says goodbye: what a client held that died is kept from all others for a minute. One that was shut out may not end.
+    process.kill('SIGTERM');
+    if (!(await withinTime(ended, 10_000))) process.kill('SIGKILL');
     await ended;
     spawnSync('umount', ['--lazy', '--', directory]);
     rmSync(directory, { recursive: true });
