@@ -13,6 +13,8 @@ export interface VendorProcess {
 
 const startTimeoutMs = 60_000;
 const endTimeoutMs = 5_000;
+/** What it has printed comes so soon after its end, or not at all: what it left running may hold its output open. */
+const lastWordsMs = 1_000;
 const outputCap = 8_192;
 
 /**
@@ -53,9 +55,14 @@ async function start(command: string, port: string) {
       if (address !== undefined && URL.canParse(address)) resolve(new URL(address));
     });
   child.once('error', reject);
-  child.once('exit', status => reject(new Error(`--start ended (status ${status}): ${output.trim()}`)));
-  const listening = await withinTime(promise, startTimeoutMs).catch(async (error: unknown) => {
-    await end(child, 'SIGKILL');
+  const closed = new Promise(settle => child.once('close', settle));
+  child.once('exit', async status => {
+    await withinTime(closed, lastWordsMs);
+    reject(new Error(`--start ended (status ${status}): ${output.trim()}`));
+  });
+  const listening = await withinTime(promise, startTimeoutMs).catch((error: unknown) => {
+    // It has ended, or never began; what it has started may run on.
+    if (child.pid !== undefined) killGroup(child.pid, 'SIGKILL');
     throw error;
   });
   if (listening) return { child, url: listening.value };

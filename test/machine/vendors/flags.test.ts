@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ async function verify(...argv: readonly string[]) {
   const child = execFile(process.execPath, [cli, 'verify', ...argv]);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (output += text));
-  const [status] = (await once(child, 'exit')) as [number];
+  const [status] = (await once(child, 'close')) as [number];
   const results = [...output.matchAll(/^(PASS|FAIL|WARN|SKIP) +(FL-[\d.-]+)/gm)];
   return { status, output, results: results.map(([, outcome, id]) => `${id} ${outcome}`) };
 }
@@ -45,6 +45,21 @@ for (const { language, command, skip } of referenceVendors)
       assert.doesNotMatch(output, /TOKEN=first/);
     },
   );
+
+test('--start that fails says why, and leaves nothing running', async t => {
+  const pid = join(temporaryDirectory(t), 'pid');
+  for (const start of [
+    'echo no disks >&2; exit 3',
+    `sleep 60 >/dev/null 2>&1 & echo $! >'${pid}'; echo no disks; exit 3`,
+  ]) {
+    const { status, output } = await verify('--start', start);
+    assert.equal(status, 1, output);
+    assert.match(output, /--start ended \(status 3\): no disks$/m);
+  }
+  const process = `/proc/${readFileSync(pid, 'utf8').trim()}`;
+  const isGone = () => !existsSync(process) || undefined;
+  assert.ok(await poll(isGone, { everyMs: 20, timeoutMs: 30_000 }));
+});
 
 for (const { language, command, skip } of referenceVendors)
   test(`--restart restarts the vendor in ${language} by a command`, { skip }, async t => {
