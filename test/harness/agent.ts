@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { toPublishContext } from '../../src/api/attachment.ts';
+import { poll } from '../../src/lib/concurrency.ts';
 import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubelet/kubelet.ts';
 import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
 import { cli } from './dev.ts';
@@ -25,6 +26,8 @@ export interface AgentProcess {
   readonly pid: number;
   /** What it wrote to standard error so far. */
   stderr(): string;
+  /** Waits until it has written that to standard error, which comes another way than that it is ready. */
+  said(pattern: RegExp): Promise<void>;
   /** What it said when it was ready; rejects when it ended before. */
   readonly ready: Promise<Readonly<Record<string, string>>>;
   /** Ends it with a signal and waits until it is gone. */
@@ -154,7 +157,8 @@ function startAgent(settings: Readonly<Record<string, string>>, by: readonly str
   const child: ChildProcess = spawn(command, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  const ended = once(child, 'exit');
+  // All that it wrote has come by then.
+  const ended = once(child, 'close');
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const ready = new Promise<Readonly<Record<string, string>>>((resolve, reject) => {
@@ -166,6 +170,10 @@ function startAgent(settings: Readonly<Record<string, string>>, by: readonly str
     pid: child.pid ?? 0,
     ready,
     stderr: () => errors,
+    async said(pattern) {
+      await poll(() => pattern.test(errors) || undefined, { everyMs: 20, timeoutMs: 120_000 });
+      assert.match(errors, pattern);
+    },
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;

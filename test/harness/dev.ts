@@ -74,7 +74,7 @@ export async function openDev(t: TestContext, settings: Readonly<Record<string, 
 
 function readFirstLine(child: ChildProcess, lines: string[]): Promise<string | undefined> {
   return new Promise(resolve => {
-    child.once('exit', () => resolve(undefined));
+    child.once('close', () => resolve(undefined));
     if (!child.stdout) return;
     createInterface({ input: child.stdout }).on('line', line => {
       lines.push(line);

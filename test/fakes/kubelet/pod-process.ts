@@ -17,7 +17,8 @@ export async function startWriting(path: string): Promise<PodProcess> {
   const child = fork(writer, [path], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
+  // What it said has come by then, which is not so when it has merely ended.
+  const ended = once(child, 'close') as Promise<[number | null, string | null]>;
   const failed = ended.then(([status]) => {
     throw new Error(`the pod's process ended with status ${status}: ${errors}`);
   });

@@ -88,9 +88,11 @@ async function launch(
   const problems: string[] = [];
   child.stderr?.on('data', chunk => problems.push(String(chunk)));
   t.after(() => killProcess(child));
-  const exit = once(child, 'exit').then(() => assert.fail(problems.join('')));
-  exit.catch(() => undefined);
-  const [message] = (await Promise.race([once(child, 'message'), exit])) as [{ ready: { gateway: string } }];
+  const failed = once(child, 'close').then(() => assert.fail(problems.join('')));
+  failed.catch(() => undefined);
+  const [message] = (await Promise.race([once(child, 'message'), failed])) as [
+    { ready: { gateway: string } },
+  ];
   const url = message.ready.gateway;
   const client = createClient({ url, token: () => signer.sign() });
   t.after(() => client.close());

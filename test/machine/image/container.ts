@@ -77,7 +77,7 @@ export async function startInImage(
   const child: ChildProcess = spawn(...commandLine(options, argv), {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  const ended = once(child, 'exit');
+  const ended = once(child, 'close');
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   t.after(async () => {

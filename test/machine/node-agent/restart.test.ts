@@ -12,7 +12,6 @@ import {
   type TestNode,
 } from '../../harness/agent.ts';
 import { mountsBelow, testAsRoot } from '../../harness/machine.ts';
-import { until } from '../../harness/node-agent-bench.ts';
 import { isFull } from '../../harness/sample.ts';
 import type { Kubelet } from '../../fakes/kubelet/kubelet.ts';
 import type { Pod } from '../../fakes/kubelet/paths.ts';
@@ -84,7 +83,7 @@ test('an agent ends with its grace though a volume is still in use, and a second
     await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('kept')] });
     const ended = agent.end('SIGTERM');
     // Signals of a kind that come at once may be one.
-    if (signals > 1) await until(() => agent.stderr().includes('asked to end'));
+    if (signals > 1) await agent.said(/asked to end/);
     if (signals > 1) await agent.end('SIGTERM');
     await ended;
     assert.equal(mountsBelow(node.root).length, 2);
@@ -107,7 +106,7 @@ test('an agent that is only replaced ends at once with volumes in use, and one o
   const { nodeId } = await second.agent.ready;
   writeFileSync(file, `${nodeId}\nother\n`);
   const ended = second.agent.end('SIGTERM');
-  await until(() => second.agent.stderr().includes('asked to end'));
+  await second.agent.said(/asked to end/);
   await second.kubelet.reconstruct([]);
   await ended;
   assertNothingLeft(node);

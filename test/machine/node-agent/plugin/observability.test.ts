@@ -83,7 +83,7 @@ test('a damaged record is logged at the start and shows in the metrics, and the 
   writeFileSync(`${node.state}/volumes/c_v-0123.json`, 'no JSON');
   const agent = node.startAgent(withHttp);
   await hasLines(await urlOf(agent), ['fairlead_node_damaged_records 1', 'fairlead_node_records 0']);
-  assert.match(agent.stderr(), /"path":"[^"]*\/c_v-0123\.json".*"msg":"the record of a volume is damaged"/);
+  await agent.said(/"path":"[^"]*\/c_v-0123\.json".*"msg":"the record of a volume is damaged"/);
 });
 
 test('what is asked for beside the two pages is refused', async t => {

@@ -5,7 +5,6 @@ import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts
 import { attachmentFields } from '../../../../src/api/attachment.ts';
 import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
 import { openNode } from '../../../harness/agent.ts';
-import { until } from '../../../harness/node-agent-bench.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
@@ -129,7 +128,7 @@ test('the lists of modules are read once for all protocols and all who ask, and 
 test('an agent reports soon after its start what it can attach, in its log and in its metrics', async t => {
   const agent = openNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
-  await until(() => agent.stderr().includes('looked at what attach protocols need'));
+  await agent.said(/looked at what attach protocols need/);
   const texts = agent
     .stderr()
     .split('\n')

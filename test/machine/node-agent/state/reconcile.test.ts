@@ -26,7 +26,7 @@ for (const home of homes)
       const text = await (await fetch(`http://${(await idle.ready)['metrics']}/metrics`)).text();
       assert.match(text, /^fairlead_node_records 0$/m);
       assert.doesNotMatch(text, /^fairlead_node_volume_healthy\{/m);
-      assert.match(idle.stderr(), /"count":4,"msg":"volumes are recorded that are not here any more/);
+      await idle.said(/"count":4,"msg":"volumes are recorded that are not here any more/);
       await idle.end('SIGTERM');
 
       node.startAgent(settings);
