@@ -26,6 +26,13 @@ export function connectorFor({ protocol }: Pick<Attachment, 'protocol'>): Connec
   return connectors[protocol];
 }
 
+/** True when the block device with this number is a loop device over that file, or over what the file was before it was deleted. */
+export async function isLoopOver(path: string, number: string, host: Host): Promise<boolean> {
+  const rest = { attachmentId: '', sizeBytes: 0, mayFormat: false, readonly: true };
+  const file = { protocol: 'loop', path, ...rest } as const;
+  return (await loop.owns(file, number, host)) || (await loop.isLeftover?.(file, number, host)) === true;
+}
+
 /** What each protocol needs of the kernel and of what is installed, beside what every node has. */
 const needs: { readonly [P in Protocol]: Needs } = {
   loop: { tool: 'losetup', module: 'loop' },

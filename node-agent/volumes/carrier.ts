@@ -5,6 +5,8 @@ import type { Device, Judgement, Secrets } from '../connector.ts';
 export interface Carrier {
   /** True when a staged volume is mounted at its staging path, and false when it is connected alone. */
   readonly isMounted: boolean;
+  /** True when the machine connects the volume by itself, as it does a disk that a hypervisor gives it. */
+  readonly isSelfConnecting: boolean;
   /** INVALID_ARGUMENT when a volume of its kind cannot be used, or made, as was asked for. */
   requireUsable(): void;
   /** True when the block device with this number is the volume's now, as it is connected; absent where it has none. */

@@ -33,6 +33,7 @@ export function deviceMembers(volume: DeviceVolume) {
       .filter(other => other.volumeId !== volumeId && !other.isLeaving)
       .map(other => other.attachment);
   return {
+    isSelfConnecting: connector.isSelfConnecting === true,
     ownsDevice: (number: string) => ownsConnected(volume, number),
     async releaseAfterUse() {
       const connection = connector.releaseAfterUse && (await findConnection(volume));

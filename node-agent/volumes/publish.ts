@@ -2,8 +2,7 @@ import { dirname } from 'node:path';
 import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
-import { connectorFor } from '../connectors/index.ts';
-import type { Host } from '../host.ts';
+import { isLoopOver } from '../connectors/index.ts';
 import { deviceNumberOf, mountAndSee, unmountAll } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import type { Target, VolumeRecord } from '../state/records.ts';
@@ -113,23 +112,8 @@ async function requireAbandoned(agent: Agent, mount: Mount, volumeId: string): P
   const backing = await host.readText(`/sys/dev/block/${number}/loop/backing_file`);
   const path = backing?.replace(/\n$/, '').replace(/ \(deleted\)$/, '') ?? '';
   const isRecorded = records.all().some(({ attachment }) => 'path' in attachment && attachment.path === path);
-  if (isRecorded || !isBelowRoot(trust, path) || !(await isDeviceOf(path, number, host)))
-    throw foreignProblem(mount, volumeId);
-}
-
-async function isDeviceOf(path: string, number: string | undefined, host: Host): Promise<boolean> {
-  const file = {
-    protocol: 'loop',
-    path,
-    attachmentId: '',
-    sizeBytes: 0,
-    mayFormat: false,
-    readonly: true,
-  } as const;
-  const connector = connectorFor(file);
-  if (number === undefined || connector.kind !== 'device') return false;
-  if (await connector.owns(file, number, host)) return true;
-  return (await connector.isLeftover?.(file, number, host)) === true;
+  const isKnown = isRecorded || number === undefined || !isBelowRoot(trust, path);
+  if (isKnown || !(await isLoopOver(path, number, host))) throw foreignProblem(mount, volumeId);
 }
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {

@@ -7,7 +7,6 @@ import {
 } from '../../src/api/problem.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Secrets } from '../connector.ts';
-import { connectorFor } from '../connectors/index.ts';
 import { requirePassphraseOfUse } from '../format/passphrases.ts';
 import { describe, unmountAll } from '../host/mount.ts';
 import { requireSelinux } from '../host/selinux.ts';
@@ -130,14 +129,13 @@ async function disconnect(volume: Volume): Promise<void> {
 
 /** After a final error the caller expects that nothing is left here, and no unstage follows: what a first call began is undone. */
 async function giveUp(volume: Volume, { isFirst }: Call, error: unknown): Promise<never> {
-  const { agent, record } = volume;
+  const { agent, record, carrier } = volume;
   const isRecorded = agent.records.get(record.volumeId) !== undefined;
   // What is in use all the same, as after the records were lost, stays.
   if (!isFirst || !problemTable[asProblem(error).code].final || !isRecorded) throw error;
   if (!(await isInUse(volume))) await takeDown(volume, await agent.host.mounts()).catch(() => {});
-  const { isSelfConnecting } = { isSelfConnecting: false, ...connectorFor(record.attachment) };
   // A disk that the machine connected, and that others use, was never the volume's here.
-  if (isSelfConnecting && !topMount(await agent.host.mounts(), record.stagingPath))
+  if (carrier.isSelfConnecting && !topMount(await agent.host.mounts(), record.stagingPath))
     await agent.records.remove(record.volumeId);
   throw error;
 }

@@ -160,7 +160,7 @@ test('nobody in the node agent but the machine can touch a path of a volume', ()
 });
 
 test('whether a volume is a device or a share is asked where its carrier is chosen, and nowhere else', () => {
-  const asks = /\bkind === '(device|share)'|accessType === /;
+  const asks = /\bkind [!=]== '(device|share)'|accessType [!=]== |\.\.\.connectorFor/;
   const files = sources.filter(
     file => file.startsWith('node-agent/') && asks.test(readFileSync(file, 'utf8')),
   );

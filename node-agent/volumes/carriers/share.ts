@@ -26,6 +26,7 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
   const judge = (mount: Mount) => connector.judge(attachment, mount, host);
   return {
     ...mountedMembers(record, judge),
+    isSelfConnecting: false,
     requireUsable: () => requireShareUsable(record, connector),
     async connect(secrets) {
       const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host, secrets));
