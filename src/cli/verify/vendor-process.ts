@@ -60,9 +60,8 @@ async function start(command: string, port: string) {
     await withinTime(closed, lastWordsMs);
     reject(new Error(`--start ended (status ${status}): ${output.trim()}`));
   });
-  const listening = await withinTime(promise, startTimeoutMs).catch((error: unknown) => {
-    // It has ended, or never began; what it has started may run on.
-    if (child.pid !== undefined) killGroup(child.pid, 'SIGKILL');
+  const listening = await withinTime(promise, startTimeoutMs).catch(async (error: unknown) => {
+    await end(child, 'SIGKILL');
     throw error;
   });
   if (listening) return { child, url: listening.value };
@@ -73,8 +72,10 @@ async function start(command: string, port: string) {
 /** Ends the command with all that it has started. */
 async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   const { pid } = child;
-  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
+  if (pid === undefined) return;
+  const isOver = child.exitCode !== null || child.signalCode !== null;
+  const ended: Promise<unknown> = isOver ? Promise.resolve() : once(child, 'exit');
+  // What it started may run on after it.
   killGroup(pid, signal);
   if (!(await withinTime(ended, endTimeoutMs))) killGroup(pid, 'SIGKILL');
   await ended;
