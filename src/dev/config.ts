@@ -24,7 +24,7 @@ export const devSettings = {
     default: 'ext4',
   },
   config: {
-    doc: 'YAML file with pools of your own, as in gateway.yaml, with absolute paths; without it volumes are image files in DIR/images',
+    doc: 'YAML file with pools of your own, as in gateway.yaml, with absolute paths, read at the start; without it volumes are image files in DIR/images',
     parse: text,
     optional: true,
   },

@@ -77,11 +77,14 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   return { ready: { gateway, ...controller, ...node }, close: () => open.disposeAsync() };
 }
 
-/** The pools of the file that was given, or one of image files. What is wrong with them, the gateway reports. */
+/** The pools of the file that was given, which has nothing else, or one of image files. What is wrong with them, the gateway reports. */
 async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<PoolSettings> {
   if (config !== undefined) {
-    const { pools } = Object(parse(await readFile(config, 'utf8'))) as { readonly pools?: PoolSettings };
-    return pools ?? {};
+    const given = Object(parse(await readFile(config, 'utf8'))) as { readonly pools?: PoolSettings };
+    const { pools = {}, ...others } = given;
+    for (const name of Object.keys(others))
+      throw new Error(`--config ${config}: has "${name}", and dev takes pools alone: the rest is its own`);
+    return pools;
   }
   const images = join(dir, 'images');
   await makeDirectories(images);
