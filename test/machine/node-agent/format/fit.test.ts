@@ -61,6 +61,7 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
         assert.equal(fsType, 'btrfs', refusal.message);
         assert.match(refusal.message, /this kernel does not mount both/);
         await unstage(agent, request);
+        t.skip('this kernel does not mount two copies of a btrfs');
         return;
       }
       assert.equal(readFileSync(`${other.stagingPath}/file`, 'utf8'), 'data');
