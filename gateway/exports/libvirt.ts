@@ -102,7 +102,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
    * UNAVAILABLE, with nothing changed, while the machine would have the disk again by going on from what was kept of it, which
    * is its owner's: the disk stays in its description as well, so that it is found.
    */
-  async function requireNothingKept(domain: Domain, name: string): Promise<void> {
+  async function requireNotSaved(domain: Domain, name: string): Promise<void> {
     const { name: machine, saved } = domain;
     if (saved === 'unreadable')
       throw unavailableProblem(`what the virtual machine "${machine}" was saved with cannot be read`);
@@ -123,7 +123,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
   }
 
   async function unplug(domain: Domain, name: string): Promise<void> {
-    await requireNothingKept(domain, name);
+    await requireNotSaved(domain, name);
     const alias = aliasOf(name);
     const said = [
       // First: whatever becomes of the machine, it does not start with the disk.

@@ -70,7 +70,9 @@ export function undoVolume(
     async intend(sql) {
       const found = await volumeTable.find(sql, { id });
       const known = found?.nonce === nonce ? found : undefined;
-      const isLeft = known ? !states.includes(known.state) : nonce === '' || (await isKept(sql, record));
+      const isLeft = known
+        ? !states.includes(known.state)
+        : nonce === '' || (await hasOtherOwner(sql, record));
       if (isLeft) return { result: undefined };
       if (known) await volumeTable.update(sql, known, { state: 'deleting' });
       return { intent: known };
@@ -85,7 +87,7 @@ export function undoVolume(
 }
 
 /** Whether what was made for the record is another's now: it was handed over, or imported, which takes what has any nonce. */
-async function isKept(sql: Sql, record: VolumeRecord): Promise<boolean> {
+async function hasOtherOwner(sql: Sql, record: VolumeRecord): Promise<boolean> {
   const owner = await findAtStorage(sql, toVolumeRef(record).id);
   return owner !== undefined && ['', record.nonce].includes(owner.nonce);
 }

@@ -1,6 +1,6 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
-import { keptOf, type RbdPool } from './pool.ts';
+import { deletedOf, type RbdPool } from './pool.ts';
 import { findTaken } from './taken.ts';
 
 /** Lists are asked for page by page, and a snapshot never changes: so many are held. */
@@ -43,7 +43,7 @@ async function read(pool: RbdPool, target: KnownSnapshot, base?: KnownSnapshot):
   if (!found || !isOneImage)
     throw preconditionProblem(`snapshots "${base?.id}" and "${target.id}" are not of one image`);
   const since = from ? ['--from-snap', from.name] : [];
-  for (const image of [found.image, keptOf(found.image)]) {
+  for (const image of [found.image, deletedOf(found.image)]) {
     const spec = `${pool.specOf(image)}@${found.name}`;
     const diff = await pool.askRbd<Diff>('diff', ...since, spec);
     if (diff) return diff.map(({ offset, length }) => ({ offset: Number(offset), length: Number(length) }));

@@ -2,8 +2,8 @@ import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { VolumeRef, VolumeSource } from '../../backend.ts';
 import { rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
-import { flatten } from './kept.ts';
-import { keptOf, requireImage, type Image, type RbdPool } from './pool.ts';
+import { flatten } from './blocks.ts';
+import { deletedOf, requireImage, type Image, type RbdPool } from './pool.ts';
 import { findTaken } from './taken.ts';
 
 /** What nodes with Linux 5.3 or later know: by the lock the cluster knows who writes, and by the map which objects there are. */
@@ -32,7 +32,7 @@ async function cloneSnapshot(pool: RbdPool, image: Image, snapshot: VolumeRef): 
   const [taken] = await findTaken(pool, snapshot);
   if (!taken) throw preconditionProblem(`snapshot "${snapshot.id}" is missing`);
   // The volume that it was taken of may be deleted.
-  for (const from of [taken.image, keptOf(taken.image)])
+  for (const from of [taken.image, deletedOf(taken.image)])
     if (await pool.inspect(from)) return clone(pool, `${pool.specOf(from)}@${taken.name}`, image);
   throw preconditionProblem(`the image of snapshot "${snapshot.id}" is missing`);
 }

@@ -113,6 +113,6 @@ export function isOwn(name: string): boolean {
 }
 
 /** The image of a deleted volume, for as long as something needs it. */
-export function keptOf({ namespace, name }: Image): Image {
+export function deletedOf({ namespace, name }: Image): Image {
   return { namespace, name: ownPrefix + name };
 }

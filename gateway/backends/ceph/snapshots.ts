@@ -3,7 +3,7 @@ import { preconditionProblem, unavailableProblem } from '../../../src/api/proble
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
-import { keptOf, nameOf, requireImage, type Image, type RbdPool } from './pool.ts';
+import { deletedOf, nameOf, requireImage, type Image, type RbdPool } from './pool.ts';
 import { drop, findTaken, listTaken, note } from './taken.ts';
 
 const tries = 3;
@@ -100,7 +100,7 @@ type Shown = { readonly name: string; readonly size: number; readonly timestamp:
 
 async function describe(pool: RbdPool, asked: NewSnapshot): Promise<CreatedSnapshot> {
   const [taken] = await findTaken(pool, asked);
-  for (const image of taken ? [taken.image, keptOf(taken.image)] : []) {
+  for (const image of taken ? [taken.image, deletedOf(taken.image)] : []) {
     const all = (await pool.askRbd<readonly Shown[]>('snap', 'ls', pool.specOf(image))) ?? [];
     const shown = all.find(({ name }) => name === taken?.name);
     if (shown)

@@ -2,8 +2,8 @@ import { parseJson } from '../../../src/lib/json.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { forgetClients, rememberClients } from './clients.ts';
 import { missing } from './commands.ts';
-import { reap } from './kept.ts';
-import { idOf, keptOf, nameOf, namespaceOf, type Image, type RbdPool } from './pool.ts';
+import { reap } from './blocks.ts';
+import { idOf, deletedOf, nameOf, namespaceOf, type Image, type RbdPool } from './pool.ts';
 
 /** A snapshot, or what an unfinished try left of it: what RBD calls it, and of which image it is. */
 export type Taken = { readonly name: string; readonly image: Image; readonly isWhole: boolean };
@@ -45,8 +45,8 @@ export async function drop(pool: RbdPool, ref: VolumeRef, { name, image }: Taken
   const { status } = await remove(image);
   // Its volume may have been deleted after that was noted.
   if (status === missing && !(await pool.inspect(image))) await forgetClients(pool, image);
-  await remove(keptOf(image));
-  await reap(pool, keptOf(image));
+  await remove(deletedOf(image));
+  await reap(pool, deletedOf(image));
   await pool.dropNote({ namespace: namespaceOf(ref.id, 'snapshot'), key: prefix + name });
 }
 

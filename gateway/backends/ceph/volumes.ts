@@ -4,8 +4,17 @@ import type { Backend, NewVolume } from '../../backend.ts';
 import { forgetClients, readClients, rememberClients } from './clients.ts';
 import { busy, exists, filled, missing } from './commands.ts';
 import { features, fill } from './copies.ts';
-import { blocksTimeoutMs, reap } from './kept.ts';
-import { idOf, imageOf, isOwn, keptOf, requireImage, type Image, type Parent, type RbdPool } from './pool.ts';
+import { blocksTimeoutMs, reap } from './blocks.ts';
+import {
+  idOf,
+  imageOf,
+  isOwn,
+  deletedOf,
+  requireImage,
+  type Image,
+  type Parent,
+  type RbdPool,
+} from './pool.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -87,8 +96,8 @@ async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
     timeoutMs: blocksTimeoutMs,
   });
   if (status === busy) throw inUse;
-  if (status === filled) await pool.rbd(['rename', spec, pool.specOf(keptOf(image))]);
-  if (status !== 0) await reap(pool, keptOf(image));
+  if (status === filled) await pool.rbd(['rename', spec, pool.specOf(deletedOf(image))]);
+  if (status !== 0) await reap(pool, deletedOf(image));
   if (origin || !info) await reapOrigin(pool, image);
   // A command of ours that was killed is noted, too, of an image that no node ever had.
   await forgetClients(pool, image);
@@ -100,7 +109,7 @@ async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
  */
 async function noteOrigin(pool: RbdPool, image: Image, parent: Parent): Promise<void> {
   const { pool_namespace: namespace = '', image: name } = parent;
-  const origin = isOwn(name) ? { namespace, name } : keptOf({ namespace, name });
+  const origin = isOwn(name) ? { namespace, name } : deletedOf({ namespace, name });
   await pool.writeNote({ ...originOf(image), text: JSON.stringify(origin) });
 }
 

@@ -3,7 +3,7 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import type { VolumeSource } from '../../../backend.ts';
 import { again, exists, invalid, missing } from '../commands.ts';
 import { gone } from '../clients.ts';
-import { blocksTimeoutMs } from '../kept.ts';
+import { blocksTimeoutMs } from '../blocks.ts';
 import { nameOf, requireSubvolume, type Filesystem, type Subvolume } from './filesystem.ts';
 import { readNotes, takenIn } from './notes.ts';
 
