@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { withinTime } from '../lib/concurrency.ts';
 import { startFlags, startVariables } from '../lib/start.ts';
 
 /** A program's settings, as flags; one that is undefined is not given. */
@@ -46,9 +47,8 @@ export function startChild(program: string, settings: ChildSettings): Child {
     ended,
     async close() {
       child.kill('SIGTERM');
-      const force = setTimeout(() => child.kill('SIGKILL'), closeTimeoutMs);
+      if (!(await withinTime(ended, closeTimeoutMs))) child.kill('SIGKILL');
       await ended;
-      clearTimeout(force);
     },
   };
 }
