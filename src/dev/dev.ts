@@ -80,11 +80,10 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
 /** The pools of the file that was given, which has nothing else, or one of image files. What is wrong with them, the gateway reports. */
 async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<PoolSettings> {
   if (config !== undefined) {
-    const given = Object(parse(await readFile(config, 'utf8'))) as { readonly pools?: PoolSettings };
-    const { pools = {}, ...others } = given;
+    const { pools = {}, ...others } = await readMembers(config);
     for (const name of Object.keys(others))
-      throw new Error(`--config ${config}: has "${name}", and dev takes pools alone: the rest is its own`);
-    return pools;
+      throw new Error(`${config}: has "${name}", and dev takes pools alone: the rest is its own`);
+    return pools as PoolSettings;
   }
   const images = join(dir, 'images');
   await makeDirectories(images);
@@ -96,6 +95,17 @@ async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<
       ...(topology && { topology: topology.segments }),
     },
   };
+}
+
+async function readMembers(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const text = await readFile(path, 'utf8');
+  try {
+    const members: unknown = parse(text);
+    if (members?.constructor === Object) return members as Readonly<Record<string, unknown>>;
+    throw new Error('has no members, such as pools');
+  } catch (error) {
+    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** The directories of pools on this machine, as the node agent's setting. */

@@ -50,8 +50,14 @@ test('a start that cannot be is reported in a line for each fault, with status 1
   const dir = directoryOf(t);
   const [file, pools] = [join(dir, 'file'), join(dir, 'pools.yaml')];
   writeFileSync(file, '');
-  const whole = join(dir, 'gateway.yaml');
+  const [whole, scalar, broken] = [
+    join(dir, 'whole.yaml'),
+    join(dir, 'scalar.yaml'),
+    join(dir, 'broken.yaml'),
+  ];
   writeFileSync(whole, 'pools: {}\nclusters: { east: { keys: east.jwks.json } }');
+  writeFileSync(scalar, 'pools');
+  writeFileSync(broken, 'pools: [');
   writeFileSync(pools, 'pools: { one: { backend: floppy }, two: { backend: image } }');
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -60,7 +66,9 @@ test('a start that cannot be is reported in a line for each fault, with status 1
   for (const [flags, fault] of [
     [['--dir', dir, '--listen', `127.0.0.1:${port}`], new RegExp(`:${port} is already in use\n$`)],
     [['--dir', file], /^fairlead dev: .*file.*\n$/],
-    [['--dir', dir, '--config', whole], /^fairlead dev: --config .*gateway\.yaml: has "clusters", .*\n$/],
+    [['--dir', dir, '--config', whole], /^fairlead dev: .*whole\.yaml: has "clusters", .*\n$/],
+    [['--dir', dir, '--config', scalar], /^fairlead dev: .*scalar\.yaml: has no members, such as pools\n$/],
+    [['--dir', dir, '--config', broken], /^fairlead dev: .*broken\.yaml: .* line 1, .*\n$/],
     [['--dir', dir, '--config', pools], /pools\.one\.backend: .*\n.*:\d+: pools\.two\.dir: .*\n$/],
   ] as const) {
     const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', ...flags], { encoding: 'utf8' });

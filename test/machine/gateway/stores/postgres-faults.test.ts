@@ -101,25 +101,29 @@ test('a server that is killed is UNAVAILABLE, and all goes on once it is back', 
   assert.equal((await volumes.get(a, 'a.before')).state, 'ready');
 });
 
-test('transactions that lock in opposite orders both succeed: what the server ends is run again', { skip }, async t => {
-  const engine = await openEmpty(t);
-  await engine.transaction(sql => sql.run('create table items (id text primary key)'));
-  const met = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-  let runs = 0;
-  const lockBoth = (order: readonly [0, 1] | readonly [1, 0]): Promise<number> =>
-    engine.transaction(async sql => {
-      runs++;
-      await sql.lock('volume', `item-${order[0]}`);
-      await sql.all('select 1');
-      met[order[0]].resolve();
-      await met[order[1]].promise;
-      await sql.lock('volume', `item-${order[1]}`);
-      return sql.run('insert into items (id) values (?)', `by-${order[0]}`);
-    });
-  assert.deepEqual(await Promise.all([lockBoth([0, 1]), lockBoth([1, 0])]), [1, 1]);
-  // The one that is run again may lock first what the other was about to have, and meet it once more.
-  assert.ok(runs > 2);
-});
+test(
+  'transactions that lock in opposite orders both succeed: what the server ends is run again',
+  { skip },
+  async t => {
+    const engine = await openEmpty(t);
+    await engine.transaction(sql => sql.run('create table items (id text primary key)'));
+    const met = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    let runs = 0;
+    const lockBoth = (order: readonly [0, 1] | readonly [1, 0]): Promise<number> =>
+      engine.transaction(async sql => {
+        runs++;
+        await sql.lock('volume', `item-${order[0]}`);
+        await sql.all('select 1');
+        met[order[0]].resolve();
+        await met[order[1]].promise;
+        await sql.lock('volume', `item-${order[1]}`);
+        return sql.run('insert into items (id) values (?)', `by-${order[0]}`);
+      });
+    assert.deepEqual(await Promise.all([lockBoth([0, 1]), lockBoth([1, 0])]), [1, 1]);
+    // The one that is run again may lock first what the other was about to have, and meet it once more.
+    assert.ok(runs > 2);
+  },
+);
 
 test('work that meets others is run again, but not for ever', { skip }, async t => {
   const engine = await openEmpty(t);
