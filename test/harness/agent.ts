@@ -135,7 +135,8 @@ function makeVolume(
   { mode = 'Filesystem', sizeBytes = 64 * MiB }: VolumeOptions = {},
 ): VolumeSpec {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  writeFileSync(path, '');
+  // What is there may be mounted.
+  writeFileSync(path, '', { flag: 'wx' });
   truncateSync(path, sizeBytes);
   const publishContext = toPublishContext({
     protocol: 'loop',

@@ -104,7 +104,9 @@ export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
     directory,
     makeImage(name, { sizeBytes = defaultImageBytes, content = 'blank' } = {}) {
       const path = `${directory}/${name}`;
-      writeFileSync(path, content === 'garbage' || content === 'half' ? 'neither zeros nor a format' : '');
+      const bytes = content === 'garbage' || content === 'half' ? 'neither zeros nor a format' : '';
+      // What is there may be mounted.
+      writeFileSync(path, bytes, { flag: 'wx' });
       truncateSync(path, sizeBytes);
       if (!['blank', 'garbage', 'half'].includes(content)) execFileSync(`mkfs.${content}`, ['-q', path]);
       return path;

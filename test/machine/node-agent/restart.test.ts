@@ -75,12 +75,13 @@ test('an agent that is asked to end serves on until the last volume is taken awa
 });
 
 test('an agent ends with its grace though a volume is still in use, and a second signal does not wait', async (t, node) => {
+  const pod = { uid: 'pod', volumes: [node.makeVolume('kept')] };
   for (const [grace, signals] of [
     ['300ms', 1],
     ['60s', 2],
   ] as const) {
     const { agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': grace }, { node });
-    await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('kept')] });
+    await kubelet.runPod(pod);
     const ended = agent.end('SIGTERM');
     // Signals of a kind that come at once may be one.
     if (signals > 1) await agent.said(/asked to end/);
