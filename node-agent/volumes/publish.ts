@@ -112,8 +112,8 @@ async function requireAbandoned(agent: Agent, mount: Mount, volumeId: string): P
   const backing = await host.readText(`/sys/dev/block/${number}/loop/backing_file`);
   const path = backing?.replace(/\n$/, '').replace(/ \(deleted\)$/, '') ?? '';
   const isRecorded = records.all().some(({ attachment }) => 'path' in attachment && attachment.path === path);
-  const mayBe = !isRecorded && number !== undefined && isBelowRoot(trust, path);
-  if (!mayBe || !(await isLoopOver(path, number, host))) throw foreignProblem(mount, volumeId);
+  const mayBeAbandoned = !isRecorded && number !== undefined && isBelowRoot(trust, path);
+  if (!mayBeAbandoned || !(await isLoopOver(path, number, host))) throw foreignProblem(mount, volumeId);
 }
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {

@@ -80,9 +80,10 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
 /** The pools of the file that was given, which has nothing else, or one of image files. What is wrong with them, the gateway reports. */
 async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<PoolSettings> {
   if (config !== undefined) {
-    const { pools = {}, ...others } = await readMembers(config);
-    for (const name of Object.keys(others))
-      throw new Error(`${config}: has "${name}", and dev takes pools alone: the rest is its own`);
+    const { pools = {}, ...rest } = await readMembers(config);
+    const others = Object.keys(rest).join('", "');
+    if (others !== '')
+      throw new Error(`${config}: has "${others}", and dev takes pools alone: the rest is its own`);
     return pools as PoolSettings;
   }
   const images = join(dir, 'images');

@@ -5,10 +5,9 @@ import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { toPublishContext } from '../../src/api/attachment.ts';
-import { poll } from '../../src/lib/concurrency.ts';
 import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubelet/kubelet.ts';
 import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
-import { cli } from './dev.ts';
+import { cli, untilSaid } from './dev.ts';
 import {
   apartFromOthers,
   bindToItself,
@@ -171,10 +170,7 @@ function startAgent(settings: Readonly<Record<string, string>>, by: readonly str
     pid: child.pid ?? 0,
     ready,
     stderr: () => errors,
-    async said(pattern) {
-      await poll(() => pattern.test(errors) || undefined, { everyMs: 20, timeoutMs: 120_000 });
-      assert.match(errors, pattern);
-    },
+    said: pattern => untilSaid(() => errors, pattern),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -5,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { connectCsi } from '../../src/csi/client.ts';
+import { poll } from '../../src/lib/concurrency.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
 /** `fairlead dev` as a user starts it: a process of its own. */
@@ -18,6 +20,8 @@ export interface Dev {
   readonly stdout: readonly string[];
   /** What it wrote to standard error so far. */
   stderr(): string;
+  /** Waits until it has written that to standard error. */
+  said(pattern: RegExp): Promise<void>;
   /** Ends it with a signal; gives how it ended. */
   end(signal?: NodeJS.Signals): Promise<{ readonly status: number | null; readonly signal: string | null }>;
 }
@@ -43,12 +47,19 @@ export async function startDev(settings: Readonly<Record<string, string>>, entry
     pid: child.pid ?? 0,
     stdout,
     stderr: () => errors,
+    said: pattern => untilSaid(() => errors, pattern),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       const [status, by] = await ended;
       return { status, signal: by };
     },
   };
+}
+
+/** Waits until a process has written that to standard error, which comes another way than that it is ready. */
+export async function untilSaid(stderr: () => string, pattern: RegExp): Promise<void> {
+  await poll(() => pattern.test(stderr()) || undefined, { everyMs: 20, timeoutMs: 120_000 });
+  assert.match(stderr(), pattern);
 }
 
 /** A directory that ends with its test, whatever is mounted there. */

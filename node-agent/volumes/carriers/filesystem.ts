@@ -64,7 +64,7 @@ export function createFilesystem(volume: DeviceVolume): Carrier {
       return { ...locateDevice(volume, number), growFilesystem: () => growInUse(volume, number) };
     },
     // A disk that the machine connects by itself is back after a reboot: only its use says that the volume is here.
-    isHere: disks => isHere(volume, disks, volume.connector.isSelfConnecting === true),
+    isHere: disks => isHere(volume, disks, members.isSelfConnecting),
   };
 }
 
