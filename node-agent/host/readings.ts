@@ -9,7 +9,12 @@ export type Reading = {
   readonly operation: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** How long the answer may take, in milliseconds; without it, until the command has ended, which takes seconds at most. */
+  readonly answerMs?: number;
 };
+
+/** How long who has something to tell meanwhile waits for an answer, in milliseconds: it is told within a second. */
+export const soonMs = 900;
 
 /** How reading a volume can fail. */
 export type ReadingFault = 'Hung' | 'ReadFailed';
@@ -17,11 +22,9 @@ export type ReadingFault = 'Hung' | 'ReadFailed';
 /** What the command printed; or why there is nothing, in words. */
 type Answer = { readonly stdout: string } | { readonly fault: ReadingFault; readonly message: string };
 
-/** Reads volumes through commands, and answers within a second whether they end or not. */
+/** Reads volumes through commands, and answers in time whether they end or not. */
 export type Readings = (reading: Reading) => Promise<Answer>;
 
-/** How long an answer may take. */
-const answerMs = 900;
 /** How long a command may run; its result is of no use to anybody by then. */
 const commandMs = 5_000;
 
@@ -45,7 +48,7 @@ export function createReadings({ host, watch, cache }: Reader): Readings {
     return { line, work };
   };
   const read = async (reading: Reading): Promise<Answer> => {
-    const { volumeId, operation, command, args } = reading;
+    const { volumeId, operation, command, args, answerMs = Infinity } = reading;
     const untilMs = performance.now() + answerMs;
     const leftMs = () => Math.max(0, untilMs - performance.now());
     const hung = (why: string): Answer => ({ fault: 'Hung', message: `volume "${volumeId}" hangs: ${why}` });

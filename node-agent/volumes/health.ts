@@ -3,7 +3,7 @@ import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import { inaccessible, type VolumeFault } from './carrier.ts';
 import { carrierOf } from './carriers/index.ts';
-import type { Readings } from '../host/readings.ts';
+import { soonMs, type Readings } from '../host/readings.ts';
 import { requireHere } from './request-checks.ts';
 
 /** Which volume; the paths are `''` where the caller does not know them. */
@@ -29,7 +29,8 @@ export async function examine(
   // A filesystem that was shut down still reports its size, but does not list its root. NFS answers from its cache whatever
   // it may, the inode's number always: the time of its last change it must ask for.
   const args = ['--cached=never', '--format', '%i %Z', '--', path];
-  const answer = await readings({ volumeId, operation: 'NodeGetVolumeHealth', command: 'stat', args });
+  const operation = 'NodeGetVolumeHealth';
+  const answer = await readings({ volumeId, operation, command: 'stat', args, answerMs: soonMs });
   return 'fault' in answer ? [...faults, inaccessible(answer.fault, answer.message)] : faults;
 }
 

@@ -1,6 +1,6 @@
 import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { SizeBounds } from '../../src/csi/request.ts';
-import type { Readings } from '../host/readings.ts';
+import { soonMs, type Readings } from '../host/readings.ts';
 import type { Usage } from '../state/cache.ts';
 import type { Agent } from './agent.ts';
 import { carrierOf } from './carriers/index.ts';
@@ -9,21 +9,25 @@ import { notHereProblem, requireHere } from './request-checks.ts';
 /** A volume, and one of the paths it is staged or published at. */
 export type PathOfVolume = { readonly volumeId: string; readonly path: string };
 
-/** Measures a volume at a path, or NOT_FOUND; where reading it hangs, the last good answer is given within a second. */
+/**
+ * Measures a volume at a path, or NOT_FOUND; where reading it hangs, the last good answer is given within a second. Where there
+ * is none it is UNAVAILABLE in seconds: a command that is slow on a busy machine is waited for.
+ */
 export async function measure(agent: Agent, readings: Readings, at: PathOfVolume): Promise<Usage> {
   const { volumeId, path } = at;
   const { usages } = agent.cache;
   const volume = await locate(agent, at, false);
   if (!volume.isMounted) return { bytes: { total: await volume.readBytes() } };
+  const last = usages.get(volumeId);
   const answer = await readings({
     volumeId,
     operation: 'NodeGetVolumeStats',
     command: 'stat',
     args: ['--file-system', '--format', '%S %b %f %a %c %d', '--', path],
+    ...(last && { answerMs: soonMs }),
   });
   if ('fault' in answer) {
-    const last = answer.fault === 'Hung' && usages.get(volumeId);
-    if (last) return last;
+    if (last && answer.fault === 'Hung') return last;
     throw unavailableProblem(answer.message);
   }
   const usage = readUsage(answer.stdout);

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { untilAvailable } from '../../harness/csi-serving.ts';
 import { mountsBelow } from '../../harness/machine.ts';
 import { toExport } from '../../harness/node-agent-share-bench.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
@@ -75,7 +74,7 @@ test('a share reports its capacity, has nothing to grow, and is unhealthy once i
   const node = await startGuestNode(t);
   const fields = node.volumeAt(makeVolume('measured'));
   await node.bringUp(fields);
-  const usage = await untilAvailable(() => node.usage(fields));
+  const usage = await node.usage(fields);
   assert.deepEqual(
     usage.map(({ unit, total }) => [unit, Number(total) > 0]),
     [

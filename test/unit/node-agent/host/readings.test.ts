@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createReadings } from '../../../../node-agent/host/readings.ts';
-import { openFakeBench, startAgent } from '../../../harness/node-agent-bench.ts';
+import { createReadings, soonMs } from '../../../../node-agent/host/readings.ts';
+import { measure } from '../../../../node-agent/volumes/size.ts';
+import { openFakeBench, openVolume, putUp, startAgent } from '../../../harness/node-agent-bench.ts';
+
+const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
 
 test('who waits for another reading of the volume first still has an answer within a second', async t => {
   const bench = openFakeBench();
-  const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
   const [slow, hung] = [Promise.withResolvers<typeof ended>(), Promise.withResolvers<typeof ended>()];
   const run = (command: string) => (command === 'slow' ? slow : hung).promise;
   const readings = createReadings(await startAgent({ ...bench, host: { ...bench.host, run } }));
-  const read = (command: string) => readings({ volumeId: 'c.v', operation: 'test', command, args: [] });
+  const rest = { volumeId: 'c.v', operation: 'test', args: [], answerMs: soonMs };
+  const read = (command: string) => readings({ ...rest, command });
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -30,4 +33,27 @@ test('who waits for another reading of the volume first still has an answer with
   });
   assert.deepEqual(await answers[0], { stdout: '' });
   hung.resolve(ended);
+});
+
+test('a volume without an earlier answer is measured by a command that takes its time; one that has one answers in time', async t => {
+  const { agent, request } = await openVolume(openFakeBench(), { image: { content: 'ext4' } });
+  await putUp(agent, request);
+  let slow = Promise.withResolvers<typeof ended>();
+  const { volumeId, targetPath: path } = request;
+  const busy = { ...agent, host: { ...agent.host, run: () => slow.promise } };
+  const readings = createReadings(busy);
+  const ask = () => measure(busy, readings, { volumeId, path });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const first = ask();
+  await setImmediate();
+  t.mock.timers.tick(4_000);
+  slow.resolve({ ...ended, stdout: '1024 400 240 200 20 9' });
+  const usage = await first;
+  assert.equal(usage.bytes.total, 409_600);
+  slow = Promise.withResolvers<typeof ended>();
+  const second = ask();
+  await setImmediate();
+  t.mock.timers.tick(soonMs);
+  assert.equal(await second, usage);
+  slow.resolve(ended);
 });
