@@ -137,8 +137,18 @@ type Boot = Omit<MachinePlan, 'silentMs'> & {
   readonly monitor: string;
 };
 
-// Processors that are emulated on a busy machine may look as if they had no timer.
-const always = ['console=ttyS0', 'panic=-1', 'oops=panic', 'mitigations=off', 'no_timer_check'];
+/** What every machine's kernel is told. */
+export const kernelParameters: readonly string[] = [
+  'console=ttyS0',
+  'panic=-1',
+  'oops=panic',
+  // Processors that are emulated on a busy machine may look as if they had no timer.
+  'no_timer_check',
+  // An emulated processor translates machine code once for each address that it is seen at: programs stay where they were.
+  'norandmaps',
+  'mitigations=off',
+  'init_on_alloc=0',
+];
 
 function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): readonly string[] {
   const { parameters = [], network = [], cables = [], disk } = plan;
@@ -151,7 +161,7 @@ function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): read
       : ['-nic', 'none'],
     ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '1', '-m', '2G'],
     ['-kernel', image, '-initrd', initrd],
-    ['-append', [...always, ...parameters, '--', ...words].join(' ')],
+    ['-append', [...kernelParameters, ...parameters, '--', ...words].join(' ')],
     ['-chardev', `file,id=console,path=${log}`, '-serial', 'chardev:console'],
     ['-chardev', 'stdio,id=outcomes,signal=off', '-device', 'virtio-serial-pci'],
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],

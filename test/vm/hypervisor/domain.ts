@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { serveBy, servantOf, type MachineServant } from '../fleet/fleet.ts';
 import { makeInitramfs } from '../initramfs.ts';
+import { kernelParameters } from '../machine.ts';
 import { findKernel, packages } from '../packages.ts';
 
 const start = fileURLToPath(new URL('../start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../../..', import.meta.url));
-const parameters = ['console=ttyS0', 'panic=-1', 'oops=panic', 'mitigations=off', 'no_timer_check'];
 /** Each takes one disk while the machine runs. */
 const ports = 12;
 
@@ -36,7 +36,7 @@ export function defineDomain(directory: string, name: string): void {
   const words = ['/bin/sh', start, project, process.execPath, servantOf, `node-${name}`].map(
     word => `"${word}"`,
   );
-  const command = [...parameters, '--', ...words].join(' ');
+  const command = [...kernelParameters, '--', ...words].join(' ');
   const description = `<domain type='qemu'><name>${name}</name><memory unit='MiB'>1536</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type><kernel>${kernel.image}</kernel><initrd>${initrd}</initrd><cmdline>${command}</cmdline></os>
 <features><acpi/></features><cpu mode='custom' match='exact' check='none'><model>Nehalem</model><feature policy='require' name='rdrand'/></cpu>
