@@ -7,7 +7,6 @@ import {
   nodeSchema,
   nodeSpecSchema,
 } from './node.ts';
-import { textPattern } from './ids.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
 import * as snapshots from './snapshot.ts';
 import {
@@ -16,6 +15,7 @@ import {
   capacitySpecSchema,
   type Feature,
   fromQuery,
+  queryText,
 } from './storage.ts';
 import * as volumes from './volume.ts';
 
@@ -61,30 +61,21 @@ const limitOf = (most: number, what: string) =>
     .transform(limit => Math.min(limit || most, most))
     .describe(`Most ${what} in the page; 0, or without it: as many as one page holds.`);
 
-/** A text of a query; an empty one is none. */
-const textOf = (description: string, example: string) =>
-  z
-    .string()
-    .regex(textPattern, 'has a NUL')
-    .optional()
-    .transform(text => text || undefined)
-    .meta({ description, examples: [example] });
-
 const page = z.object({
   limit: limitOf(maxPageEntries, 'entries'),
-  pageToken: textOf('The `nextPageToken` of the page before.', 'volumes/east:east.pvc-1'),
+  pageToken: queryText('The `nextPageToken` of the page before.', 'volumes/east:east.pvc-1'),
 });
 
 /** A page of what all clusters have. */
 const listing = page.extend({
-  cluster: textOf('Only what this cluster has.', 'east'),
-  id: textOf('Only the one with this id.', 'east.pvc-1'),
+  cluster: queryText('Only what this cluster has.', 'east'),
+  id: queryText('Only the one with this id.', 'east.pvc-1'),
 });
 
-const ofVolume = textOf('Only those of this volume.', 'east.pvc-1');
+const ofVolume = queryText('Only those of this volume.', 'east.pvc-1');
 
 const blockRange = z.object({
-  base: textOf('An older snapshot of the same volume.', 'east.snap-0'),
+  base: queryText('An older snapshot of the same volume.', 'east.snap-0'),
   offset: fromQuery(z.int()).default(0).describe('Only blocks that end after this byte; without it all.'),
   limit: limitOf(maxPageBlocks, 'extents'),
 });
@@ -215,7 +206,7 @@ export const operations = {
     route: 'GET /v1/snapshots',
     vendor: 'snapshots',
     doc: 'One page of snapshots that are created, of one volume or of all, by id.',
-    query: page.extend({ volumeId: textOf('Only the snapshots of this volume.', 'east.pvc-1') }),
+    query: page.extend({ volumeId: queryText('Only the snapshots of this volume.', 'east.pvc-1') }),
     answers: { 200: snapshots.snapshotPageSchema },
     problems: ['ABORTED', 'UNIMPLEMENTED'],
   },
@@ -344,7 +335,7 @@ export const operations = {
   listAnyAttachments: {
     route: 'GET /v1/admin/attachments',
     doc: 'One page of the attachments of all clusters, by volume, cluster and node.',
-    query: listing.extend({ volumeId: ofVolume, nodeId: textOf('Only those at this node.', 'node-1') }),
+    query: listing.extend({ volumeId: ofVolume, nodeId: queryText('Only those at this node.', 'node-1') }),
     answers: { 200: admin.anyAttachmentPageSchema },
     problems: ['ABORTED'],
   },

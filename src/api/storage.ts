@@ -59,6 +59,13 @@ const tooManyBytes = `must have at most ${maxMapBytes} bytes`;
 const plain = z.string().regex(textPattern, 'has a NUL');
 const nonEmpty = plain.min(1);
 
+/** A text of a query; an empty one is none. */
+export const queryText = (description: string, example: string) =>
+  plain
+    .optional()
+    .transform(given => given || undefined)
+    .meta({ description, examples: [example] });
+
 /** Text that is not empty. */
 export const text = (example: string) => nonEmpty.meta({ examples: [example] });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { problemTable, type ProblemCode } from '../problem.ts';
-import { text, time } from '../storage.ts';
+import { queryText, text, time } from '../storage.ts';
 
 const codes = ['OK', ...(Object.keys(problemTable) as ProblemCode[])] as const;
 
@@ -11,17 +11,10 @@ const moment = (description: string) =>
     .transform(given => (given === undefined ? undefined : Date.parse(given)))
     .meta({ description, examples: ['2026-01-31T12:00:00Z'] });
 
-const textOf = (description: string, example: string) =>
-  z
-    .string()
-    .optional()
-    .transform(given => given || undefined)
-    .meta({ description, examples: [example] });
-
 /** Which entries of the log are asked for. */
 export const auditLogQuery = {
-  cluster: textOf('Only what is, or was, of this cluster.', 'east'),
-  resource: textOf('Only what was done to the volume, snapshot, group or node.', 'east.pvc-1'),
+  cluster: queryText('Only what is, or was, of this cluster.', 'east'),
+  resource: queryText('Only what was done to the volume, snapshot, group or node.', 'east.pvc-1'),
   since: moment('Only what was done then or later.'),
   until: moment('Only what was done before.'),
 };

@@ -84,6 +84,17 @@ test('parameters are those of the path, all required, those of the query, and ho
   }
 });
 
+test('no text of a query has a NUL, as the gateway takes none', () => {
+  const parameters = all.flatMap(
+    ({ operation }) => (operation['parameters'] ?? []) as readonly OpenApiNode[],
+  );
+  const schemas = parameters.filter(one => one['in'] === 'query').map(one => one['schema'] as OpenApiNode);
+  const texts = schemas.filter(({ type }) => type === 'string');
+  assert.ok(texts.length > 0);
+  for (const { enum: values, pattern, description } of texts)
+    assert.ok(values ?? !new RegExp(String(pattern ?? '')).test('a\0'), String(description));
+});
+
 test('every operation needs a token, and only what is created or changed has a body', () => {
   assert.deepEqual((document as OpenApiNode)['security'], [{ token: [] }]);
   for (const { method, operation } of all) {
