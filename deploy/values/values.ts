@@ -226,7 +226,7 @@ const networkPolicy = group('who may reach the controller and the gateway', {
   gatewayFrom: listAsIs('who calls the gateway besides the controller'),
 });
 
-/** All values of the chart; `values.yaml`, `values.schema.json` and docs/chart.md are generated from them. */
+/** All values of the chart; `values.yaml`, `values.schema.json` and docs/reference/chart.md are generated from them. */
 export const values = z.strictObject({
   global: z
     .looseObject({ imagePullSecrets: listAsIs('as `imagePullSecrets`') })

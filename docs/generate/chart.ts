@@ -8,7 +8,7 @@ const schema = z.toJSONSchema(values, { io: 'input', target: 'draft-7', unrepres
 /** What of the chart is generated from its table of values, by its path from `docs/`. */
 export function chartFiles(): Readonly<Record<string, string>> {
   return {
-    'chart.md': chartDocument(),
+    'reference/chart.md': chartDocument(),
     '../deploy/chart/values.yaml': valuesFile(),
     '../deploy/chart/values.schema.json': `${JSON.stringify(schema, undefined, 2)}\n`,
   };
@@ -41,8 +41,8 @@ function chartDocument(): string {
     );
   return `# Values of the Helm chart
 
-Generated from \`deploy/values/\`. [guides/kubernetes.md](guides/kubernetes.md) goes from two machines to a pod with a volume;
-[nodes.md](nodes.md) and [gateway.md](gateway.md) say more of what the settings do.
+Generated from \`deploy/values/\`. [guides/kubernetes.md](../guides/kubernetes.md) goes from two machines to a pod with a volume;
+[nodes.md](../nodes.md) and [gateway.md](../gateway.md) say more of what the settings do.
 
 | value | default | what it is |
 |---|---|---|

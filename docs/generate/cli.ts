@@ -15,7 +15,7 @@ export async function cli(toTable: (settings: SettingsTable) => string): Promise
 
 Generated from the table of commands, \`src/cli/commands.ts\`. \`fairlead --help\` lists all commands, \`fairlead COMMAND --help\` the
 settings of one; those of the programs (\`gateway\`, \`controller\`, \`node\`, \`dev\`) are in [config.md](config.md). What follows is for operators and
-for [readers of what operators see](gateway.md#who-may-do-what): clients of the gateway that need its address and a key, and nothing
+for [readers of what operators see](../gateway.md#who-may-do-what): clients of the gateway that need its address and a key, and nothing
 else.
 
 \`\`\`sh

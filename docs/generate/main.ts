@@ -22,18 +22,18 @@ import { vendorApi } from './vendor-api.ts';
 
 const usage = `Usage: node docs/generate/main.ts [--check]
 
-Writes errors.md, config.md, cli.md, chart.md, and what vendor-api.md lists, from the tables in the source, and the chart's values;
---check fails when one is stale.
+Writes errors.md, config.md, cli.md, and chart.md in docs/reference, what vendor-api.md lists there, and the chart's values, from
+the tables in the source; --check fails when one is stale.
 `;
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' }, help: { type: 'boolean' } } });
 if (values.help) process.stdout.write(usage);
 else
   for (const [name, text] of Object.entries({
-    'errors.md': errors(),
-    'config.md': config(),
-    'cli.md': await cli(toTable),
-    'vendor-api.md': vendorApi(),
+    'reference/errors.md': errors(),
+    'reference/config.md': config(),
+    'reference/cli.md': await cli(toTable),
+    'reference/vendor-api.md': vendorApi(),
     ...chartFiles(),
   }))
     keep(name, text);
@@ -133,7 +133,7 @@ operators: { keys: operators.jwks.json }
 \`\`\`
 
 A pool is a backend with its settings and a name. Each has \`backend\`, one of ${Object.keys(backends).join(', ')} or the name of an npm package
-([backends.md](backends.md#a-backend-as-a-package)), and may have
+([backends.md](../backends.md#a-backend-as-a-package)), and may have
 
 * \`topology\`: ${topologySchema.description}
 * \`concurrency\`: ${concurrencySchema.description}

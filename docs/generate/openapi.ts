@@ -1,4 +1,4 @@
-// Writes what is not in git: docs/openapi.json, which a gateway serves as /openapi.json, and docs/vendor-openapi.json, the
+// Writes what is not in git: docs/reference/openapi.json, which a gateway serves as /openapi.json, and docs/reference/vendor-openapi.json, the
 // part of it that a vendor serves, which lies beside the example in Python as well. `npm ci` runs it.
 
 import { writeFileSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { version } from '../../src/lib/version.ts';
 
 const forVendors = vendorDocument(version);
 for (const [name, document] of Object.entries({
-  'openapi.json': openApiDocument(version),
-  'vendor-openapi.json': forVendors,
+  'reference/openapi.json': openApiDocument(version),
+  'reference/vendor-openapi.json': forVendors,
   '../examples/vendor-python/openapi.json': forVendors,
 }))
   writeFileSync(new URL(`../${name}`, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);

@@ -8,9 +8,9 @@ import {
   sections,
 } from '../../src/cli/verify/requirements.ts';
 
-/** docs/vendor-api.md as it is, with its lists from the tables of operations and requirements. */
+/** docs/reference/vendor-api.md as it is, with its lists from the tables of operations and requirements. */
 export function vendorApi(): string {
-  const text = readFileSync(new URL('../vendor-api.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../reference/vendor-api.md', import.meta.url), 'utf8');
   const parts = text.split(/(<!-- generated: [\w ]+ -->\n)[^]*?(?=<!-- end -->)/);
   return parts.map((part, index) => (index % 2 === 0 ? part : `${part}${toList(part)}\n`)).join('');
 }

@@ -14,7 +14,7 @@ const home = join(import.meta.dirname, '../../node_modules/.cache/fairlead-schem
 
 /** Findings that are as we want them, by their codes: the operations, and why. */
 const documented: Readonly<Record<string, RegExp>> = {
-  // What is no operation is NOT_FOUND, whatever the method: docs/errors.md has no 405.
+  // What is no operation is NOT_FOUND, whatever the method: docs/reference/errors.md has no 405.
   ST204: /^TRACE /,
   // To delete an unknown id is fine, one that can be nobody's included (CSI spec, "DeleteVolume").
   ST201: /^DELETE \/v1\/(volumes|snapshots|groups|admin\/volumes)\//,
@@ -115,7 +115,7 @@ async function offeredBy(url: string, token: string): Promise<object> {
   const headers = { authorization: `Bearer ${token}` };
   const { features } = await (await fetch(`${url}/v1/capabilities`, { headers })).json();
   const document = JSON.parse(
-    readFileSync(join(import.meta.dirname, '../../docs/vendor-openapi.json'), 'utf8'),
+    readFileSync(join(import.meta.dirname, '../../docs/reference/vendor-openapi.json'), 'utf8'),
   );
   for (const [path, item] of Object.entries<Record<string, { 'x-feature'?: string }>>(document.paths)) {
     const isOffered = Object.values(item).every(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 const files = globSync('test/**/*', { exclude: ['**/node_modules/**'] });
@@ -14,6 +15,32 @@ function isThere(path: string): boolean {
 /** The files and folders of tests that a text names. */
 function namesIn(text: string): readonly string[] {
   return [...text.matchAll(/test\/[\w./*-]*[\w/]|[\w./*-]+\.(?:test|guest)\.ts/g)].map(([name]) => name);
+}
+
+test('each link of a page leads to a file, and to a title in it', () => {
+  const pages = ['AGENTS.md', 'README.md', ...globSync('{docs,examples}/**/*.md')];
+  const broken = pages.flatMap(page => {
+    const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g);
+    const lost = [...links].filter(([, path = '', title]) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      return !existsSync(target) || (title !== undefined && !titlesOf(target).has(title));
+    });
+    return lost.map(([link]) => `${page}: ${link}`);
+  });
+  assert.deepEqual(broken, []);
+});
+
+/** The titles of a page, as links name them. */
+function titlesOf(page: string): ReadonlySet<string> {
+  const titles = readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...titles].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
 }
 
 for (const page of ['docs/field-failures.md', 'docs/security.md'])

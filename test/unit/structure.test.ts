@@ -108,9 +108,8 @@ test('a folder is called by a noun of the field', () => {
 });
 
 test('a folder holds few files, unless all of them implement one contract', () => {
-  // Pages apart, which README.md lists.
   const files = globSync('{src,gateway,node-agent,test,proto,docs,deploy,examples}/**/*.*', {
-    exclude: ['**/generated/**', '**/node_modules/**', '**/*.md', '**/*.d.ts'],
+    exclude: ['**/generated/**', '**/node_modules/**', '**/*.d.ts'],
   });
   const counts = Map.groupBy(files, file => dirname(file));
   const full = [...counts].filter(
@@ -229,7 +228,7 @@ test('what vendors read first is short', () => {
 
 test('a document names only files that there are', () => {
   const files = globSync('{src,gateway,node-agent,proto,test,docs,deploy}/**/*');
-  for (const document of ['AGENTS.md', 'README.md', ...globSync('docs/*.md')]) {
+  for (const document of ['AGENTS.md', 'README.md', ...globSync('docs/{*,reference/*}.md')]) {
     const named = readFileSync(document, 'utf8').matchAll(/`([\w./-]+\.(?:ts|mjs|proto|sh|md))`/g);
     for (const [, name = ''] of named)
       assert.ok(

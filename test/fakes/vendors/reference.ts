@@ -58,7 +58,7 @@ export async function startVendor(t: TestContext, options: VendorOptions = {}): 
     ...process.env,
     DIR: directory,
     TOKEN: token,
-    OPENAPI: join(root, 'docs/vendor-openapi.json'),
+    OPENAPI: join(root, 'docs/reference/vendor-openapi.json'),
     ...options.env,
   };
   let url = '';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { referenceVendors, startVendor } from '../../fakes/vendors/reference.ts';
 
-const text = readFileSync(join(import.meta.dirname, '../../../docs/vendor-api.md'), 'utf8');
+const text = readFileSync(join(import.meta.dirname, '../../../docs/reference/vendor-api.md'), 'utf8');
 const examples = [...text.matchAll(/^```sh curl\n([^]*?)^```\n```json\n([^]*?)^```$/gm)];
 
 for (const { language, command, skip } of referenceVendors)

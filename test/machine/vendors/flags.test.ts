@@ -15,7 +15,7 @@ import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.
 
 const [typescript, python] = referenceVendors;
 const audience = 'https://vendor.example';
-const openApi = join(import.meta.dirname, '../../../docs/vendor-openapi.json');
+const openApi = join(import.meta.dirname, '../../../docs/reference/vendor-openapi.json');
 
 /** The outcomes of a run of `fairlead verify`, as `FL-1.1-1 PASS`, and its status. */
 async function verify(...argv: readonly string[]) {
