@@ -147,7 +147,7 @@ type Writing = Pick<Stage, 'box' | 'ids'> & { readonly one: Servant };
 
 /** Returns once the first node writes to the volume without pause. */
 async function startWriting({ box, one, ids }: Writing, pool: string, name: string): Promise<void> {
-  await box.ask('create', name, pool, { requiredBytes: 32 * MiB });
+  await box.ask('create', name, pool, { requiredBytes: 8 * MiB });
   await one.ask('bringUp', name, await box.ask('attach', name, ids[0], 'block'), 'block');
   const empty = await box.ask('hash', name, pool);
   await one.ask('writeRaw', name);

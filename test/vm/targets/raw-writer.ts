@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
- * Writes numbered records of 4 KiB over the first 32 MiB of a raw volume, again and again without pause and around the cache.
+ * Writes numbered records of 4 KiB over the first 8 MiB of a raw volume, again and again without pause and around the cache.
  * No number comes twice, so that whatever is written late is seen. It exits with status 7 once the volume fails.
  */
 export function startRawWriter(path: string): ChildProcess {
-  const pass = 'seq -f %4095.0f "$((first))" "$((first + 8191))"';
+  const pass = 'seq -f %4095.0f "$((first))" "$((first + 2047))"';
   const write = 'dd of="$0" bs=4096 iflag=fullblock oflag=direct status=none || exit 7';
-  const line = `first=1; while :; do ${pass} | ${write}; first="$((first + 8192))"; done`;
+  const line = `first=1; while :; do ${pass} | ${write}; first="$((first + 2048))"; done`;
   return spawn('sh', ['-c', line, path], { stdio: 'ignore' });
 }
