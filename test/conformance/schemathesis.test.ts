@@ -19,10 +19,10 @@ const documented: Readonly<Record<string, RegExp>> = {
   // To delete an unknown id is fine, one that can be nobody's included (CSI spec, "DeleteVolume").
   ST201: /^DELETE \/v1\/(volumes|snapshots|groups|admin\/volumes)\//,
   // Each pool has parameters of its own, each volume modes and sizes (416), which no document of the API can name: also of
-  // a volume that an earlier request has made by chance. Nor can it name the clusters that an operator may name, of which a
-  // volume's own is none that it is shared with.
+  // a volume that an earlier request has made by chance. Nor can it name the clusters that there are, of which a volume's own
+  // is none that it is shared with.
   ST202:
-    /^(POST \/v1\/capacity|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes)\/.*|DELETE \/v1\/admin\/volumes\/.*|Stateful tests)$/,
+    /^(POST \/v1\/capacity|(PUT|DELETE) \/v1\/volumes\/\{volumeId\}\/grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes)\/.*|DELETE \/v1\/admin\/volumes\/.*|Stateful tests)$/,
 };
 
 /** Each vendor has parameters of its own for snapshots, too. */
