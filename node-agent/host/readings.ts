@@ -53,12 +53,14 @@ export function createReadings({ host, watch, cache }: Reader): Readings {
     const leftMs = () => Math.max(0, untilMs - performance.now());
     const hung = (why: string): Answer => ({ fault: 'Hung', message: `volume "${volumeId}" hangs: ${why}` });
     const line = [command, ...args].join(' ');
-    const other = underWay.get(volumeId);
-    if (other && other.line !== line) await withinTime(other.work, leftMs());
+    let current = underWay.get(volumeId);
+    while (current && current.line !== line) {
+      if (!(await withinTime(current.work, leftMs()))) return hung(`"${current.line}" does not end`);
+      current = underWay.get(volumeId);
+    }
     const stuck = watch.stuck(volumeId);
     if (stuck) return hung(describeWaiting(stuck));
-    const current = underWay.get(volumeId) ?? start(reading, line);
-    if (current.line !== line) return hung(`"${current.line}" does not end`);
+    current ??= start(reading, line);
     const ended = await withinTime(current.work, leftMs());
     if (!ended) return hung(`${operation} waits on "${line}"`);
     const { status, stdout, stderr, timedOut } = ended.value;

@@ -57,3 +57,23 @@ test('a volume without an earlier answer is measured by a command that takes its
   assert.equal(await second, usage);
   slow.resolve(ended);
 });
+
+test('three who read a volume in different ways at once wait for each other, and none is told that it hangs', async () => {
+  const bench = openFakeBench();
+  let running = 0;
+  const run = async (command: string) => {
+    assert.equal(running++, 0);
+    await setImmediate();
+    running--;
+    return { ...ended, stdout: command };
+  };
+  const readings = createReadings(await startAgent({ ...bench, host: { ...bench.host, run } }));
+  const commands = ['one', 'two', 'three'];
+  const answers = await Promise.all(
+    commands.map(command => readings({ volumeId: 'c.v', operation: 'test', command, args: [] })),
+  );
+  assert.deepEqual(
+    answers,
+    commands.map(stdout => ({ stdout })),
+  );
+});
